@@ -44,6 +44,10 @@ else
 	@sh scripts/test.sh
 endif
 
+.PHONY: measure
+measure: setup ## Print the sizes and shapes of the code beside their budget
+	@$(BIN)/python -m scripts.measure_house
+
 .PHONY: test-citus
 test-citus: setup ## Run what needs a Citus cluster, which MEMORY_BANK_TEST_CITUS_URL names, and the API's tests on it
 	$(BIN)/pytest --on-citus tests/citus tests/api tests/worker tests/access tests/conformance $(ARGS)

@@ -18,8 +18,7 @@ from app.adapters.db.subjects import Erasure
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import embedders_with, open_embedders, open_models, open_readers
 from app.adapters.llm.managed import ManagedEmbedder
-from app.adapters.llm.models import TextModels
-from app.adapters.llm.readers import Readers
+from app.adapters.llm.models import Readers, TextModels
 from app.adapters.shared import beside
 from app.kernel.clock import Clock, FixedClock, SystemClock
 from app.kernel.permissions import Permission

@@ -18,7 +18,7 @@ from app.settings.secret_files import (
     SecretError,
     exposed,
     secret_names,
-    take_provider_keys,
+    take_provider_variables,
 )
 from app.settings.setting_types import is_of_a_link
 from app.settings.settings import CONSTANTS, Settings
@@ -51,7 +51,7 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
     if wrong := misspelt(environment(), [*VARIABLES, *CONSTANTS]):
         fail("\n".join(f"{name}: {_nearest(near)}" for name, near in wrong.items()), MISUSED)
     try:
-        take_provider_keys(environment())
+        take_provider_variables(environment())
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         fail("\n".join(refusals(error)), MISUSED)

@@ -1,1 +1,1 @@
-"""Tool outputs kept off the prompt: task memories, their artifacts, and what reads them."""
+"""Tool outputs kept off the prompt: task memories, their artifacts, and readers."""

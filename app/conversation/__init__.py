@@ -1,1 +1,1 @@
-"""A conversation as its caller gets it back: strategies, summaries, contexts, recall, costs."""
+"""Conversations as returned to callers: strategies, summaries, contexts, recall and costs."""

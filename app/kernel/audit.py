@@ -12,7 +12,7 @@ class Audited:
     """One entry of the audit log: the caller, method, resource and address."""
 
     caller: str | None
-    """The API key's id, `jwt:` and a token's subject, or `command-line`. None: the service."""
+    """The API key's id, `jwt:` and a token's subject, or `command-line`; None: the service."""
     method: str
     """The API method, such as `createMemory`; for finished work, its kind."""
     resource: str
@@ -23,7 +23,7 @@ class Audited:
     """The client's IP address."""
     request_id: str | None = None
     surface: str | None = None
-    """The interface through which the request came; None: the API itself."""
+    """The interface used by the request; None: the API itself."""
 
 
 class Auditor(Protocol):
@@ -38,8 +38,8 @@ class Auditor(Protocol):
         ...
 
     async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:
-        """Record a request that changed nothing, and its outcome, in a transaction of its own.
+        """Record a request that changed nothing, with its outcome, in a separate transaction.
 
-        Called for refused changes and, if the settings ask for it, for reads.
+        Called for refused changes and, depending on the settings, for reads.
         """
         ...

@@ -11,17 +11,23 @@ from app.kernel.names import EngineName, LocationName
 from app.kernel.permissions import WHOLE_ENGINE, WHOLE_SERVICE, Permission, Role
 
 Conditions = Mapping[str, frozenset[str]]
-"""The allowed values of each scope key.
+"""Allowed values of each scope key.
 
-A scope meets the conditions if it has each key with one of its values; it may have other keys.
-Without conditions, every scope meets them."""
+A scope meets the conditions if it has every key with one of the allowed values. It may have other
+keys. Without conditions, every scope meets them.
+"""
 
 NO_CONDITIONS: Conditions = {}
 JWT_PREFIX = "jwt:"
 """Prefix of a token's subject in its caller's id."""
 
 Scopes = Mapping[str, Sequence[str]]
-"""Several scopes at once: the values of each key."""
+"""Values of each key, for several scopes at once."""
+
+
+def of_one(scope: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the values of each key of a single scope."""
+    return {key: [value] for key, value in scope.items()}
 
 
 def all_meet(scopes: Scopes, conditions: Conditions) -> bool:
@@ -38,7 +44,7 @@ class Reach:
     Attributes:
         projects: the projects of the engines. None: all.
         engines: the engines. None: all.
-        conditions: what the scopes of memories, sessions and operations must meet.
+        conditions: the conditions on the scopes of memories, sessions and operations.
     """
 
     projects: frozenset[str] | None = None
@@ -47,7 +53,7 @@ class Reach:
 
     @property
     def is_all(self) -> bool:
-        """True if nothing is out of reach."""
+        """True if every resource is within reach."""
         return self.projects is None and self.engines is None and not self.conditions
 
     def has_project(self, project: str) -> bool:
@@ -55,7 +61,7 @@ class Reach:
         return self.projects is None or project in self.projects
 
     def has_engine(self, engine: EngineName) -> bool:
-        """Return True if an engine, by its full name, is within reach."""
+        """Return True if an engine is within reach."""
         is_bound_to = self.engines is None or engine.engine in self.engines
         return is_bound_to and self.has_project(engine.project)
 
@@ -65,24 +71,24 @@ class Caller:
     """An authenticated caller."""
 
     key_id: str
-    """The id of the API key, never the key itself; for a token, `jwt:` and its subject."""
+    """The id of the API key, never the key itself; `jwt:` and the subject for a token."""
     permissions: frozenset[Permission]
-    """Those of the roles among them."""
+    """The caller's own permissions, and the permissions of their roles."""
     reach: Reach = field(default_factory=Reach)
     roles: frozenset[Role] = frozenset()
     display_name: str | None = None
-    """The name of the key; None: a token."""
+    """The name of the key; None for a token."""
     expire_time: datetime | None = None
-    """End of the key, the secret sent or the token, whichever is first; None: none."""
+    """The earliest expiry of the key, its secret or the token; None: no expiry."""
 
     @property
     def is_token(self) -> bool:
-        """True if a token stands for it, and no key."""
+        """True if the credential is a token, not a key."""
         return self.key_id.startswith(JWT_PREFIX)
 
     @property
     def identity(self) -> str:
-        """The key and a digest of its conditions, in which tokens of one subject may differ."""
+        """The key id and a digest of its conditions; tokens of one subject may differ in these."""
         if not self.reach.conditions:
             return self.key_id
         bound = sorted((key, sorted(values)) for key, values in self.reach.conditions.items())
@@ -101,18 +107,18 @@ class Caller:
 
     @property
     def usable(self) -> list[Permission]:
-        """The permissions that its reach does not withhold, sorted."""
+        """The sorted permissions that the caller may use within its reach."""
         return sorted(filter(self.may, self.permissions))
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The caller of a credential, and how the caller is found again without it.
+    """The caller of a credential, with the data to authenticate it again without the credential.
 
     Attributes:
-        caller: who it is.
+        caller: the authenticated caller.
         secret_hash: the digest of the key's secret; None for a token.
-        end_time: the end of a token; None for a key, which is asked for each time.
+        end_time: the expiry of a token; None for a key, which is looked up each time.
     """
 
     caller: Caller
@@ -139,7 +145,7 @@ class Authenticator(Protocol):
         return await self.authenticate(secret)
 
     async def identify(self, secret: str) -> Identity:
-        """Return the caller of a key or token with what a session keeps of it.
+        """Return the caller of a key or token, with the data that a session keeps.
 
         Raises:
             Unauthenticated: the credential is unknown or no longer valid.
@@ -147,10 +153,10 @@ class Authenticator(Protocol):
         ...
 
     async def caller_of(self, key_id: str, secret_hash: bytes) -> Caller:
-        """Return the caller of a key by its id and the digest of one of its secrets.
+        """Return the caller of a key, by its id and the digest of one of its secrets.
 
         Raises:
-            Unauthenticated: the key or the secret has ended.
+            Unauthenticated: the key or the secret has expired or been revoked.
         """
         ...
 
@@ -164,17 +170,17 @@ class EngineDirectory(Protocol):
         The lookup takes the same time for a missing engine and for one out of reach.
 
         Returns:
-            None: no such engine within reach.
+            None: no such engine is within reach.
         """
         ...
 
     async def check_settled(self, engine: EngineName) -> None:
         """Check that an engine is not being restored from an archive.
 
-        A restore that another process has begun less than a second ago may go unnoticed; writes
-        then notice it themselves.
+        This check may miss a restore that another process began less than a second ago. Writes
+        detect it themselves.
 
         Raises:
-            FailedPrecondition: it is being restored.
+            FailedPrecondition: the engine is being restored.
         """
         ...

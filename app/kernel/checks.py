@@ -1,4 +1,4 @@
-"""The checks of a database, and how bad it is what one of them finds."""
+"""Checks of a database, and the severity of their findings."""
 
 from enum import StrEnum
 
@@ -40,11 +40,11 @@ QUICK = frozenset(
 
 
 class Level(StrEnum):
-    """The weight of what a check finds, the greatest first."""
+    """The severity of a finding, most severe first."""
 
     FAILED = "FAILED"
-    """The database is not whole."""
+    """The database is inconsistent."""
     WARNING = "WARNING"
-    """An operator should look at it."""
+    """An operator should look at the finding."""
     NOTE = "NOTE"
-    """As it should be."""
+    """The finding is as expected."""

@@ -1,4 +1,4 @@
-"""Repetition of work whose ids another process has made as well."""
+"""Retries of work whose new ids clash with another process's ids."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -7,16 +7,16 @@ from typing import TypeVar
 from app.kernel.errors import IdClash
 
 _TRIES = 10
-"""A tenth of the requests clash where sixteen processes write into one scope at once."""
+"""A tenth of the requests clash when sixteen processes write to one scope at once."""
 
 Result = TypeVar("Result")
 
 
 async def redone(attempt: Callable[[], Awaitable[Result]]) -> Result:
-    """Return the result of an attempt, which is made up to ten times while ids clash.
+    """Run an attempt up to ten times while its ids clash, and return its result.
 
     Raises:
-        IdClash: they clashed each time.
+        IdClash: the ids clashed in every attempt.
     """
     for _ in range(_TRIES - 1):
         with suppress(IdClash):

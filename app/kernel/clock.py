@@ -1,4 +1,4 @@
-"""Injected time: no other module asks the operating system for it."""
+"""Injected clocks: no other module reads the operating system's time."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Protocol

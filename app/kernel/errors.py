@@ -250,7 +250,7 @@ class ServiceError(Exception):
         return details
 
     def as_http_body(self) -> dict[str, object]:
-        """Return the body of an HTTP answer, whose code is the HTTP status."""
+        """Return the body of an HTTP answer; its code is the HTTP status."""
         return {
             "error": {
                 "code": self.http_status,
@@ -261,7 +261,7 @@ class ServiceError(Exception):
         }
 
     def as_operation_error(self) -> dict[str, object]:
-        """Return the `error` of an operation, whose code is the number of google.rpc.Code."""
+        """Return the `error` of an operation; its code is the number of google.rpc.Code."""
         return {"code": self.code, "message": self.message, "details": self.details()}
 
 
@@ -272,7 +272,7 @@ class InvalidArgument(ServiceError):
 
     @classmethod
     def of_field(cls, field: str, description: str) -> "InvalidArgument":
-        """Return the error of one field, in wire spelling, with what is accepted."""
+        """Return the error of one field, named in wire spelling, with the accepted values."""
         violation = FieldViolation(field, description)
         return cls(f"{field}: {description}", Reason.FIELD_INVALID, violations=[violation])
 

@@ -37,7 +37,7 @@ def check(paths: Collection[str], allowed: Collection[str]) -> frozenset[str]:
     """Return the fields to change: `paths`, with `*` standing for all of `allowed`.
 
     Raises:
-        InvalidArgument: a path is not allowed; the error names those that are.
+        InvalidArgument: a path is not allowed; the error lists the allowed ones.
     """
     if WILDCARD in paths:
         return frozenset(allowed)
@@ -50,7 +50,7 @@ def check(paths: Collection[str], allowed: Collection[str]) -> frozenset[str]:
 def changed_fields(
     text: str | None, sent: Collection[str], allowed: Collection[str]
 ) -> frozenset[str]:
-    """Return the fields that a request changes: those of its mask; without one, those sent.
+    """Return the fields that a request changes: the paths of its mask, or all fields sent.
 
     Raises:
         InvalidArgument: see `parse_mask` and `check`.

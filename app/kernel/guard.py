@@ -13,7 +13,7 @@ from app.kernel.auth import NO_CONDITIONS, Conditions
 
 @dataclass(frozen=True)
 class OpenTransaction:
-    """The caller of an open transaction, or None, and the conditions that confine it."""
+    """The caller of an open transaction, or None, and the conditions on its rows."""
 
     caller: str | None
     conditions: Conditions
@@ -26,7 +26,7 @@ _open: ContextVar[OpenTransaction | None] = ContextVar("transaction_open", defau
 def transaction_open(
     conditions: Conditions = NO_CONDITIONS, caller: str | None = None
 ) -> Iterator[None]:
-    """Mark the block as running inside a transaction that is confined to conditions.
+    """Mark the block as running inside a transaction restricted to conditions.
 
     Raises:
         RuntimeError: a transaction is already open; transactions do not nest.

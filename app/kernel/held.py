@@ -1,4 +1,4 @@
-"""Bytes that requests hold for their answers, from when they are read until they are sent."""
+"""Bytes that requests hold for their answers, from reading until sending."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextvars import ContextVar
 
 
 class HeldAnswer(ABC):
-    """The answer of one request, as it counts against the limits on bodies.
+    """The answer of one request, counted against the limits on bodies.
 
     Attributes:
-        size: the bytes that it counts for.
+        size: the number of bytes counted.
     """
 
     size: int
@@ -29,7 +29,7 @@ _held: ContextVar[HeldAnswer | None] = ContextVar("held", default=None)
 
 @contextmanager
 def answering(held: HeldAnswer) -> Iterator[None]:
-    """Count what is read in the block for an answer."""
+    """Count the bytes read in the block for an answer."""
     token = _held.set(held)
     try:
         yield
@@ -38,12 +38,12 @@ def answering(held: HeldAnswer) -> Iterator[None]:
 
 
 def held_answer() -> HeldAnswer | None:
-    """Return the answer of the present request; jobs and ticks have none."""
+    """Return the answer of the current request; None for jobs and ticks."""
     return _held.get()
 
 
 def hold(size: int) -> None:
-    """Count bytes that are read for the answer, if there is one.
+    """Count bytes read for the answer, if there is one.
 
     Raises:
         ResourceExhausted: the key or the process already holds too many.

@@ -1,8 +1,8 @@
 """Ids made by the server: 18 decimal digits, ordered by time, that carry a bucket.
 
-A bucket is one of 1,024 parts of an engine; see `app.kernel.scopes`. An id is the milliseconds of
-its making, a number from 0 to 96, and the bucket. Ids from before, and those that clients choose or
-archives bring, carry nothing: the table `ids_carry_buckets_from` says since when ids do.
+A bucket is one of 1,024 parts of an engine; see `app.kernel.scopes`. An id consists of the
+milliseconds of its creation, a number from 0 to 96, and the bucket. Older ids, and ids from clients
+or archives, carry no bucket. The table `ids_carry_buckets_from` records since when ids carry one.
 """
 
 import random
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 NO_BUCKET = 0
-"""The bucket of what belongs to no single scope: to an engine, or to the service."""
+"""The bucket of rows that belong to an engine or to the service, not to a single scope."""
 BUCKETS = 1024
 # 13 digits of milliseconds leave 5 of 18; the id also fits in a signed 64-bit integer.
 _PER_MILLISECOND = 100_000
@@ -22,15 +22,15 @@ _NANOSECONDS = 1_000_000
 
 
 class IdMaker:
-    """A generator of ids that only grow within a process, whatever their buckets.
+    """A generator of ids that only grow within a process, in all buckets.
 
-    Each millisecond begins at a random number, so that two processes rarely make the same id. A
-    burst borrows from the next milliseconds. 50 ms ahead of the clock it waits, 0.01 ms an id:
-    making what the ids are for takes longer, so that only a loop which does nothing else meets it.
+    Each millisecond begins at a random number to make clashes between processes rare. A burst uses
+    numbers of the next milliseconds. When it is 50 ms ahead of the clock, the generator waits 0.01
+    ms for each id. Only a loop that creates ids and does no other work reaches this limit.
 
     Args:
-        elapsed: returns nanoseconds of a clock that nobody sets.
-        sleep: waits for seconds.
+        elapsed: returns the nanoseconds of a monotonic clock.
+        sleep: waits for a number of seconds.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class IdMaker:
         self._sleep = sleep
         self._lock = threading.Lock()
         self._last = 0
-        """The last number of all milliseconds: 97 in each."""
+        """The last number of all milliseconds, counting 97 in each."""
         self._start = 0
-        """The latest reading of the clock, less the milliseconds elapsed by then."""
+        """The latest time read, less the milliseconds elapsed by then."""
 
     def next(self, moment: int, bucket: int) -> int:
         """Return a new id for a time in milliseconds."""
@@ -52,7 +52,7 @@ class IdMaker:
         with self._lock:
             self._start = max(self._start, moment - self._elapsed() // _NANOSECONDS)
             if self._last < first:
-                # A secret is not needed, and one of the system's would cost as much as all else.
+                # The number need not be secret, and a system call would cost as much as the rest.
                 number = first + int(random.random() * _NUMBERS)  # noqa: S311 - as above
             else:
                 number = self._last + 1
@@ -62,9 +62,9 @@ class IdMaker:
         return milliseconds * _PER_MILLISECOND + within * BUCKETS + bucket
 
     def another(self, taken: int) -> int:
-        """Return a new id for the present, with the bucket of one that is taken.
+        """Return a new id for the present, with the bucket of an id that is taken.
 
-        The next one may be taken as well, if another process has made thousands at once.
+        The next id may be taken as well, if another process has created thousands at once.
         """
         present = self._start + self._elapsed() // _NANOSECONDS
         return self.next(max(present, taken // _PER_MILLISECOND), bucket_of(taken))
@@ -72,7 +72,8 @@ class IdMaker:
     def _wait_for(self, moment: int) -> None:
         """Wait until the clock reaches a moment.
 
-        The clock goes on from its latest reading, since `now` may be older than the last id.
+        The current time is extrapolated from the latest reading, since `now` may be older than the
+        last id.
         """
         while (left := (moment - self._start) * _NANOSECONDS - self._elapsed()) > 0:
             self._sleep(left / 1e9)
@@ -87,10 +88,10 @@ def new_id(now: datetime, bucket: int) -> int:
 
 
 def another_id(taken: int) -> int:
-    """Return a new id with the bucket of one that another process has made as well."""
+    """Return a new id with the bucket of an id that another process has also made."""
     return _maker.another(taken)
 
 
 def bucket_of(made: int) -> int:
-    """Return the bucket that a made id carries."""
+    """Return the bucket that an id made by the server carries."""
     return made % _PER_MILLISECOND % BUCKETS

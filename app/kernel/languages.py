@@ -7,7 +7,7 @@ class Language(StrEnum):
     """A language that Postgres can stem, by its ISO 639-1 code."""
 
     SIMPLE = "simple"
-    """Any other language: words as they are written."""
+    """Any other language: words are not stemmed."""
     AR = "ar"
     CA = "ca"
     DA = "da"
@@ -90,6 +90,6 @@ _WITHOUT_STEMS = {
 }
 NAMES = {lang.value: lang.configuration for lang in Language if lang is not Language.SIMPLE}
 NAMES |= _WITHOUT_STEMS
-"""Names of languages by their ISO 639-1 codes; a configuration's name if Postgres has one."""
+"""Names of languages by ISO 639-1 code, equal to the name of a Postgres configuration if any."""
 CODES = {name: code for code, name in NAMES.items()}
 """Codes of languages by their names."""

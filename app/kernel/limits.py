@@ -23,7 +23,7 @@ class Counted(StrEnum):
 
 
 class HeldBody(Protocol):
-    """A request body or a long answer, as it counts against the limits on bodies."""
+    """A request body or a long answer, counted against the limits on bodies."""
 
     def keep(self, size: int) -> None:
         """Count `size` bytes in all until the body is released.
@@ -58,11 +58,11 @@ class Limits(Protocol):
 
         Args:
             caller: the caller.
-            engine_id: an engine that the caller reaches. None: the request concerns none.
+            engine_id: an engine within the caller's reach. None: the request concerns no engine.
             cost: in units.
 
         Raises:
-            ResourceExhausted: too little is left; the error says when to try again.
+            ResourceExhausted: too little is left; the error gives the time to retry.
         """
         ...
 
@@ -77,18 +77,18 @@ class Limits(Protocol):
     def hold_body(
         self, caller: Caller | None, address: str | None, give_up: Callable[[], None]
     ) -> HeldBody:
-        """Register a body that is about to be read, until it is released.
+        """Register a body before it is read, until it is released.
 
         Args:
-            caller: its caller. None if no key is needed: it then counts for its address.
+            caller: the caller. None if no key is needed: the body then counts for its address.
             address: the client's address.
-            give_up: called at most once, before the body is complete, if another connection needs
-                the slot: stop waiting for the rest.
+            give_up: stops waiting for the rest of the body. It is called at most once, before the
+                body is complete, if another connection needs the slot.
         """
         ...
 
     def hold_answer(self, caller: Caller | None, address: str | None, size: int) -> HeldBody:
-        """Count the bytes of a long answer with those of bodies, until it is released.
+        """Count the bytes of a long answer like the bytes of a body, until it is released.
 
         Raises:
             ResourceExhausted: the key or the process already keeps too many.
@@ -96,7 +96,7 @@ class Limits(Protocol):
         ...
 
     def give_up_body(self, *, slow: bool) -> bool:
-        """Give up a body of the caller with the most open bodies, unless these are few.
+        """Give up a body of the caller with the most open bodies, unless that number is small.
 
         Args:
             slow: consider only slow bodies.
@@ -116,6 +116,6 @@ class Limits(Protocol):
 
 
 def exhausted(message: str, quota: str, **numbers: int) -> ResourceExhausted:
-    """Return the error of a reached limit; it has no time at which to retry."""
+    """Return the error of a reached limit; it has no retry time."""
     metadata = {"quota": quota, **{name: str(number) for name, number in numbers.items()}}
     return ResourceExhausted(message, Reason.QUOTA_EXHAUSTED, metadata=metadata)

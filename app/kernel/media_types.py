@@ -78,7 +78,7 @@ _PLAIN = frozenset(
     | {f"application/x-{name}" for name in ("javascript", "yaml", "ndjson", "sh", "httpd-php")}
 )
 _IMAGES = frozenset({"image/svg+xml"})
-"""Media types of text that has no meaning for readers."""
+"""Media types with text that readers cannot use."""
 
 
 def format_of(essence: str) -> TextFormat | None:

@@ -1,4 +1,4 @@
-"""The names of the tools by which models use memories."""
+"""Names of the tools that models use to access memories."""
 
 from enum import StrEnum
 
@@ -15,4 +15,4 @@ class ToolName(StrEnum):
     FORGET_MEMORY = "forget_memory"
     RESTORE_MEMORY = "restore_memory"
     RECALL_CONVERSATION = "recall_conversation"
-    """Served over MCP only where the settings name it: few MCP clients keep sessions here."""
+    """Served over MCP only if the settings name it: few MCP clients keep sessions here."""

@@ -1,7 +1,7 @@
 """Resource names: one class per collection, with formatting and, where needed, a parser.
 
-A name of the wrong form is INVALID_ARGUMENT. A well-formed name with an impossible id is NOT_FOUND,
-as it would be after a look-up in the database.
+A malformed name is INVALID_ARGUMENT. A well-formed name with an impossible id is NOT_FOUND, as
+after a look-up in the database.
 """
 
 import re
@@ -125,7 +125,7 @@ def _parse_int64_id(collection: str, text: str) -> int:
 
 
 def shown_id(text: str) -> str:
-    """Return a foreign id in a form that is safe in a message."""
+    """Return an untrusted id in a form that is safe in a message."""
     return text[:_SHOWN_CHARS].encode("ascii", "backslashreplace").decode("ascii")
 
 
@@ -200,17 +200,17 @@ class EngineName:
 
     @property
     def parent(self) -> LocationName:
-        """The location that holds the engine; `-` in it stands for any project or location."""
+        """The location of the engine; `-` in it stands for any project or location."""
         return LocationName(self.project, self.location)
 
     def beside(self, other: "EngineName") -> "EngineName":
-        """Return the name with the project and the location of another one in place of `-`."""
+        """Return the name with each `-` replaced by the project or location of `other`."""
         project = other.project if self.project == WILDCARD else self.project
         location = other.location if self.location == WILDCARD else self.location
         return EngineName(project, location, self.engine)
 
     def is_named(self, text: str) -> bool:
-        """Return True if a name, perhaps without project and location, is this engine's.
+        """Return True if `text` names this engine, with or without project and location.
 
         On either side, `-` stands for any project or location.
         """

@@ -1,9 +1,9 @@
-"""Page sizes, and opaque page tokens that are bound to the query that made them.
+"""Page sizes, and opaque page tokens that are bound to their query.
 
-A token carries the last key of its page and a digest of the query (parent, filter, order ...) and
-that key. It is neither a secret nor a permission: a forged token only chooses where a
-listing continues that its caller may read anyway. So the digest is not keyed, and every part of the
-key is checked.
+A token carries the last key of its page, and a digest of the query (parent, filter, order ...) and
+that key. It is neither a secret nor a permission. A forged token can only choose the start of a
+page in a list that its caller may read anyway. Therefore the digest is not keyed, and every part of
+the key is checked.
 """
 
 import base64
@@ -29,17 +29,17 @@ MAX_TOKEN_CHARS = 4096
 _DIGEST_BYTES = 12
 
 KeyPart = str | int | float | datetime | bytes | None
-"""One column of a page's last key; None: it has no value there."""
+"""One column of the last key of a page; None: the column has no value."""
 
 Query = str | Mapping[str, object]
-"""The query of a token: everything that decides the rows and their order, as JSON values."""
+"""The query of a token: every input that decides the rows and their order, as JSON values."""
 
 
 @dataclass(frozen=True)
 class PageRequest:
     """A request for one page of a list: its size, and the token of the previous page.
 
-    `max_bytes` is the most that its rows may have, unless the first alone has more.
+    `max_bytes` limits the size of the rows, except for a page of a single larger row.
     """
 
     size: int | None = None
@@ -50,9 +50,7 @@ class PageRequest:
 def clamp_page_size(
     requested: int | None, default: int = DEFAULT_PAGE_SIZE, maximum: int = MAX_PAGE_SIZE
 ) -> int:
-    """Return the page size: absent and 0 mean the default, and a larger size is capped.
-
-    The default is capped as well.
+    """Return the page size: the default for an absent size or 0, capped at the maximum.
 
     Raises:
         InvalidArgument: the size is negative.
@@ -80,7 +78,7 @@ def first_within(sizes: Mapping[str, int], keys: Sequence[str], max_bytes: int) 
 
 
 def steps_of(sizes: Sequence[int], max_bytes: int) -> Iterator[slice]:
-    """Yield the rows to read at a time: as many as have at most so many bytes, at least one."""
+    """Yield slices of rows of at most `max_bytes` each, but at least one row."""
     first = 0
     while first < len(sizes):
         end = first + rows_within(sizes[first:], len(sizes), max_bytes)
@@ -98,7 +96,7 @@ def decode_token(token: str, query: Query) -> list[str | int | float | None]:
     """Return the key of a token, with times and bytes as text: see `typed_key`.
 
     Raises:
-        InvalidArgument: the token was not made by this service for this query.
+        InvalidArgument: this service did not make the token for this query.
     """
     decoded = _decode_json(token)
     if not isinstance(decoded, list) or not decoded or not all(_is_scalar(p) for p in decoded):
@@ -161,7 +159,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _is_scalar(part: object) -> bool:
-    """Return True if a column can have the part: no bool, nothing Postgres cannot hold."""
+    """Return True if a column can hold the part: no bool, and no text that Postgres rejects."""
     if part is None or isinstance(part, bool):
         return part is None
     match part:
@@ -181,7 +179,7 @@ def _digest(query: Query, parts: Sequence[object]) -> str:
 
 
 def _compact(value: object) -> bytes:
-    # Escaped to ASCII, so that a query with a lone surrogate also has a digest.
+    # Escaped to ASCII, to give a query with a lone surrogate a digest as well.
     return json.dumps(value, separators=(",", ":"), sort_keys=True, default=str).encode("ascii")
 
 

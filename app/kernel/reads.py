@@ -1,6 +1,6 @@
-"""Reads of a request: whether a standby may answer them, and how old what it told is.
+"""Reads of a request: permission to use a standby, and the age of the data read there.
 
-Jobs and ticks have no request: they read the primary alone.
+Jobs and ticks have no request and read only the primary.
 """
 
 from collections.abc import Iterator
@@ -15,20 +15,20 @@ class Reads:
     """The reads of one request.
 
     Attributes:
-        age: the greatest age of what a standby has answered; None: it was not asked.
+        age: the greatest age of data read from a standby; None: no standby was read.
     """
 
     age: timedelta | None = None
     _is_open: bool = field(default=True, init=False)
 
     def note(self, age: timedelta) -> None:
-        """Note that a standby has answered a read."""
-        # A look-up that several requests share may outlast the reads of the one that began it.
+        """Record a read from a standby, by the age of its data."""
+        # A look-up shared by several requests may outlast the reads of the request that started it.
         if self._is_open:
             self.age = age if self.age is None else max(age, self.age)
 
     def close(self) -> None:
-        """Forget the age: the answer does not rest on the standby."""
+        """Discard the age: the answer uses no data of the standby."""
         self._is_open = False
         self.age = None
 
@@ -38,9 +38,9 @@ _reads: ContextVar[Reads | None] = ContextVar("reads", default=None)
 
 @contextmanager
 def reads_of_request() -> Iterator[Reads]:
-    """Allow a standby to answer the reads in the block, which serves a request.
+    """Allow a standby to answer the reads of the block, which serves a request.
 
-    A request that this one makes within the process tells it the age of what it has read.
+    A nested request within the process passes the age of its reads on to the outer request.
     """
     reads, outer = Reads(), _reads.get()
     token = _reads.set(reads)
@@ -53,7 +53,7 @@ def reads_of_request() -> Iterator[Reads]:
 
 
 def read_primary_only() -> None:
-    """Have the rest of the request read the primary alone."""
+    """Restrict the rest of the request to the primary."""
     reads = _reads.get()
     if reads is not None:
         reads.close()
@@ -61,5 +61,5 @@ def read_primary_only() -> None:
 
 
 def current_reads() -> Reads | None:
-    """Return the reads of the request if a standby may answer them; None: it may not."""
+    """Return the reads of the request, or None if a standby must not answer them."""
     return _reads.get()

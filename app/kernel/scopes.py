@@ -10,7 +10,7 @@ _BUCKET_BITS = 10
 
 
 def canonical(scope: Mapping[str, str]) -> bytes:
-    """Return the one text of a scope, whatever the order of its pairs."""
+    """Return the canonical text of a scope, independent of the order of its pairs."""
     return json.dumps(scope, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -30,9 +30,9 @@ def bucket_of_user(user_id: str) -> int:
 
 
 def bucket_of_scopes(scopes: Mapping[str, Sequence[str]] | None) -> int:
-    """Return the bucket of the one scope that work concerns, by its keys' values.
+    """Return the bucket of the only scope that the work concerns, by the values of its keys.
 
-    Work on several scopes, or possibly on any, has none.
+    Return `NO_BUCKET` for work that may concern several scopes.
     """
     if not scopes or any(len(values) != 1 for values in scopes.values()):
         return NO_BUCKET

@@ -1,4 +1,4 @@
-"""Resource names of task memory; the rules are those of `app.kernel.names`."""
+"""Resource names of task memory, with the same rules as `app.kernel.names`."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _ARTIFACT_FORM = _NAMESPACE_FORM + "/artifacts/{artifact}"
 
 
 def is_task_id(text: str) -> bool:
-    """Return True if a task memory or a resource in it can have this id; `..` is a path."""
+    """Return True if a task memory or a resource in it can have this id; `..` would be a path."""
     return _TASK_ID.fullmatch(text) is not None and text not in {".", ".."}
 
 
@@ -59,7 +59,7 @@ class TaskMemoryName:
 
     @classmethod
     def parse(cls, text: str, field: str = "name", form: str = _TASK_MEMORY_FORM) -> Self:
-        """Read a full name; `form` is that of the name which this is the beginning of.
+        """Read a full name; `form` is the form of the longer name that begins with it.
 
         Raises:
             InvalidArgument: the text is not such a name.
@@ -95,7 +95,7 @@ class NamespaceName:
 
     @classmethod
     def parse(cls, text: str, field: str = "name", form: str = _NAMESPACE_FORM) -> Self:
-        """Read a full name; `form` is that of the name which this is the beginning of.
+        """Read a full name; `form` is the form of the longer name that begins with it.
 
         Raises:
             InvalidArgument: the text is not such a name.

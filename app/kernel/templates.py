@@ -1,14 +1,14 @@
-"""Templates of prompts: texts with places in braces."""
+"""Prompt templates: texts with placeholders in braces."""
 
 import string
 from collections.abc import Sequence
 
 
 def places_of(text: str) -> Sequence[str] | None:
-    """Return the places of a template in order; None if one has a format or a conversion.
+    """Return the placeholders of a template in order; None if one has a format or a conversion.
 
     Raises:
-        ValueError: its braces are not in pairs.
+        ValueError: the braces are not in pairs.
     """
     try:
         parts = list(string.Formatter().parse(text))

@@ -1,4 +1,4 @@
-"""Text as the database can hold it, and as it is compared."""
+"""Text normalised for storage and for comparison."""
 
 import re
 import sys
@@ -18,10 +18,10 @@ _FORMAT = re.compile(
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
     "\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
 )
-"""Format characters (Unicode's class Cf), and selectors of a variant of the sign before them."""
+"""Format characters (Unicode's class Cf) and variation selectors."""
 
 
-# `+`, `#`, `%` and currency signs tell things apart ("C", "C++", "C#"); other signs do not.
+# `+`, `#`, `%` and currency signs distinguish names ("C", "C++", "C#"); other signs do not.
 _SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
 
 
@@ -47,7 +47,7 @@ def is_storable(value: Any) -> bool:  # noqa: ANN401 - any JSON
     return not any(UNSTORABLE.search(text) for text in texts_in(value))
 
 
-# Where some marks are no part of the letter before them, also after NFKC.
+# Scripts in which some marks stay separate from the preceding letter, even after NFKC.
 _MARKED = re.compile("[\u0483-\u1dff\ua66f-\uabff]")
 
 
@@ -66,17 +66,17 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
 
 
 def clean(text: str) -> str:
-    """Remove the characters that a database cannot hold or a reader cannot see."""
+    """Remove the characters that the database cannot store or a reader cannot see."""
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def is_hidden(character: str) -> bool:
-    """Return True if a reader sees nothing of a character, or it changes the text's direction."""
+    """Return True if a character is invisible or changes the direction of the text."""
     return character not in _JOINERS and unicodedata.category(character) in _HIDDEN
 
 
 def without_format(text: str) -> str:
-    """Remove the characters that say how a text is set: marks of direction, invisible blanks."""
+    """Remove format characters: direction marks, invisible blanks and variation selectors."""
     return text if text.isascii() else _FORMAT.sub("", text)
 
 
@@ -93,7 +93,7 @@ def fold(text: str) -> str:
 
 
 def _marks_in(separators: re.Match[str]) -> str:
-    """Return the marks among characters between letters, with blanks for the others."""
+    """Replace the characters between two letters by blanks, except combining marks."""
     return "".join(
         character if unicodedata.category(character) in _MARKS else " "
         for character in separators[0]
@@ -103,11 +103,11 @@ def _marks_in(separators: re.Match[str]) -> str:
 def after_all_with(prefix: str) -> str | None:
     """Return the least text, in byte order, that is greater than every text with a prefix.
 
-    UTF-8 has the order of the characters. None: no text is.
+    The byte order of UTF-8 is the order of the characters. Return None if there is no greater text.
     """
     kept = prefix.rstrip(chr(sys.maxunicode))
     if not kept:
         return None
     following = ord(kept[-1]) + 1
-    # No text has half a surrogate pair.
+    # A text cannot contain half of a surrogate pair.
     return kept[:-1] + chr(_AFTER_SURROGATES if following == _FIRST_SURROGATE else following)

@@ -1,8 +1,8 @@
 """Constants: numbers that an operator has no reason to choose.
 
-Tests inject others. `MEMORY_BANK_TUNING` takes them as a JSON object by name, for the case that one
-of them proves wrong in operation; names and meanings may change in any release. Types have the
-bounds, which hold for that object.
+Tests inject other values. `MEMORY_BANK_TUNING` overrides them with a JSON object by name, in case
+one proves wrong in operation. Names and meanings may change in any release. The types limit the
+values of that object.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Short answers ("yes", "no", "Rex."), whose meaning comes from the question before them."""
+"""Short answers ("yes", "no", "Rex.") that depend on the preceding question."""
 
 import re
 
@@ -27,7 +27,7 @@ _ASKS = re.compile(r"[^.!?\u2026\u3002\uff01\uff1f]*[?\uff1f\u061f]")
 
 
 def answered(text: str) -> bool | None:
-    """Return True or False if a text begins with a yes or a no; else None."""
+    """Return True for a text that begins with a yes, False for a no, and None for other texts."""
     plain = straight(text)
     if _YES.match(plain):
         return True
@@ -35,12 +35,12 @@ def answered(text: str) -> bool | None:
 
 
 def stands_for_another(text: str) -> bool:
-    """Return True if a text begins with a word that stands for something said before it."""
+    """Return True if a text begins with a word that refers to an earlier text."""
     return _STANDS_FOR.match(straight(text)) is not None
 
 
 def without_answer(text: str) -> str:
-    """Return the text without the yes or no at its beginning."""
+    """Return the text without a leading yes or no."""
     match = _YES.match(straight(text)) or _NO.match(straight(text))
     rest = text[match.end() :] if match else text
     return rest if match and re.match(r"\s*[,.;:!\u2014-]|\s*$|[\uff0c\u3002]", rest) else text

@@ -1,4 +1,4 @@
-"""Shortening of long texts at the least harmful place."""
+"""Truncation of long texts at the least harmful position."""
 
 from app.language.sentences import sentences
 
@@ -6,9 +6,9 @@ _CUT = "\u2026"
 
 
 def cut_off(text: str, chars: int) -> str:
-    """Return the beginning of a text, at most `chars` long: whole sentences, else whole words.
+    """Truncate a text to at most `chars` characters, after a whole sentence or a whole word.
 
-    A line counts as a sentence as well, as in lists.
+    A line counts as a sentence, as in lists.
     """
     if len(text) <= chars:
         return text

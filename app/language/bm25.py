@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Self
 
 MAX_TERMS = 48
-"""Limit of terms, counted from the start of a query; each is a bit of a 64-bit integer."""
+"""Maximum number of terms, from the start of a query; each is a bit of a 64-bit integer."""
 SATURATION, LENGTH_SHARE = 0.9, 0.4
 """The `k1` and `b` of the formula; usual for short texts."""
 BASE = (1 + SATURATION * (1 - LENGTH_SHARE)) / (SATURATION + 1)
@@ -21,8 +21,8 @@ class Bm25:
         size: the number of texts in the collection.
         holding: for each term of the query, the number of texts with it.
         average_length: the average number of different terms in a text.
-        has_grams: True if terms are cut from runs without blanks. Those that no text has say
-            nothing then, since most lie across the border of two words: they have no weight.
+        has_grams: True if terms are cut from runs without blanks. Terms found in no text then have
+            no weight, since most of them lie across the border of two words.
     """
 
     def __init__(
@@ -43,27 +43,27 @@ class Bm25:
 
     @classmethod
     def of_texts(cls, texts: Sequence[tuple[int, int]], terms: int, size: int = 0) -> Self:
-        """Return the scorer of texts by the bits of the terms and the length of each.
+        """Return a scorer of texts, each given by the bits of its terms and its length.
 
-        `size` is the number of texts in the collection if it has others too.
+        `size` is the number of texts in the collection, if it has further texts.
         """
         holding = count_holding((matched for matched, _ in texts), terms)
         average = sum(length for _, length in texts) / max(len(texts), 1)
         return cls(max(size, len(texts)), holding, average)
 
     def score(self, matched: int, length: float) -> float:
-        """Return the score of a text that has the terms whose bits are set."""
+        """Return the score of a text with the terms of the set bits."""
         if not matched:
             return 0.0
-        # Most texts have one of few sets of terms.
+        # Cached: most texts have one of few sets of terms.
         weight = self._sums.get(matched)
         if weight is None:
             weight = self._sums[matched] = self._sum(matched)
         return weight / (BASE + self._slope * length)
 
     def share(self, matched: int) -> float | None:
-        """Return the share of the query's total weight that the set bits have. None: no terms."""
-        # A sample may lack terms that a text has.
+        """Return the share of the set bits in the query's weight; None without any terms."""
+        # Capped: a sample may lack terms that a text has.
         return min(self._sum(matched) / self._most, 1.0) if self._most else None
 
     def _sum(self, matched: int) -> float:
@@ -71,7 +71,7 @@ class Bm25:
 
 
 def count_holding(matched: Iterable[int], terms: int) -> list[int]:
-    """Return for each term the number of texts that have it, given the bits of each text."""
+    """Return the number of texts with each term, given the bits of each text."""
     # Most texts have one of few sets of terms.
     patterns = Counter(matched).items()
     return [sum(count for bits, count in patterns if bits >> n & 1) for n in range(terms)]

@@ -1,8 +1,8 @@
 """Chunking of texts for search and readers (pure).
 
-A chunk ends after a paragraph, else after a sentence, else at a space, else anywhere. It begins
-with the end of the chunk before it, so that a statement across a cut is whole in one of them. The
-new parts of all chunks, joined, are the text.
+A chunk ends after a paragraph, else after a sentence, else at a space, else at any character. It
+begins with the end of the previous chunk, to keep a statement across a boundary whole in one of
+them. The new parts of all chunks, joined, are the text.
 
 The text may come in parts of any size; at most about two chunks of it are held at once.
 """
@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 _FULL_SHARE = 0.83
-"""A chunk ends at a boundary once it has this share of its maximal new text, so that a text has
-few chunks more than it needs."""
+"""Share of the maximal new text from which a chunk may end; a high share means few chunks."""
 _PARAGRAPH = re.compile(r"\n[ \t\r]{0,40}\n\s{0,40}")
 _SENTENCE = re.compile(
     r"[.!?\u2026]{1,8}[\"'\u201d\u2019\u00bb)\]]{0,4}\s{1,40}|\n\s{0,40}"
@@ -28,7 +27,7 @@ _JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 
 @dataclass(frozen=True)
 class Cutting:
-    """The length of chunks in tokens, and their overlap: at most half of it."""
+    """The length of chunks in tokens, and their overlap of at most half that length."""
 
     max_tokens: int = 400
     overlap_tokens: int = 50
@@ -46,7 +45,7 @@ class Cutting:
 
 @dataclass(frozen=True)
 class Chunk:
-    """The characters `start` to `end` of a text, which are `text`; `n` counts from 0."""
+    """The characters from `start` to `end` of a text; `n` counts from 0."""
 
     n: int
     start: int
@@ -81,7 +80,7 @@ def chunks(parts: Iterable[str], cutting: Cutting | None = None) -> Iterator[Chu
 
 
 def text_of(pieces: Iterable[Chunk]) -> Iterator[str]:
-    """Yield the parts of the text from which these chunks, in order, were cut."""
+    """Yield the parts of the original text from its chunks in order."""
     end = 0
     for chunk in pieces:
         yield chunk.after(end)
@@ -89,12 +88,12 @@ def text_of(pieces: Iterable[Chunk]) -> Iterator[str]:
 
 
 class _Cutter:
-    """A buffer of the text that is not yet cut, with the overlap of the next chunk."""
+    """A buffer of the uncut text, with the overlap for the next chunk."""
 
     def __init__(self, cutting: Cutting) -> None:
         self._overlap = cutting.overlap_chars
         self._longest = cutting.max_chars
-        # The new text of a chunk, whether or not it has its full overlap.
+        # Maximum new text of a chunk, with or without a full overlap.
         self._most = self._longest - self._overlap
         self._least = max(int(self._most * _FULL_SHARE), 1)
         self._held = ""
@@ -105,9 +104,9 @@ class _Cutter:
         self._n = 0
 
     def feed(self, part: str) -> Iterator[Chunk]:
-        """Yield the chunks that a part completes."""
+        """Yield the chunks completed by a part."""
         self._held += part
-        # One character more than a chunk has: else it might be the last, which needs no boundary.
+        # More than one chunk: a last chunk would need no boundary.
         while len(self._held) - self._begin > self._longest:
             yield self._piece(self._boundary())
         self._held = self._held[self._begin :]
@@ -132,14 +131,14 @@ class _Cutter:
         most = self._most if self._done > self._begin else self._longest
         low, high = self._done + self._least, self._done + most
         for boundary in _BOUNDARIES:
-            # A match may begin before `low`, where a space is: only its end counts.
+            # A match may begin before `low`, at a space: only its end counts.
             ends = [match.end() for match in boundary.finditer(self._held, low - 1, high)]
             if ends and ends[-1] >= low:
                 return ends[-1]
         return self._unjoined(high, low)
 
     def _repeated_from(self, end: int) -> int:
-        """Return the beginning of the chunk after one that ends here."""
+        """Return the beginning of the chunk that follows a chunk with this end."""
         low = max(end - self._overlap, self._begin + 1)
         if low >= end:
             return end
@@ -150,7 +149,7 @@ class _Cutter:
         return self._unjoined(low, low)
 
     def _unjoined(self, place: int, least: int) -> int:
-        """Return the position, or one shortly before it that splits no joined sequence."""
+        """Return the position, or an earlier one nearby that splits no joined sequence."""
         for nearer in range(place, max(place - 8, least), -1):
             joined = (
                 self._held[nearer : nearer + 1] in _JOINERS or self._held[nearer - 1] in _JOINERS

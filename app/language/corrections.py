@@ -1,7 +1,7 @@
 """Corrections of older statements: a new time, day, date, sum or number for the same thing.
 
-"My rent is now 900 euros" corrects "My rent is 800 euros", but neither the rent of a brother nor
-the day on which it is due.
+"My rent is now 900 euros" corrects "My rent is 800 euros". It corrects neither a brother's rent nor
+the due date.
 """
 
 import re
@@ -19,7 +19,7 @@ INSTEAD_OF = re.compile(
     re.IGNORECASE,
 )
 INSTEAD = re.compile(INSTEAD_OF.pattern.removeprefix("^") + "[^,.;]+", re.IGNORECASE)
-"""The words of a statement that name the value it replaces."""
+"""The words of a statement that name the replaced value."""
 _MOVED = re.compile(
     r"\b(?:(?:has |have |was |is |been |got |were |will |be )*(?:moved|postponed|rescheduled|pushed"
     r"|changed|brought forward|delayed|went up|gone up)(?: back| forward)?|switched"
@@ -77,7 +77,7 @@ _GENERIC = word_set("""
     prochaine semaine actuellement deja i im my our me we ich wir mein meine meinem meinen unser
     unsere mi mis nuestra nuestro mon ma mes notre nos j je nous there s t y et end early late
     """)
-"""Words that do not identify the thing that has a value."""
+"""Words that do not identify the subject of a value."""
 _HOW_OFTEN = re.compile(
     r"\b(?:(?:every|each|per|a) (?:day|week|month|year)|daily|weekly|monthly|yearly"
     r"|(?:jeden|pro|im|am|in der) (?:tag|woche|monat|jahr)|taglich|wochentlich|monatlich|jahrlich"
@@ -100,13 +100,13 @@ class _Values:
 
 
 def is_correction(fact: str) -> bool:
-    """Return True if a statement says that a value has changed."""
+    """Return True if a statement reports a changed value."""
     plain = straight(fact)
     return any(pattern.search(plain) for pattern in (_NOW, _MOVED, _NEW))
 
 
 def moves_a_date(text: str) -> bool:
-    """Return True if a statement says that something has moved to another time or day."""
+    """Return True if a statement moves something to another time or day."""
     plain = straight(text)
     if not INSTEAD.search(plain) and not _MOVED.search(plain):
         return False
@@ -115,7 +115,7 @@ def moves_a_date(text: str) -> bool:
 
 
 def owners(fact: str) -> frozenset[str]:
-    """Return the owners of the things in a statement: the brother in "my brother's rent"."""
+    """Return the owners named in a statement: the brother in "my brother's rent"."""
     plain = straight(fact)
     named = {fold(next(filter(None, match.groups()))) for match in _OWNER.finditer(plain)}
     return frozenset(named | (_ELSE & set(fold(plain).split())))
@@ -128,7 +128,7 @@ def corrects(new: str, old: str, tongue: str) -> bool:
         return False
     now, was = _as(theirs.now, mine.now), _as(theirs.now, mine.was)
     shared = theirs.now.keys() & now.keys()
-    # Naming the old value identifies the thing; something that moved need not repeat its hour.
+    # The old value identifies the subject; a moved event need not repeat its hour.
     names_it = any(kind in was and _meets(was[kind], theirs.now[kind]) for kind in shared)
     if mine.about != theirs.about and not (names_it and mine.about <= theirs.about):
         return False
@@ -141,7 +141,7 @@ def corrects(new: str, old: str, tongue: str) -> bool:
 
 
 def other_values(new: str, old: str, tongue: str) -> bool:
-    """Return True if both statements have values, so that only a correction can end the older."""
+    """Return True if both statements have values: only a correction can then end the older one."""
     return bool(_values(new, tongue).now) and bool(_values(old, tongue).now)
 
 
@@ -176,7 +176,7 @@ def _instead(text: str) -> list[str]:
 
 
 def _about(said: str, rest: str, tongue: str) -> frozenset[str]:
-    """Return the stems of the subject of a statement, without its values and words of change."""
+    """Return the stems of the subject of a statement, without values and words of change."""
     changing = _words(
         " ".join(match[0] for pattern in (_MOVED, _NOW) for match in pattern.finditer(said))
     )
@@ -195,7 +195,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _as(theirs: Kinds, mine: Kinds) -> Kinds:
-    """Return my values, reading a bare number as the time that theirs is ("moved to four")."""
+    """Read a bare number as a time if the other statement has a time ("moved to four")."""
     if "number" not in mine or "time" in mine or "time" not in theirs:
         return mine
     hours = mine["number"]

@@ -1,7 +1,7 @@
 """Resolution of relative dates ("last Friday", "in zwei Wochen") against the day of a statement.
 
-The wording stays; the ISO 8601 date follows in parentheses, as exact as the words are: a day, the
-interval of a week or weekend, a month or a year.
+The wording stays. The ISO 8601 date follows in parentheses. It is as precise as the words: a day,
+the interval of a week or weekend, a month or a year.
 """
 
 import calendar
@@ -16,7 +16,7 @@ from app.language.text import straight
 
 @dataclass(frozen=True)
 class Calendar:
-    """The time words of one language. Lists of weekdays begin on Monday.
+    """The time words of one language; lists of weekdays begin on Monday.
 
     `phrases` holds patterns with the placeholders {unit}, {day} and {count}. Their groups are
     `unit`, `day` and `count`; the groups `last`, `next` and `this` give the direction.
@@ -195,9 +195,9 @@ _WEEKDAYS = [
 
 
 def moment_in(zone: tzinfo | None, moment: datetime) -> datetime:
-    """Return a time in a time zone; without one, in its own.
+    """Return a time in a time zone; without a zone, return it unchanged.
 
-    At the two ends of the calendar, where the local time may lie outside it, return it as it is.
+    A time at either end of the calendar is also unchanged if its local time lies outside.
     """
     try:
         return moment if zone is None else moment.astimezone(zone)
@@ -217,7 +217,7 @@ def weekdays_named(text: str) -> frozenset[int]:
 
 
 def resolve(text: str, said_on: date, tongue: str) -> str:
-    """Return the text with each relative date followed by the date that it means on `said_on`."""
+    """Return the text with the date for `said_on` inserted after each relative date."""
     if tongue not in _CALENDARS:
         return text
     dates: dict[tuple[int, int], str] = {}
@@ -243,7 +243,7 @@ def _offset(said_on: date, days: int) -> str:
 def _note(
     dates: dict[tuple[int, int], str], match: re.Match[str], meant: Callable[[], str]
 ) -> None:
-    """Record the date unless it overlaps one of an earlier, more exact pattern."""
+    """Record the date unless it overlaps the match of an earlier, more exact pattern."""
     begin, end = match.span()
     if any(begin < other_end and other < end for other, other_end in dates):
         return
@@ -289,14 +289,14 @@ def _weekday(match: re.Match[str], said_on: date, words: Calendar) -> str:
     if groups.get("last") is not None:
         return (said_on - timedelta(days=(-ahead) % 7 or 7)).isoformat()
     if groups.get("next") is not None:
-        # "Next Friday" on a Thursday is hardly tomorrow, nor certainly the one after.
+        # On a Thursday, "next Friday" may mean tomorrow or the Friday after: leave it unresolved.
         days = ahead or 7
         return (said_on + timedelta(days=days)).isoformat() if days > _NEAR else ""
     return _of_tense(match, said_on, ahead, words)
 
 
 def _of_tense(match: re.Match[str], said_on: date, ahead: int, words: Calendar) -> str:
-    """Return the weekday before or after, by the tense of its clause; else no date."""
+    """Return the weekday before or after, according to the tense of its clause; else no date."""
     begin, end = match.span()
     plain = match.string
     before = _CLAUSE.split(plain[:begin])[-1]
@@ -333,7 +333,7 @@ _SOMEBODY_S = re.compile(
     r"|ma|mes|notre|nos|son|sa|ses|leur)|'s)\s$",
     re.IGNORECASE,
 )
-"""Possessives before "last day" and the like, which then is not a calendar day."""
+"""Possessives: a "last day" after one of them is not a calendar day."""
 _NEAR = 2
 _OF_IT = re.compile(r"\s(?:of|before|as|off)\b", re.IGNORECASE)
 

@@ -1,7 +1,7 @@
-"""Dates named in a text ("7 May 2023", "last Friday", "im März"), in ISO 8601. Quick.
+"""Dates named in a text ("7 May 2023", "last Friday", "im März"), in ISO 8601. Fast.
 
-A date is as exact as its words: a year `2023`, a month `2023-05`, a day `2023-05-07`, an interval
-`2023-05-01/2023-05-07`; `--05` and `--05-07` have no year.
+A date has the precision of its words: a year `2023`, a month `2023-05`, a day `2023-05-07`, an
+interval `2023-05-01/2023-05-07`. `--05` and `--05-07` have no year.
 """
 
 import calendar
@@ -42,7 +42,7 @@ _SIGNS = word_set(
     lundi mardi mercredi jeudi vendredi samedi dimanche
     """
 )
-"""Words of relative time; a text without any of them has no relative date."""
+"""Words of relative time; a text with none of them has no relative date."""
 _WORD = re.compile(r"\w+")
 _HALF = 6
 _LONGEST_MONTH = 31
@@ -68,17 +68,17 @@ _RESOLVED = re.compile(r" \((\d{4}(?:-\d\d){0,2}(?:/\d{4}-\d\d-\d\d)?)\)")
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words with which `named` and `relative` rule out a text quickly."""
+    """Return the words of a text; `named` and `relative` use them to skip texts quickly."""
     return frozenset(_WORD.findall(text.lower()))
 
 
 def named(text: str, words: AbstractSet[str]) -> list[str]:
-    """Return the dates that a text names, those without a year as `--05` or `--05-07`."""
+    """Return the dates named in a text; dates without a year have the form `--05` or `--05-07`."""
     return extracted(text, words)[0]
 
 
 def extracted(text: str, words: AbstractSet[str]) -> tuple[list[str], str]:
-    """Return the dates that a text names, as `named` does, and the text without them."""
+    """Return the dates named in a text, as `named` does, and the remaining text."""
     dates: list[str] = []
     note = partial(_note, dates)
     if not _MONTHS.keys().isdisjoint(words):
@@ -90,7 +90,7 @@ def extracted(text: str, words: AbstractSet[str]) -> tuple[list[str], str]:
 
 
 def relative(text: str, words: AbstractSet[str], said_on: date, configuration: str) -> list[str]:
-    """Return the dates that "yesterday" and the like mean on `said_on`."""
+    """Return the dates of relative words such as "yesterday" on the day `said_on`."""
     tongue = _TONGUES.get(configuration)
     if tongue is None or _SIGNS.isdisjoint(words):
         return []
@@ -98,7 +98,7 @@ def relative(text: str, words: AbstractSet[str], said_on: date, configuration: s
 
 
 def in_year_of(moment: str, said_on: date) -> str:
-    """Add to a date without a year the one that brings it nearest to `said_on`."""
+    """Add the year nearest to `said_on` to a date without a year."""
     if not moment.startswith("--"):
         return moment
     ahead = int(moment[2:4]) - said_on.month
@@ -142,7 +142,7 @@ def _note(dates: list[str], match: re.Match[str]) -> str:
 def days_between(moment: str, other: str) -> int | None:
     """Return the number of days between two dates, 0 if they overlap. None: unknown.
 
-    A date without a year overlaps dates within its month or day; it is near no other.
+    A date without a year overlaps dates within its month or day; its distance to others is unknown.
     """
     if moment.startswith("--"):
         return _in_any_year(moment, other)

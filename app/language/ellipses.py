@@ -1,4 +1,4 @@
-"""Completion of sentences that omit "I am": "Not vegetarian these days." gets it back."""
+"""Completion of sentences that omit "I am": "Not vegetarian these days." becomes a statement."""
 
 import re
 
@@ -45,8 +45,8 @@ _CHANGED = re.compile(r"^(?:no longer|ya no|plus)$", re.IGNORECASE)
 def in_full(text: str, question: str, tongue: str) -> str:
     """Return the sentence with its omitted "I am", or unchanged.
 
-    It stays unchanged after a question about somebody else, and if it need not describe the
-    present: "Not vegetarian." alone may describe a dish.
+    It stays unchanged after a question about another person. It also stays unchanged if it might
+    describe another thing: "Not vegetarian." alone may describe a dish.
     """
     pattern = _ELLIPSES.get(tongue)
     match = pattern.match(straight(text).strip()) if pattern else None

@@ -7,8 +7,8 @@ Use it together with `merging` for consolidation and `plan` for the changes:
     found = merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20)
     changes = plan.plan(candidates, neighbours, found.verdicts, max_deletes=25).changes
 
-Only the user's words are a source: not the model's, not the system's, not a block of context that
-a service put into the prompt. Facts keep the language and wording of their source.
+Only the user's words are a source: not the model's, not the system's, and no context block inserted
+into the prompt by a service. Facts keep the language and wording of their source.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ from app.language.topics import classify
 from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, takes_back_the_last
 
 USER_ROLES = frozenset({"", "user"})
-"""Roles of the user; a turn without a role is the user's."""
+"""Roles of the user; a turn without a role counts as the user's."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ def extract(
     third_person: bool = False,
     left_out: list[Candidate] | None = None,
 ) -> list[Candidate]:
-    """Return the facts and the requests to forget, in the order in which they were said.
+    """Return the facts and the requests to forget, in the order of the conversation.
 
-    Each rests on its `source`, found verbatim in the text of its turn. Relative dates are resolved
-    against the time of their turn, else against `now`, in the time zone; without one, in that of
-    each time. Facts that cannot be put in the third person are added to `left_out`.
+    Each has a `source`, found verbatim in the text of its turn. Relative dates are resolved against
+    the time of their turn, else against `now`, in the time zone. Without a time zone, each time
+    keeps its own. Facts that cannot be put in the third person are added to `left_out`.
     """
     reading = Extraction(
         turns, now=now, topics=topics, time_zone=time_zone, third_person=third_person
@@ -75,7 +75,7 @@ def extract(
 
 
 class Extraction:
-    """An extraction done in steps, so that the process can do other work between them.
+    """An extraction in steps, to let other work run between them.
 
     Attributes:
         left_out: the facts so far that cannot be put in the third person.
@@ -90,7 +90,7 @@ class Extraction:
         time_zone: tzinfo | None = UTC,
         third_person: bool = False,
     ) -> None:
-        """Take what `extract` takes."""
+        """Accept the arguments of `extract`."""
         self.left_out: list[Candidate] = []
         self._turns = turns
         self._theirs = [
@@ -101,7 +101,7 @@ class Extraction:
         self._found: list[Candidate] = []
 
     def steps(self) -> Generator[None, None, list[Candidate]]:
-        """Read everything, with a step for each sentence; return what `extract` returns."""
+        """Read all turns, with a step for each sentence; return the result of `extract`."""
         spoken = [_Spoken()]
         for n, turn in self._theirs:
             spoken.append(_Spoken())
@@ -112,7 +112,7 @@ class Extraction:
         return _without_repeats(self._found)
 
     def _understand(self, lines: Sequence["_Line"]) -> Iterator[None]:
-        """Add the candidates of a turn, each with the sentences that belong to it."""
+        """Add the candidates of a turn, each with the sentences that complete it."""
         last: Candidate | None = None
         before: Sentence | None = None
         for line in lines:
@@ -128,7 +128,7 @@ class Extraction:
 
 
 def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
-    """Return facts that were given directly, with their topics."""
+    """Return candidates for facts given directly, with their topics."""
     return [
         Candidate(clean(fact).strip(), tuple(topics), turn=position)
         for position, (fact, topics) in enumerate(facts)
@@ -136,7 +136,7 @@ def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
 
 
 def _main_language(turns: Iterable[Turn]) -> str:
-    """Return the language of most turns, for sentences that do not reveal theirs."""
+    """Return the language of most turns, for sentences that do not reveal their language."""
     counts = Counter(filter(None, (language(turn.text) for turn in turns)))
     return counts.most_common(1)[0][0] if counts else ""
 
@@ -165,7 +165,7 @@ class _Heard:
 
 
 class _Stated(NamedTuple):
-    """The candidates of a sentence, and those that cannot be put in the third person."""
+    """The candidates of a sentence, and the candidates that cannot be put in the third person."""
 
     candidates: list[Candidate]
     left_out: list[Candidate]
@@ -177,7 +177,7 @@ class _Line:
 
     Attributes:
         begins: True if it may introduce its speaker.
-        question: the assistant's message right before it.
+        question: the assistant's message immediately before it.
         greeted: True if the conversation's opening greeting precedes it.
         unsays: True if it takes back a statement that is not in these turns.
     """
@@ -205,7 +205,7 @@ class _Line:
 
     @cached_property
     def stated(self) -> _Stated:
-        """The candidates that it states by itself."""
+        """The candidates stated by this sentence alone."""
         left_out: list[Candidate] = []
         return _Stated(list(_from_line(self, left_out)), left_out)
 
@@ -214,15 +214,15 @@ class _Spoken(list[_Line]):
     """The sentences of a turn that may be kept."""
 
     _silent = 0
-    """The number of its first sentences that are known to state nothing."""
+    """The number of leading sentences known to state no fact."""
 
     def take_back(self) -> bool:
-        """Drop the last sentence that states something; return True if there is one."""
+        """Drop the last sentence that states a fact; return True if there is one."""
         for at in reversed(range(self._silent, len(self))):
             if self[at].stated.candidates:
                 del self[at:]
                 return True
-        # Not looked at again: a text may take back again and again.
+        # Not examined again: a text may take back sentences many times.
         self._silent = len(self)
         return False
 
@@ -233,9 +233,9 @@ class _Spoken(list[_Line]):
 
 
 def _hear(heard: _Heard, lines: _Spoken, before: _Spoken, settings: _Settings) -> Iterator[None]:
-    """Add the sentences that may be kept, without those that the user asks to keep secret.
+    """Add the sentences that may be kept, without sentences that the user asks to keep secret.
 
-    A sentence may take back one of the turn `before`, which then loses it.
+    A sentence may take back a sentence of the turn `before`, which is then removed.
     """
     own, question = own_words(heard.turn.text), heard.question
     tongue = language(own, language(question, settings.tongue) if question else settings.tongue)
@@ -267,7 +267,7 @@ def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> b
 
 
 def _extended(last: Candidate, begin: int, line: _Line) -> Candidate:
-    """Return a fact, whose sentence begins at `begin`, with the sentence that follows."""
+    """Extend a fact, with a sentence that begins at `begin`, by the sentence that follows."""
     turn, sentence = line.turn, line.sentence
     added, by_now = _dated(finished(clean(sentence.text)), turn, line.settings)
     return replace(
@@ -302,7 +302,7 @@ def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:
     """Yield the statements of a line, each with its language."""
     text = clean(line.sentence.text)
     asked_in = language(line.question, line.tongue)
-    # The language of a short question may be misdetected.
+    # Each language is tried: the language of a short question may be misdetected.
     for tongue in dict.fromkeys((asked_in, *PHRASES)) if line.question else ():
         if fact := answer(text, line.question, tongue):
             yield RequestedFact(fact), tongue
@@ -316,7 +316,7 @@ def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:
 def _candidate(
     said: RequestedFact, line: _Line, tongue: str, left_out: list[Candidate]
 ) -> Candidate | None:
-    """Return the fact with its topics, or None if it falls under none of the wanted ones."""
+    """Return the fact with its topics, or None if it belongs to none of the wanted topics."""
     settings = line.settings
     topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
     if not topics:
@@ -339,7 +339,7 @@ def _dated(text: str, turn: Turn, settings: _Settings, tongue: str = "") -> tupl
 
 
 def _without_repeats(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Keep only the last of equal statements about the same occasion."""
+    """Keep only the last of several statements with equal words and dates."""
     kept: dict[tuple[str, frozenset[str], bool], Candidate] = {}
     for candidate in candidates:
         dates = frozenset[str]() if candidate.dated_by_now else resolved(candidate.fact)

@@ -1,4 +1,4 @@
-"""The plain values that extraction, consolidation and planning exchange."""
+"""Plain values exchanged by extraction, consolidation and planning."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ Action = Literal["CREATE", "UPDATE", "DELETE"]
 
 
 ENGINE = "builtin-rules/2"
-"""The name of the built-in rules, for what they have written."""
+"""The name of the built-in rules, recorded with the memories that they write."""
 MAX_FACT = 2_000
-"""Characters of one fact; a longer sentence without an end is pasted text, not a statement."""
+"""Maximum characters of one fact; a longer sentence is pasted text, not a statement."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ MANAGED_TOPICS = (PERSONAL, PREFERENCES, DETAILS, INSTRUCTIONS)
 
 @dataclass(frozen=True)
 class Turn:
-    """One message of the input; `time` is when it was said, aware, if known."""
+    """One message of the input, with its aware time, if known."""
 
     role: str
     text: str
@@ -41,21 +41,21 @@ class Turn:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fact that may become a memory, or (with `forget`) what a person asked to forget.
+    """A fact that may become a memory, or (with `forget`) the words of a request to forget.
 
     Attributes:
-        fact: the text to store; for a forget request the words that name what to forget.
-        topics: the configured topics it falls under; empty for a direct memory without any.
-        source: the words of the input it rests on, verbatim; empty for a direct memory.
+        fact: the text to store; for a forget request, the words that name the memories.
+        topics: the configured topics of the fact; may be empty for a direct memory.
+        source: the words of the input that support it, verbatim; empty for a direct memory.
         turn: the position of its turn in the input.
-        forget: True if matching memories are to be deleted rather than the fact stored.
+        forget: True to delete matching memories instead of storing the fact.
         dated_by_now: True if a date in it was resolved against the clock, as the turn had no time.
         doubtful: True if a model has to confirm it before it counts.
         context: the sentences around `source`; "" if they are not known.
-        question: the end of what the assistant said, if the fact may answer it.
-        said_on: the day on which it was said, if known.
-        said_at: the time at which it was said; None where times do not count.
-        is_repeat: True if its line was perhaps read before, so that it only confirms.
+        question: the end of the assistant's message, if the fact may answer it.
+        said_on: the day of the statement, if known.
+        said_at: the time of the statement; None if times do not count.
+        is_repeat: True if its line may have been read before: it then only confirms a memory.
     """
 
     fact: str
@@ -77,8 +77,8 @@ class Neighbour:
     """A memory of the same scope that was found near a candidate.
 
     Attributes:
-        distance: Euclidean between unit vectors, so cosine = 1 - distance ** 2 / 2.
-        rests_on: the time at which its fact was said or set by hand; None where times do not count.
+        distance: Euclidean between unit vectors: cosine = 1 - distance ** 2 / 2.
+        rests_on: the time when its fact was stated or set by hand; None if times do not count.
         is_held: True if a person set its fact by hand.
     """
 
@@ -98,13 +98,13 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The decision about one memory that some candidates cause.
+    """The decision about one memory, based on some candidates.
 
     Attributes:
         action: CREATE has no `memory_id`; UPDATE and DELETE name a memory that was shown.
-        candidates: positions of the candidates it rests on, oldest first.
+        candidates: positions of the candidates behind the decision, oldest first.
         fact: the new text of the memory; empty on DELETE.
-        reason: why, in a word or two.
+        reason: the reason, in a word or two.
     """
 
     action: Action

@@ -30,7 +30,7 @@ _TENS = {
     "fr": "vingt trente quarante cinquante soixante soixante-dix quatre-vingts quatre-vingt-dix",
 }
 _ARTICLES = frozenset({"un", "uno"})
-"""Number words that are also articles, and so are ignored."""
+"""Number words that are also articles, and therefore ignored."""
 _STANDING_FOR = (
     "hundred thousand million billion k dozen dozens half quarter couple pair twice double triple"
     " once both noon midnight midday decade century fortnight hundert tausend million dutzend halb"
@@ -81,13 +81,13 @@ _SIGNS = re.compile(
     "[\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341\u767e\u5343\u4e07\u534a\u4e24\u00bd\u00bc\u00be]"
 )
 _FRENCH_TENS = (70, 90)
-"""Tens spelled as the tens before them plus a number up to nineteen."""
+"""Tens spelled as the previous tens plus a number up to nineteen."""
 
 
 def figures(text: str, tongue: str) -> frozenset[float]:
     """Return the possible values of the numbers in a text: "1,500" is 1500 or, in German, 1.5.
 
-    Dates that were resolved into the text do not count. Only numbers in words below 100 count.
+    Dates resolved into the text do not count. Of the numbers in words, only those below 100 count.
     """
     plain = undated(text)
     values_in_digits = {
@@ -109,7 +109,7 @@ def ordinals(text: str) -> frozenset[float]:
 
 
 def readings_of(number: str) -> frozenset[float]:
-    """Return possible values of digits with points and commas; for a time, its hour and minute."""
+    """Return the possible values of a number in digits; for a time, its hour and minute."""
     if ":" in number:
         return frozenset(float(part) for part in re.findall(r"\d+", number))
     last = max(number.rfind("."), number.rfind(","))
@@ -130,7 +130,7 @@ def _values_meant(match: re.Match[str]) -> set[float]:
 
 
 def spelled(tongue: str) -> tuple[re.Pattern[str], dict[str, int]]:
-    """Return a pattern of the number words of a language, and their values."""
+    """Return a pattern of the number words of a language, with their values."""
     return _spelled(tongue if tongue in _UNITS else "en")
 
 

@@ -1,6 +1,6 @@
-"""The selection of the memories that a request to forget means.
+"""The selection of memories for a request to forget.
 
-A request names a thing, or everything about the person who asks. Words that address the service
+A request names a thing, or all memories about the person who asks. Words that address the service
 ("delete all memories about the user") are not a request.
 """
 
@@ -59,12 +59,12 @@ _ALL = re.compile(r"\b(?:everything|anything|all|whatever|alles|todo|tout)\b", r
 
 
 def is_everything(said: str) -> bool:
-    """Return True if the words after "forget" mean everything known about the person."""
+    """Return True if the words after "forget" mean all memories about the person."""
     return _EVERYTHING.fullmatch(straight(said).strip(" .!?,")) is not None
 
 
 def means_everything(said: str) -> bool:
-    """Return True if a model's words mean everything; they may call the person "the user"."""
+    """Return True if a model's words mean all memories; they may call the person "the user"."""
     mine = _THE_USERS.sub("my", straight(said))
     mine = _THE_USER.sub("me", mine)
     return not _named(mine) or is_everything(mine)
@@ -78,14 +78,14 @@ def is_request(said: str) -> bool:
 def names_something(said: str) -> bool:
     """Return True if the words after "forget" name a thing at all.
 
-    Nobody calls themselves "the user": such words address the service, not the person's memories.
+    People do not call themselves "the user": such words address the service, not the memories.
     """
     return bool(_named(straight(said))) and not _THE_USER.search(said)
 
 
 def _named(said: str, tongue: str = "") -> frozenset[str]:
     tongue = tongue or language(said, "en")
-    # "Chat" is generic in other languages, but a cat in French.
+    # "Chat" is generic in other languages, but means a cat in French.
     empty = (GENERIC | _ORDERS) - ({"chat", "chats"} if tongue == "fr" else set())
     naming = [word for word in words(said, tongue) if word not in empty]
     return content(" ".join(naming), tongue)
@@ -95,7 +95,7 @@ _ORDERS = word_set("""
     forget delete erase wipe borra elimina olvida todas todos losche losch vergiss alle efface
     supprime oublie tous toutes anweisungen instrucciones
     """)
-"""Words that only repeat the request to forget, and name nothing."""
+"""Words that repeat the request to forget without naming a thing."""
 
 
 def means(said: str, fact: str) -> bool:
@@ -118,7 +118,7 @@ def _stems(fact: str, tongue: str) -> frozenset[str]:
 
 
 def _covered(named: frozenset[str], said: str, has: frozenset[str], tongue: str) -> bool:
-    """Return True if the memory has all that is named; a proper name may suffice alone."""
+    """Return True if the memory has all named words; a proper name may suffice alone."""
     light = _likings(tongue)
     if named <= has:
         return True
@@ -196,19 +196,19 @@ _FAMILIES = tuple(
         ),
     )
 )
-"""Families of words: a request may use one word and a memory another of the same family."""
+"""Families of words: a request and a memory may use different words of one family."""
 _LEAST_COSINE = 0.35
 _LEAD = 0.1
-"""The least similarity of the memory meant, and its least lead over the next."""
+"""The least similarity of the chosen memory, and its least lead over the next one."""
 
 
 def meant(said: str, source: str, facts: Sequence[str], cosines: Mapping[int, float]) -> list[int]:
-    """Return the positions of the facts that a request means.
+    """Return the positions of the facts to forget for a request.
 
-    These are the facts with its words; else the only one of its word family, or all of them if it
-    asks for all; else, for an English request, the nearest by far, unless that is another thing of
-    the same kind. `cosines` is empty if they are meaningless; the bundled model's are meaningful in
-    English alone.
+    These are the facts with the words of the request. Without any, it is the only fact of the same
+    word family, or all of them if the request asks for all. Otherwise, for an English request, it
+    is the nearest fact by a clear margin, unless that is another thing of the same kind. `cosines`
+    is empty if they are meaningless; the bundled model's are meaningful only in English.
     """
     named = [at for at, fact in enumerate(facts) if means(said, fact)]
     if named or not names_something(said):
@@ -233,7 +233,7 @@ def _is_another(said: str, fact: str) -> bool:
 
 
 def _described(text: str) -> dict[str, frozenset[str]]:
-    """Return the words of an English text, each with the content of the word before it."""
+    """Return the words of an English text, each with the content of the preceding word."""
     text_words = words(text, "en")
     return {
         stem(thing, "en"): content(before, "en")
@@ -246,7 +246,7 @@ def _of_family(said: str, facts: Sequence[str]) -> list[int]:
     tongue = language(said, "en")
     asked = set(words(said, tongue)) - GENERIC
     family = next((words_of_kind for words_of_kind in _FAMILIES if asked & words_of_kind), None)
-    # "My work shoes" and "my brother's illness" are not of the family.
+    # "My work shoes" and "my brother's illness" do not belong to a family.
     if family is None or asked - family - _OF_ANY - LEXICONS[tongue].stops:
         return []
     return [
@@ -267,7 +267,7 @@ _OTHERS = re.compile(
     r"|sœur|femme|mari|fils|fille|ami|amie)\b",
     re.IGNORECASE,
 )
-"""Statements about somebody other than the speaker."""
+"""Statements about people other than the speaker."""
 
 
 def _is_of_others(text: str) -> bool:

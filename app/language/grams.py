@@ -1,9 +1,11 @@
 """Words of scripts without blanks, as overlapping pairs of signs. Pure.
 
-Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words, and Korean words end
-in particles. A run of their signs is indexed as bigrams; a short run also as a whole, since it may
-be one word. A sign has the marks that stand on it. A word of another script that touches a run is
-listed as well, for Postgres takes both as one word.
+Chinese, Japanese, Thai, Lao, Khmer and Burmese put no blanks between words, and Korean words end in
+particles. A run of their signs is indexed as bigrams. A short run is also indexed as a whole, since
+it may be one word. A sign includes its marks.
+
+A word of another script that touches a run is listed as well, since Postgres treats both as one
+word. A word with format characters or variation selectors is listed without them.
 """
 
 import re
@@ -31,17 +33,17 @@ _SIGNS = (
 ANY_SIGN = f"[{_SIGNS}]"
 """The expression for a letter or mark of these scripts, for Python and for Postgres.
 
-Each text in which it is found has a gram.
+Each text that matches it has a gram.
 """
 _RUN = re.compile(f"({ANY_SIGN}+)")
 _LAST_WORD = re.compile(r"(?<![^\W_])[^\W_]++\Z")
 _FIRST_WORD = re.compile(r"[^\W_]+")
 _WHOLE = 12
-"""Limit of signs in a run that is indexed as a whole."""
+"""Maximum signs of a run that is indexed as a whole."""
 _MAX_CHARS = 100
-"""Limit of characters in a gram: signs may have any number of marks."""
+"""Maximum characters of a gram: signs may have any number of marks."""
 _MAX_ASKED = MAX_TERMS * 3 // 4
-"""Limit of grams in a query, which leaves room for words of other scripts."""
+"""Maximum grams of a query, which leaves room for words of other scripts."""
 
 
 def apart(text: str) -> tuple[str, list[str]]:
@@ -56,10 +58,10 @@ def apart(text: str) -> tuple[str, list[str]]:
 
 def grams(text: str) -> list[str]:
     """Return the grams of a text, without repetition; most texts have none."""
-    if not has_grams(text):
+    if text.isascii():
         return []
-    parts = _RUN.split(without_format(text))
-    found: dict[str, None] = {}
+    parts = _RUN.split(plain := without_format(text))
+    found = dict.fromkeys(_words_with_format(text)) if plain != text else {}
     for before, run, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
         touching = (_LAST_WORD.search(before), _FIRST_WORD.match(after))
         words = (word for match in touching if match for word in fold(match[0]).split())
@@ -67,14 +69,22 @@ def grams(text: str) -> list[str]:
     return list(found)
 
 
+def _words_with_format(text: str) -> Iterator[str]:
+    """Yield the words with format characters, after removing these; words of runs have grams."""
+    for word in text.split():
+        plain = without_format(word)
+        if plain != word and not _RUN.search(plain):
+            yield from (part[:_MAX_CHARS] for part in fold(plain).split())
+
+
 def indexed(text: str) -> str | None:
-    """Return the grams of a text as a `tsvector`; None: it has none."""
+    """Return the grams of a text as a `tsvector`; None if it has none."""
     return " ".join(map(_quoted, grams(text))) or None
 
 
 def asked(query: str) -> str:
     """Return the first grams of a query as a `tsvector`, each with its position."""
-    first = enumerate(grams(query)[:_MAX_ASKED], 1)
+    first = enumerate(grams(without_format(query))[:_MAX_ASKED], 1)
     return " ".join(f"{_quoted(gram)}:{place}" for place, gram in first)
 
 

@@ -23,14 +23,14 @@ _INTRODUCTIONS = {
 }
 _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
 _TO_THE_LIKE_OF = re.compile(r"(?:ich bin|je suis|soy|yo soy)\b", re.IGNORECASE)
-"""Openings that may be followed by anything about oneself, not only a name."""
+"""Openings that may precede any statement about oneself, not only a name."""
 
 
 def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[str, str]:
     """Return the name with which a sentence introduces its speaker, as a sentence, and the rest.
 
-    Both are empty if it introduces nobody. `begins`: nothing was said before. `greeted`: a greeting
-    was.
+    Both are empty without an introduction. `begins`: no text precedes the sentence. `greeted`: a
+    greeting precedes it.
     """
     pattern, fact = _PATTERNS.get(tongue, (None, ""))
     text = text.strip()
@@ -46,7 +46,7 @@ def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[
 
 @dataclass(frozen=True)
 class _Question:
-    """A known question and the fact that answers it; `none` is the fact for a no."""
+    """A known question and the fact for its answer; `none` is the fact for a no."""
 
     question: re.Pattern[str]
     fact: str
@@ -184,7 +184,7 @@ _MAX_WORDS = 6
 
 
 def answer(text: str, before: str, tongue: str) -> str:
-    """Return the fact of a short answer to a known question as a full sentence, or ""."""
+    """Return a full sentence for a short answer to a known question, or ""."""
     question = last_question(before)
     plain = straight(text).strip(" .!")
     if not question or not plain or len(plain.split()) > _MAX_WORDS:
@@ -198,7 +198,7 @@ def answer(text: str, before: str, tongue: str) -> str:
 
 
 def _answer(plain: str, asked: _Question, tongue: str) -> str:
-    """Return the fact of an answer other than a no, or ""."""
+    """Return the fact for an answer other than a no, or ""."""
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
     if _YEARS.search(asked.fact):
         said = _YEARS.sub("", said)
@@ -213,7 +213,7 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r" (?:in|en|à) \{\}")
-"""A place in a fact with its preposition, which an answer's own preposition replaces."""
+"""A place in a fact with its preposition; a preposition in the answer replaces it."""
 
 
 _YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.IGNORECASE)

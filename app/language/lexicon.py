@@ -1,7 +1,7 @@
-"""The words of each language: those that identify it, and those without content.
+"""The words of each language: words that identify it, and words without content.
 
 A language is recognised by its commonest words. Languages without a `Lexicon` are recognised too,
-so that they are not mistaken for one that has one.
+to keep them from being mistaken for one of the others.
 """
 
 import re
@@ -76,7 +76,7 @@ trabajo odio aime adore déteste préfère habite vis travaille
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a list that is written as one text."""
+    """Return the words of a list written as one text."""
     return frozenset(text.split())
 
 
@@ -94,7 +94,7 @@ def _plain(text: str) -> frozenset[str]:
     return frozenset(word.translate(table).replace("\0", "ss") for word in text.split())
 
 
-# Common words that identify the language but carry content.
+# Common words that identify the language but also carry content.
 _TELLING = {
     "en": """
     tell like love want need live lives work works prefer hate think get got go going went make made
@@ -131,7 +131,7 @@ TONGUE_NAMES = {
 }
 """The names of languages without a `Lexicon`."""
 GENERIC = _plain(_GENERIC)
-"""Words that name nothing in particular: "forget everything" forgets nothing."""
+"""Words without a specific meaning: "forget everything" deletes no memory."""
 
 
 def language(text: str, default: str = "") -> str:

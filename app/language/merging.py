@@ -1,7 +1,7 @@
-"""Consolidation without a model: a verdict on each candidate among the memories shown for it.
+"""Consolidation without a model: a verdict on each candidate against the memories shown for it.
 
-Candidates are processed in order, so a later one overrides an earlier one. A memory is deleted only
-on request or if it is contradicted outright, and no other content of a memory is lost.
+Candidates are processed in order, and a later one overrides an earlier one. A memory is deleted
+only on request or after a direct contradiction. No other content of a memory is lost.
 """
 
 from collections.abc import Generator, Sequence
@@ -18,7 +18,7 @@ _Cosines = dict[str | None, float]
 
 @dataclass
 class _Entry:
-    """A memory that was shown, or (without an id) one that is about to be created."""
+    """A memory that was shown, or (without an id) one about to be created."""
 
     memory_id: str | None
     said: Statement
@@ -42,7 +42,7 @@ _CONTRADICTED = "contradicted"
 
 @dataclass
 class Consolidated:
-    """The verdicts, and the positions of requests that exceeded the limit of deletions."""
+    """The verdicts, and the positions of requests beyond the limit of deletions."""
 
     verdicts: list[Verdict]
     capped: set[int]
@@ -57,7 +57,7 @@ class _Bench:
     capped: set[int] = field(default_factory=set)
 
     def end(self, entry: _Entry, reason: str, candidate: int) -> None:
-        """Delete the entry; an unstored one does not count against the limit."""
+        """Delete the entry; an unstored entry does not count against the limit."""
         if entry.memory_id is not None:
             if self.left[reason] == 0:
                 self.capped.add(candidate)
@@ -76,10 +76,10 @@ def consolidate(
 ) -> Consolidated:
     """Return the verdicts; `neighbours` has one row per candidate, all of one scope.
 
-    A row holds the memories nearest to the candidate's fact; for a forget request, a longer row
-    finds more of the memories meant. Memories without a verdict stay. At most `max_deletes` are
-    deleted because of facts, and `max_forgets` on request. With `by_meaning`, a request may match a
-    memory by its vector alone.
+    A row holds the memories nearest to the candidate's fact. For a forget request, a longer row
+    finds more of the requested memories. Memories without a verdict stay. Facts delete at most
+    `max_deletes` memories, and requests at most `max_forgets`. With `by_meaning`, a request may
+    match a memory by its vector alone.
     """
     return whole(
         consolidating(
@@ -100,7 +100,7 @@ def consolidating(
     max_forgets: int,
     by_meaning: bool = False,
 ) -> Generator[None, None, Consolidated]:
-    """Do what `consolidate` does, with a step for each candidate."""
+    """Consolidate as `consolidate` does, with a step for each candidate."""
     entries = []
     for near in shown(neighbours).values():
         entries.append(_Entry(near.memory_id, read(near.fact)))
@@ -139,7 +139,7 @@ def _forget(
 
 
 def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> None:
-    """Find the entry that says the same, overrule contradicting ones, else create a new one."""
+    """Update the equivalent entry and overrule contradicting ones; else create a new entry."""
     ranked = sorted(
         bench.entries, key=lambda entry: cosines.get(entry.memory_id, 0.0), reverse=True
     )
@@ -165,7 +165,7 @@ def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> No
 
 
 def _home(ranked: list[_Entry], new: Statement, cosines: _Cosines) -> _Entry | None:
-    """Return the entry that says the same: stored before unstored, live before deleted."""
+    """Return the equivalent entry: stored before unstored, live before deleted."""
     alike = [
         entry
         for entry in ranked
@@ -178,13 +178,13 @@ def _home(ranked: list[_Entry], new: Statement, cosines: _Cosines) -> _Entry | N
 
 
 def _outdated(others: list[_Entry], new: Statement) -> _Entry | None:
-    """Return the one entry whose value the new fact corrects; None if several could be meant."""
+    """Return the only entry with a value that the new fact corrects; None for several."""
     corrected_entries = [entry for entry in others if corrected(new, entry.said)]
     return corrected_entries[0] if len(corrected_entries) == 1 else None
 
 
 def _filled(entry: _Entry, new: Statement) -> _Entry | None:
-    """Return the entry if, once changed, it says all that the new fact says."""
+    """Return the entry if, after its change, it covers all of the new fact."""
     return entry if same(new, entry.said, 0.0) == entry.said.fact else None
 
 

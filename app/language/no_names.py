@@ -1,4 +1,4 @@
-"""Words that introduce a person but are not a name: work, origins, star signs, moods.
+"""Words that follow "I am" without being a name: work, origins, star signs, moods.
 
 A missed name costs little; "My name is Tired." is nonsense.
 """
@@ -115,11 +115,11 @@ _ARE_NAMES = word_set("""
     """)
 
 _NAMES = frozenset({"Germán", "Frances", "Domingo"})
-"""Names whose spelling would fold to another word."""
+"""Names with a spelling that folds to another word."""
 
 
 def is_no_name(said: str, tongue: str) -> bool:
-    """Return True if a capitalised word is known, or likely by its ending, not to be a name."""
+    """Return True if a capitalised word is not a name, by the list or by its ending."""
     folded = [fold(word) for word in said.split() if word not in _NAMES]
     if any(word in _WORDS for word in folded):
         return True

@@ -32,8 +32,8 @@ _INDENTED = re.compile(
 _TRACE = re.compile(
     r"^[ \t]*Traceback \(most recent call last\):(?:\n[ \t]+[^\n]*)*(?:\n[^\n]+)?", re.MULTILINE
 )
-# A mail is what lies between these two. One pattern for both would read on to the end of the text
-# after each greeting.
+# A mail is the text between these two matches. A single pattern for both would scan to the end of
+# the text after each greeting.
 _MAIL_BEGIN = re.compile(
     r"(?:^|(?<=[:\n]))[ \t]*(?:hi|hello|hey|dear|good (?:morning|afternoon)|hallo|liebe[rs]?"
     r"|guten tag|sehr geehrte[rs]?|hola|estimad[oa]s?|querid[oa]s?|buenos días|bonjour|salut"
@@ -71,14 +71,14 @@ _QUOTED = re.compile(
 _OPENING = re.compile(r"[\"\u201c\u201e\u00ab\u2039]|(?<!\w)['\u2018\u201a]")
 _SINGLE_CLOSING = re.compile(r"['\u2019](?!\w)")
 _WINDOW = 64 * 1024
-"""Characters that are searched at once for a task: a match holds up the whole process."""
+"""Maximum characters searched at once for a task: a match blocks the whole process."""
 _LONGEST_TASK = 100
 
 
 def without_indented(text: str) -> str:
-    """Blank out, in place, blocks that are indented as code is.
+    """Blank out, in place, blocks with the indent of code.
 
-    Nothing may have been blanked out before, since blanks at the start of a line are an indent.
+    Call it on the original text: blanks at the start of a line would look like an indent.
     """
     return _INDENTED.sub(_blank, text)
 
@@ -99,10 +99,10 @@ def without_pasted(text: str) -> str:
 
 
 def _end_of_task(text: str) -> int | None:
-    """Return the end of the first words that ask for a task, or None."""
+    """Return the end of the first request for a task, or None."""
     for at in range(0, len(text), _WINDOW):
         found = _TASK.search(text, at, at + _WINDOW + _LONGEST_TASK)
-        # At the end of a window, a word may seem to end.
+        # A word may be cut at the end of a window.
         while found is not None and (whole := _TASK.match(text, found.start())) is None:
             found = _TASK.search(text, found.start() + 1, at + _WINDOW + _LONGEST_TASK)
         if found is not None and whole is not None:
@@ -118,7 +118,7 @@ def _mails(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _quotations(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the quotations; one in single marks ends with the last closing one of its line."""
+    """Yield the quotations; one in single marks ends with the last closing mark of its line."""
     at = line_end = last = 0
     while (opening := _OPENING.search(text, at)) is not None:
         at = opening.start() + 1

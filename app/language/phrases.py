@@ -1,7 +1,7 @@
 """Patterns over one sentence that extraction needs, for each language.
 
-Each group of patterns answers one question: is it the person's own statement, a preference,
-personal, an event, a request to remember or forget, a standing instruction, or only talk.
+Each group of patterns answers one question. Is the sentence the person's own statement, a
+preference, personal, an event, a request to remember or forget, a standing instruction, or talk?
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 def pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern, ignoring case; texts come with straight apostrophes and dashes."""
+    """Compile a pattern that ignores case; texts come with straight apostrophes and dashes."""
     return re.compile(text, re.IGNORECASE)
 
 
@@ -21,7 +21,8 @@ QUESTION = re.compile(r"(?:[?\uff1f\u061f]|\u304b\u3002?|\u5417\u3002?|\u5462\u3
 class Phrases:
     """The patterns of one language; `remember` and `forget` have the group `said`.
 
-    A question asks to forget something only if it is `polite`: "Forget my allergies?" only wonders.
+    A question asks to forget something only if it is `polite`: "Forget my allergies?" is no
+    request.
     """
 
     first: re.Pattern[str]

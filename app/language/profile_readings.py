@@ -1,4 +1,4 @@
-"""Verbatim values that a statement plainly gives to a person's properties."""
+"""Verbatim values for a person's properties, from plain statements."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -119,7 +119,7 @@ _FLUENTLY = re.compile(
 
 @dataclass(frozen=True)
 class ProfileReading:
-    """A value of one kind that a person has, or (`gone`) no longer or never has.
+    """A value of one kind that a person has, or (`gone`) no longer has or never had.
 
     `kind` is one of `profile_words.KINDS`, the name of a thing, or "prefer".
     """
@@ -130,7 +130,7 @@ class ProfileReading:
 
 
 def readings(text: str) -> list[ProfileReading]:
-    """Return the values that a statement gives to its speaker."""
+    """Return the values that a statement gives for its speaker."""
     plain = without_reports(straight(text))
     if is_supposed(plain):
         return []
@@ -144,12 +144,11 @@ def readings(text: str) -> list[ProfileReading]:
 
 
 def is_supposed(text: str) -> bool:
-    """Return True if a statement only imagines or hopes something."""
+    """Return True if a statement is only imagined or hoped."""
     return bool(_SUPPOSED.search(text))
 
 
 def _of_slot(text: str, slot: Slot) -> Iterator[ProfileReading]:
-    """Yield the readings of a slot, if its value has the right form."""
     kind = slot.key[0]
     gone = slot.gone or bool(NEGATIONS.search(text[slot.start : slot.begin]))
     raw = _whole_words(text, slot)
@@ -163,13 +162,13 @@ _REST = re.compile(r"(?:\w|(?<=\d)[.,:]\d)+")
 
 
 def _whole_words(text: str, slot: Slot) -> str:
-    """Return the value to the end of its last word, which some patterns cut off."""
+    """Extend the value to the end of its last word, since some patterns cut it off."""
     rest = _REST.match(text, slot.end)
     return text[slot.begin : rest.end() if rest else slot.end].strip()
 
 
 def _typed(kind: str, raw: str, text: str, slot: Slot) -> Iterator[tuple[str, str]]:
-    """Yield the value under each of its kinds, if it has the right form."""
+    """Yield the value with each of its kinds, if it has the right form."""
     match kind:
         case "name":
             yield from _names(raw)
@@ -202,13 +201,12 @@ def _fits(kind: str, value: str, text: str, slot: Slot) -> bool:
 
 
 def _bare(raw: str) -> str:
-    """Return a value without its article."""
     article = _ARTICLE.match(raw)
     return raw[article.end() :] if article and article.end() < len(raw) else raw
 
 
 def _is_titled(value: str) -> bool:
-    """Return True if a value is a name of something: "Acme", "3M"."""
+    """Return True if a value looks like the name of a thing: "Acme", "3M"."""
     return (value[:1].isupper() or value[:1].isdigit()) and len(value.split()) <= _MAX_WORDS
 
 
@@ -229,7 +227,7 @@ def _is_age(value: str) -> bool:
 
 
 def _noun_after(text: str, slot: Slot) -> bool:
-    """Return True if the word describes another thing: "vegan ice cream"."""
+    """Return True if the word describes another noun: "vegan ice cream"."""
     rest = _REST.match(text, slot.end)
     return _MORE.match(text, rest.end() if rest else slot.end) is not None
 
@@ -294,7 +292,7 @@ def _is_job(raw: str, before: str) -> bool:
 
 
 def _matched(kind: str, text: str, begin: int) -> Iterator[tuple[str, str]]:
-    """Yield a value that has a form of its own; it may be longer than the slot's."""
+    """Yield a value with a typical form; it may be longer than the slot's value."""
     match kind:
         case "email":
             match = _EMAIL.match(text, begin)
@@ -326,7 +324,7 @@ def _is_plain_value(kind: str, raw: str) -> bool:
         return any(character.isdigit() for character in raw)
     if named[0] in PLAIN or named[-1] in PLAIN:
         return True
-    # Every German noun has a capital.
+    # Every German noun has a capital letter.
     return _is_titled(_bare(raw)) and not re.search(r"[äöüß]", raw)
 
 
@@ -357,7 +355,7 @@ def _lists(text: str) -> Iterator[ProfileReading]:
 
 
 def _items(text: str, known: frozenset[str] | None) -> tuple[str, ...]:
-    """Return the items of a list; empty if one of them is not an item."""
+    """Return the items of a list; empty if one of the parts is not an item."""
     end = _LIST_END.search(text)
     parts = _AND.split(text[: end.start()] if end else text)
     items = [_bare(_FLUENTLY.sub("", part.strip())) for part in parts if part.strip()]
@@ -372,7 +370,7 @@ def _is_item(item: str, known: frozenset[str] | None) -> bool:
 
 
 def iso_date(value: str) -> str | None:
-    """Return a date in ISO 8601 if it names its day, month and year."""
+    """Return a date in ISO 8601, or None if its day, month or year is missing."""
     match = _DATE.fullmatch(value)
     if match is None or match["iso"]:
         return value if match else None

@@ -1,4 +1,4 @@
-"""Names of profile fields, and the words that identify their values.
+"""Names of profile fields, and words that identify their values.
 
 All names are spelled as `text.fold` spells them.
 """
@@ -10,7 +10,7 @@ from app.language.lexicon import word_set
 from app.language.slot_patterns import SPELLINGS
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# Words that only say that a field belongs to the user.
+# Words in a field's name that only refer to the user.
 _NOISE = word_set("the user users my your their person customer customers current primary main")
 
 _NAMES = {
@@ -48,15 +48,15 @@ _NAMES = {
     "languages": "languages|spoken languages|languages spoken|sprachen|idiomas|lenguas|langues",
 }
 KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split("|")}
-"""The kind of value by the name of a field."""
+"""The kind of value for each name of a field."""
 
 PLACES = frozenset({"city", "residence", "country"})
-"""The kinds that a residence fills: a request to forget it means all of these."""
+"""The kinds that a residence fills: a request to forget it clears all of them."""
 FILLED = PLACES | {
     *("name", "first name", "last name", "nickname", "age", "address", "employer", "job"),
     *("email", "phone", "diet", "allergies", "languages"),
 }
-"""The kinds of value that rules detect reliably."""
+"""The kinds of values that rules detect reliably."""
 
 ASKED = {
     "where i live": "residence",
@@ -74,7 +74,7 @@ ASKED = {
     "wie alt ich bin": "age",
     "when i was born": "birthday",
 }
-"""The kind of value that a phrase in a request to forget means."""
+"""The kind of value for phrases in a request to forget."""
 
 _THINGS = {
     "colour": "farbe couleur",
@@ -98,7 +98,7 @@ _FAVOURITE = word_set("favourite favorito favorita favori favorite prefere prefe
 
 
 def thing(name: str) -> str:
-    """Return one name for "favoriteColor", "favourite_color" and "Lieblingsfarbe"."""
+    """Return one name for "favoriteColor", "favourite_color", "Lieblingsfarbe" and the like."""
     spelled = fold(_CAMEL.sub(" ", name).replace("_", " "))
     if spelled.startswith("lieblings"):
         spelled = f"favourite {spelled.removeprefix('lieblings').strip()}"
@@ -111,7 +111,7 @@ def thing(name: str) -> str:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of value of a field, or of a thing that a person names."""
+    """Return the kind of value for the name of a field or of a thing."""
     named = thing(name)
     return KINDS.get(named, named)
 
@@ -184,9 +184,9 @@ PLAIN = word_set(
     degree school university nationalitat nacionalidad nationalite
     """
 )
-"""First or last words of fields whose value may be any words; others need a name or a number."""
+"""First or last words of fields with any words as values; other fields need a name or a number."""
 NUMERIC = word_set("number budget height weight nummer budget grosse gewicht talla peso poids")
-"""Last words of fields whose value has digits."""
+"""Last words of fields with numeric values."""
 _MONTHS = (
     "january januar enero janvier jan",
     "february februar febrero fevrier feb",

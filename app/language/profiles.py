@@ -1,8 +1,8 @@
 """Profile fields filled by the built-in rules.
 
-The rules fill few fields, and those verbatim: the field's name must identify one of the kinds in
-`FILLED`, and a person must state the value about themselves in plain words. A model does the rest,
-but any field is cleared on request.
+The rules fill few fields, with verbatim values. The field's name must identify one of the kinds in
+`FILLED`, and a person must state the value about themselves in plain words. A model fills the other
+fields, but the rules clear any field on request.
 """
 
 import re
@@ -32,10 +32,10 @@ _PREFERENCE = re.compile(r"\b(?:preferred|preference|preferences)\b")
 
 @dataclass(frozen=True)
 class WantedField:
-    """A profile field, as far as the rules use it.
+    """A profile field, with the properties that the rules use.
 
     Attributes:
-        type: "string", "integer" and so on; empty if it may be one of several.
+        type: "string", "integer" and so on; empty if several types are allowed.
         format: "date" and the like, or empty.
         options: the allowed texts; empty if any text is allowed.
     """
@@ -49,7 +49,7 @@ class WantedField:
 
     @property
     def kinds(self) -> set[str]:
-        """The kinds that its name and its title identify."""
+        """The kinds identified by its name and its title."""
         return {kind_of(name) for name in (self.name, self.title) if name}
 
 
@@ -60,7 +60,7 @@ class Filled:
     Attributes:
         value: a text, or the items of a list field. With `clear`, the value that no longer holds,
             or None for any value of the field.
-        source: the sentence it rests on, verbatim.
+        source: the sentence that supports it, verbatim.
         turn: the position of its turn in the input.
     """
 
@@ -73,12 +73,12 @@ class Filled:
 
 
 def fill(turns: Sequence[Turn], fields: Sequence[WantedField]) -> list[Filled]:
-    """Return the values that users state for the fields, in the order they were said."""
+    """Return the values that users state for the fields, in the order of the conversation."""
     return [filled for said in filling(turns, fields) for filled in said]
 
 
 def filling(turns: Sequence[Turn], fields: Sequence[WantedField]) -> Iterator[list[Filled]]:
-    """Yield the same, by statement."""
+    """Yield the values of `fill` for each statement."""
     tongue = ""
     may_fill = {(field.schema_id, field.name) for field in fields if field.kinds & FILLED}
     for position, turn in enumerate(turns):
@@ -114,12 +114,12 @@ def _stated(said: RequestedFact, fields: Sequence[WantedField], source: str) -> 
 
 
 def unquoted(text: str) -> str:
-    """Return the text without quotations: others said those."""
+    """Return the text without quotations, which are other people's words."""
     return _QUOTED.sub(" ", text)
 
 
 def _verbatim(value: str | tuple[str, ...], source: str) -> str | tuple[str, ...]:
-    """Return a value with the lower-case initial of its source, if it begins a statement."""
+    """Restore the lower-case initial of a value if the source has it."""
     if not isinstance(value, str) or value in source:
         return value
     small = value[:1].lower() + value[1:]
@@ -149,14 +149,14 @@ def _list_for(field: WantedField, items: tuple[str, ...]) -> str | tuple[str, ..
 
 
 def _option(field: WantedField, value: str) -> str | None:
-    """Return the one option that the value is, or contains as a word."""
+    """Return the only option that equals the value or is a word in it."""
     said = f" {fold(value)} "
     matching = [option for option in field.options if fold(option) and f" {fold(option)} " in said]
     return matching[0] if len(matching) == 1 else None
 
 
 def _preferred(field: WantedField, value: str) -> str | None:
-    """Return a preference if the field's name fits it, as "seat_preference" fits seats."""
+    """Return a preference if it fits the field's name, such as "seat_preference" for seats."""
     named = next(
         (thing(name) for name in (field.name, field.title) if _PREFERENCE.search(thing(name))), ""
     )
@@ -172,7 +172,7 @@ def _preferred(field: WantedField, value: str) -> str | None:
 
 
 def _cleared(said: RequestedFact, fields: Sequence[WantedField], source: str) -> Iterator[Filled]:
-    """Yield the fields, or the values of fields, that a request to forget names."""
+    """Yield the fields, or the values of fields, named in a request to forget."""
     if not names_something(said.text):
         return
     for filled in _stated(said, fields, source):
@@ -184,7 +184,7 @@ def _cleared(said: RequestedFact, fields: Sequence[WantedField], source: str) ->
 
 
 def _requested_kinds(text: str) -> set[str]:
-    """Return the kinds of value that a request names as a whole."""
+    """Return the kinds of values that a request names as a whole."""
     kind = ASKED.get(fold(text))
     mine = _MINE.fullmatch(text.rstrip(" .!"))
     if kind is None and mine is not None:

@@ -1,6 +1,6 @@
 """The relation of a new fact to an older one: the same, a replacement, or neither.
 
-Embeddings alone cannot distinguish a duplicate from an update, so each answer needs evidence in the
+Embeddings alone cannot distinguish a duplicate from an update: each result needs evidence in the
 words.
 """
 
@@ -23,13 +23,13 @@ from app.language.stances import Stance, affirms, denies, stance, without
 from app.language.text import content, key, names, negated, numbers, resolved, stem, straight
 
 SAME_COSINE = 0.95
-"""From here on, equal numbers, names and negation make two texts one; precision 0.91 to 0.99."""
+"""Least cosine of a duplicate with equal numbers, names and negation; precision 0.91 to 0.99."""
 CHANGED_COSINE = 0.75
-"""From here on, a text that states a change replaces one that begins alike."""
+"""Least cosine for a text that states a change to replace a text with the same beginning."""
 BARE_COSINE = 0.6
-"""From here on, two bare preferences ("I prefer tea", "I prefer coffee") are about one choice."""
+"""Least cosine of two bare preferences for one choice ("I prefer tea", "I prefer coffee")."""
 
-# After these words a sentence only adds to what came before.
+# After these words, a sentence only adds to its beginning.
 _MORE = word_set("""
     with and but in at on for since because from named called who which that when while by about
     after before during every each to of mit und aber in im am bei seit weil von namens con y
@@ -54,66 +54,66 @@ _SINCE = re.compile(r"\b(?:since|for \w+ \w+|seit|desde|depuis)\b", re.IGNORECAS
 
 @dataclass(frozen=True)
 class Statement:
-    """A fact and the values that comparisons derive from it, each computed once and on demand."""
+    """A fact with derived values for comparisons, each computed once and on demand."""
 
     fact: str
     dated_by_now: bool = False
 
     @cached_property
     def key(self) -> str:
-        """The key that it shares with facts that differ in spelling only."""
+        """The key shared by facts that differ in spelling only."""
         return key(self.fact)
 
     @cached_property
     def dates(self) -> frozenset[str]:
-        """The dates that were resolved into it."""
+        """The dates resolved into the fact."""
         return resolved(self.fact)
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """Its statements about things that have only one value at a time."""
+        """Its statements about things with only one value at a time."""
         return tuple(slots(self.fact))
 
     @cached_property
     def affirmed(self) -> bool:
-        """True if it affirms its subject."""
+        """True if the fact affirms its subject."""
         return affirms(self.fact)
 
     @cached_property
     def stance(self) -> Stance:
-        """The things that it affirms or denies."""
+        """The things that the fact affirms or denies."""
         return stance(self.fact)
 
     @cached_property
     def left(self) -> frozenset[str]:
-        """The thing left for something else: the tea of "I switched from tea to coffee"."""
+        """The thing that was given up for another: the tea of "I switched from tea to coffee"."""
         match = _SWITCH.search(straight(self.fact))
         return content(match["old"], self.stance.tongue) if match else frozenset()
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names in it."""
+        """The names in the fact."""
         return names(self.fact)
 
     @cached_property
     def tells_change(self) -> bool:
-        """True if it states a change, and not only an addition."""
+        """True if the fact states a change, and not only an addition."""
         return bool(_CHANGE.search(straight(self.fact))) and not _ALSO.search(self.fact)
 
     @cached_property
     def tells_correction(self) -> bool:
-        """True if it says that a time or a number has changed."""
+        """True if the fact reports a changed time or number."""
         return is_correction(self.fact)
 
     @cached_property
     def given_up(self) -> frozenset[str]:
-        """The things that it says it replaces."""
+        """The things that the fact replaces, according to its words."""
         match = INSTEAD.search(straight(self.fact))
         said = INSTEAD_OF.sub("", match[0]) if match else ""
         return content(said, self.stance.tongue) if said else frozenset()
 
     def content(self, tongue: str) -> frozenset[str]:
-        """Return the stems of its content words, in a language."""
+        """Return the stems of its content words in a language."""
         if tongue not in self._contents:
             self._contents[tongue] = content(self.fact, tongue)
         return self._contents[tongue]
@@ -138,13 +138,13 @@ class Statement:
 def read(fact: str, *, dated_by_now: bool = False) -> Statement:
     """Return the statement of a fact, ready for comparisons.
 
-    A longer conversation meets the same memories again, so the latest statements are cached.
+    Cached: a longer conversation meets the same memories repeatedly.
     """
     return Statement(fact, dated_by_now)
 
 
 def same(new: Statement, old: Statement, cosine: float) -> str | None:
-    """Return the text to keep if both say the same, or one only adds to the other; else None."""
+    """Return the text to keep for two equal facts, or if one extends the other; else None."""
     if not _dates_agree(new, old):
         return None
     if new.key == old.key or _continues(new.key, old.key):
@@ -158,12 +158,12 @@ def same(new: Statement, old: Statement, cosine: float) -> str | None:
 
 
 def _shared(new: Statement, old: Statement) -> Iterator[tuple[Slot, Slot]]:
-    """Yield the slots that both fill."""
+    """Yield the pairs of slots with the same key."""
     return ((mine, other) for mine in new.slots for other in old.filling(mine))
 
 
 def _dates_agree(new: Statement, old: Statement) -> bool:
-    """Return True if both mean one occasion; a date resolved against the clock proves nothing."""
+    """Return True if both mean one occasion; dates resolved against the clock are ignored."""
     return new.dated_by_now or not new.dates or not old.dates or new.dates == old.dates
 
 
@@ -184,8 +184,8 @@ def _words_agree(new: str, old: str) -> bool:
 def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
     """Return the rest of the old fact if the new one contradicts it.
 
-    None: they do not contradict. Empty: nothing remains. Else the old fact with only the
-    contradicted part changed, because it says other things too.
+    None: there is no contradiction. Empty: no other content remains. Otherwise the old fact with
+    only the contradicted part changed.
     """
     for mine, other in _shared(new, old):
         if rivals(mine, other) or _bare_preferences(mine, other, cosine):
@@ -199,7 +199,7 @@ def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
 
 
 def _stance_beside(new: Statement, old: Statement) -> Stance:
-    """Return the older stance in the newer one's language: a short text may not reveal its own."""
+    """Return the older stance in the newer one's language, since a short text may not reveal it."""
     tongue = new.stance.tongue
     return old.stance if old.stance.tongue == tongue else stance(old.fact, tongue)
 
@@ -243,14 +243,14 @@ def _bare_preferences(mine: Slot, other: Slot, cosine: float) -> bool:
 
 
 def _expendable(new: Statement, old: Statement) -> bool:
-    """Return True if the denied fact can be dropped: no list, further sentence or other name."""
+    """Return True if the denied fact can be dropped: no list, second sentence or other name."""
     if without(old.fact, new.stance) or re.search(r"[.!?]\s+\S", old.fact):
         return False
     return not old.names - new.names
 
 
 def _turned(new: Statement, old: Statement, cosine: float) -> bool:
-    """Return True if the new text states a change and begins as the old one does."""
+    """Return True if the new text states a change and has the beginning of the old one."""
     return (
         cosine >= CHANGED_COSINE
         and new.tells_change
@@ -271,7 +271,7 @@ def _swapped(new: Statement, old: Statement) -> bool:
 
 
 def _instead(new: Statement, old: Statement) -> bool:
-    """Return True if the new text names what it replaces, and the old one is about that."""
+    """Return True if the new text names the thing that it replaces, and the old one is about it."""
     if not new.given_up or not old.affirmed:
         return False
     if owners(new.fact) != owners(old.fact):
@@ -300,7 +300,7 @@ _WHERE = frozenset(
     )
     for word in listed.split()
 )
-"""Activities at a place, which "I'm at the university now, not at the bank" leaves out."""
+"""Activities at a place, which "I'm at the university now, not at the bank" omits."""
 
 
 def _beginning(statement: Statement) -> list[str]:
@@ -311,6 +311,6 @@ _ADVERBS = word_set("now actually currently just really jetzt inzwischen ahora m
 
 
 def _switched(new: Statement, old: Statement) -> bool:
-    """Return True if the new text names what was left, and the old one is about that alone."""
+    """Return True if the new text names a thing given up, and the old one is about that alone."""
     left = new.left
     return bool(left) and left <= old.stance.about and len(old.stance.about - left) <= 2

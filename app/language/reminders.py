@@ -1,7 +1,7 @@
 """Statements in requests to remember something ("don't forget that ...").
 
-"Don't forget that I like tea" states "I like tea"; "don't forget my birthday" states nothing, and
-neither asks to forget.
+"Don't forget that I like tea" states "I like tea". "Don't forget my birthday" contains no
+statement. Neither is a request to forget.
 """
 
 import re
@@ -93,13 +93,13 @@ _STATES = re.compile(
     r"|will|can|can't|does|doesn't|don't|\w{3,}[^s\W]s|\w{3,}ed)\b(?= )",
     re.IGNORECASE,
 )
-"""English has no mark between a clause and a thing ("my birthday", "that trip to Rome")."""
+"""Words of a clause: English does not mark a clause differently from a noun ("my birthday")."""
 
 
 def kept_in_mind(text: str, tongue: str) -> str | None:
-    """Return the statement of a request not to forget. None: it is not such a request.
+    """Return the statement of a request not to forget; None for any other text.
 
-    Empty: it names only a thing, or states nothing that makes sense by itself.
+    Empty: the request names only a thing, or has no statement that is meaningful alone.
     """
     pattern = _ASKING.get(tongue)
     match = pattern.match(straight(text)) if pattern else None
@@ -126,7 +126,7 @@ _FINITE_DE = re.compile(
 
 
 def main_clause(clause: str) -> str:
-    """Return "ich mag Tee" for the German "ich Tee mag", the word order after "dass".
+    """Return the main clause "ich mag Tee" for "ich Tee mag", the German word order after "dass".
 
     Empty if the verb, or the end of the subject, is uncertain.
     """

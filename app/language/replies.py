@@ -1,7 +1,6 @@
 """Short answers that fit a question: a name, a place, a number or a few things.
 
-When in doubt, an answer does not fit: "Let me check." is not an allergy, and "Later." is not a
-name.
+In doubt, an answer does not fit: "Let me check." is not an allergy, and "Later." is not a name.
 """
 
 import re
@@ -35,7 +34,7 @@ _PUTS_OFF = re.compile(
     r"|ni idea|peu importe)\b(?!-)",
     re.IGNORECASE,
 )
-"""Words that postpone a question, or answer it with another time or nothing in particular."""
+"""Words that postpone an answer, refer to another time, or answer vaguely."""
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d_])\w{5,}")
 _NAMED = re.compile(r"\b(?:name|heiße|llamo|appelle)\b")
 _PLACED = re.compile(r"\b(?:live|wohne|Vivo|habite)\b")
@@ -58,7 +57,7 @@ _MAX_WORDS_OF_A_THING = 2
 
 
 def fits(said: str, line: str, fact: str) -> bool:
-    """Return True if the answer fits the fact into which it is inserted; `line` is all of it."""
+    """Return True if the answer `said` fits the fact; `line` is the whole reply."""
     if _PUTS_OFF.search(said) or _PUTS_OFF.search(line):
         return False
     if _COUNTED.search(fact):
@@ -79,7 +78,7 @@ def _fits_in_words(said: str, line: str, fact: str) -> bool:
 
 
 def _is_name(said: str) -> bool:
-    """Return True if these are one to three words, and the first and the last are names."""
+    """Return True for one to three words, of which the first and the last look like names."""
     parts = said.split()
     if not re.fullmatch(r"[^\W\d_][^\d_,;:]{0,40}", said) or len(parts) > _MAX_NAMES:
         return False
@@ -99,7 +98,7 @@ def _is_place(said: str, line: str) -> bool:
         return False
     if _has_name(said):
         return True
-    # Some write without capitals: then accept one or two words that are not common.
+    # Some people write without capitals: accept one or two words that are not common.
     return (
         line == line.lower()
         and len(said.split()) <= _FEW
@@ -123,7 +122,7 @@ _BESIDE = re.compile(
 
 
 def _are_things(said: str) -> bool:
-    """Return True if these are one to four things, each of one or two content words."""
+    """Return True for one to four things, each of one or two content words."""
     parts = [part for part in _BETWEEN.split(said) if part]
     return len(parts) <= _MAX_THINGS and all(
         0 < len(_saying(part)) <= _MAX_WORDS_OF_A_THING and _is_plain(part) for part in parts
@@ -135,7 +134,7 @@ def _saying(text: str) -> list[str]:
 
 
 def _is_plain(said: str) -> bool:
-    """Return True if no word is a pronoun, a common verb or the like."""
+    """Return True if no word is a pronoun, a common verb or similar."""
     return not any(_is_common(word) for word in _saying(_BETWEEN.sub(" ", said)))
 
 

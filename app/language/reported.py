@@ -1,7 +1,7 @@
 """Detection of reported speech: "Tom said I live in Rome" is Tom's claim.
 
-A user who reports the words of a doctor or a letter mostly believes them. Such reports are treated
-apart: they are worth keeping as they are, but fill no field by themselves.
+Users mostly believe the reported words of a doctor or a letter. Such reports are treated
+separately: they are kept as they are, but fill no field alone.
 """
 
 import re
@@ -48,7 +48,7 @@ _SAYS = {
 _SELF = re.compile(
     r"\b(?:I|I'(?:ve|d|m)|we|ich|wir|habe|yo|he|nosotr[oa]s|je|nous|ai)\b|\bj'", re.IGNORECASE
 )
-"""First-person reporters. The language distinguishes English "he" from Spanish "he"."""
+"""First-person reporters; the language distinguishes English "he" from Spanish "he"."""
 _HE = re.compile(r"\bhe\b", re.IGNORECASE)
 _TOLD = re.compile(
     r"\b(?:me|mir|nos|uns|doctor|dr|physician|dentist|nurse|therapist|psychiatrist|psychologist"
@@ -90,14 +90,14 @@ _AFTERWARDS = re.compile(
 )
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*(?:[\"“”»]|$)")
 _LONGEST_NAME = 2
-"""Words between quotation marks that may be a name; longer quotations are others' words."""
+"""Maximum words of a quotation that may be a name; longer quotations are other people's words."""
 _ARTICLE = re.compile(r"(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s", re.IGNORECASE)
 _LONGEST_SENTENCE = 2_000
-"""Characters; a longer sentence is pasted text, and nobody's statement."""
+"""Maximum characters of a sentence; a longer one is pasted text, not a statement."""
 _LONGEST_START = 1
-"""Words before "I" in a reported statement ("Tom said yesterday I ...")."""
+"""Maximum words before "I" in a reported statement ("Tom said yesterday I ...")."""
 _LONGEST_START_CHARS = 200
-"""Characters within which that "I" comes."""
+"""Maximum characters before that "I"."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ def _name(quoted: re.Match[str]) -> str:
 
 
 def without_reports(text: str, *, told: bool = True) -> str:
-    """Return the text, of the same length, with blanks for others' statements about the user.
+    """Return the text, at the same length, with other people's claims about the user blanked out.
 
-    With `told`, also blank what others told the user, or know better, as a doctor does.
+    With `told`, also blank out statements made to the user, or by experts such as doctors.
     """
     plain = straight(text)
     if not _HINT.search(plain):
@@ -143,7 +143,7 @@ def _claims(text: str) -> Iterator[_Report]:
     ends = [clause.end() for clause in clauses]
     for tongue, pattern in _SAYS.items():
         for match in pattern.finditer(text):
-            # The clause whose verb this is.
+            # The clause that contains this verb.
             before = bisect_right(ends, match.start())
             begin = clauses[before - 1].start() if before else 0
             who = text[ends[before - 1] if before else 0 : match.start()]
@@ -174,6 +174,6 @@ def _attributions(text: str) -> Iterator[_Report]:
 
 
 def _end(text: str, begin: int) -> int:
-    """Return the position at which the user speaks for themselves again."""
+    """Return the position where the user's own words continue."""
     contrast = _CONTRAST.search(text, begin)
     return contrast.end() if contrast else len(text)

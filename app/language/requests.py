@@ -12,9 +12,9 @@ from app.language.text import straight
 
 @dataclass(frozen=True)
 class RequestedFact:
-    """A statement, or (`forget`) the words that name what to forget.
+    """A statement, or (`forget`) the words that name the memories to forget.
 
-    `explicit`: the person asked for it to be remembered.
+    `explicit`: the person asked the service to remember it.
     """
 
     text: str
@@ -60,14 +60,14 @@ _CONDITION = re.compile(
     r"|peux|pouvez|possible)\b)",
     re.IGNORECASE,
 )
-"""The beginning of a condition, under which a request does not apply now."""
+"""The beginning of a condition; a conditional request does not apply now."""
 _BESIDES = re.compile(
-    # Not from within a run of blanks, such as a report leaves.
+    # Not from the middle of a run of blanks, such as a blanked-out report.
     r"(?:(?<!\s)\s+)?(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
     r"|donc)\b)\s+(?=\w)",
     re.IGNORECASE,
 )
-"""Joins before a clause that may hold a request."""
+"""Separators before a clause that may hold a request."""
 _MAX_CLAUSES = 20
 NO_REQUEST = RequestedFact("", forget=True)
 """Neither a request nor a statement."""
@@ -77,7 +77,7 @@ _REFUSED = re.compile(
     r"|jamais(?: de la vie)?|pas question|hors de question)[\s.!]*$",
     re.IGNORECASE,
 )
-"""Additions that revoke the request before them."""
+"""Additions that revoke the preceding request."""
 _OF_THE_TALK = re.compile(
     r"\b(?:start(?:ing)? (?:over|again|afresh|fresh|from scratch)|new (?:topic|subject|talk)"
     r"|from the (?:top|beginning)|von vorne?|neu anfangen|neues thema|de cero|empe(?:cemos|zamos)"
@@ -91,7 +91,7 @@ _OF_THE_TALK = re.compile(
 
 
 def _named(said: str) -> str:
-    """Return the words that name what to forget, without "that", "about" and trailing reasons."""
+    """Return the words for the thing to forget, without "that", "about" and trailing reasons."""
     said = _POLITELY.sub("", _THAT.sub("", said)).strip(" .!?,")
     said = _THING_ABOUT.sub("", said)
     about = _WHAT_ABOUT.match(said)
@@ -105,7 +105,7 @@ ALSO = re.compile(
     rf"(?:also |auch |también |aussi )?(?={_MINE})",
     re.IGNORECASE,
 )
-"""Joins between the things that a request names."""
+"""Separators between the things named in a request."""
 _REASON = re.compile(
     rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s"
     rf"|\s(?:and|und|y|et) (?!{_MINE}|(?:the|an?|all|de[rn]|die|das|el|l[ao]s?|les?|tou[ts]\w*)\b)"

@@ -1,6 +1,6 @@
-"""A score, without a model, of how much in a text is worth remembering.
+"""A score of the content of a text that is worth remembering, without a model.
 
-A hand-written sum, each weight rounded to a quarter. Measured by `benchmarks/extraction`.
+A hand-written sum, with each weight rounded to a quarter. Measured by `benchmarks/extraction`.
 """
 
 import math
@@ -28,14 +28,14 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}")
 _QUOTE = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 WORTH_KEEPING = 1.5
-"""The score below which a statement is small talk; the bundled conversations lose no fact."""
+"""Scores below this are small talk; at this value, the bundled conversations lose no fact."""
 
 
 def score(text: str) -> float:
-    """Return the score of a text; higher says more about its writer, talk is below zero.
+    """Return the score of a text: higher for more content about its writer, below zero for talk.
 
-    The text may be a sentence or a whole turn: its parts are scored separately, and the best counts
-    most.
+    The text may be a sentence or a whole turn. Its parts are scored separately, and the best part
+    has the greatest weight.
     """
     plain = straight(text)
     tongue = language(plain, "en")

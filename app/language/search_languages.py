@@ -1,4 +1,4 @@
-"""The Postgres text-search configuration of a text. Fast: every write calls it.
+"""The Postgres text-search configuration of a text. Fast, since every write calls it.
 
 A language is identified by its commonest function words, else by its script.
 """
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 
 UNKNOWN = "simple"
-"""The configuration that takes every word unchanged."""
+"""The configuration that leaves every word unchanged."""
 
 _READ_CHARS = 2_000
 _WORD = re.compile(r"[^\W\d_]+")
@@ -17,7 +17,7 @@ _TELLING = {
     " have has had my your his her their they we you he she do does did but so just from by or as"
     " about if what who when where how why which would could should will can there than me him them"
     " am im our us up out get got some any really very too t s ll ve don didn"
-    # These are content words in English, but function words elsewhere.
+    # Content words in English, but function words in other languages.
     " met die war hat far men sin also dan fun per sea come no see care are",
     "german": "ich der die das den dem des ein eine einen einem einer und ist sind bin war waren"
     " nicht kein keine mit auf im am um von zu zum zur bei für aus nach habe hast hat haben hatte"
@@ -53,7 +53,8 @@ _TELLING = {
     " când unde cine",
     "indonesian": "saya aku yang dan di ke dari untuk dengan tidak ini itu adalah ada akan sudah"
     " kami kita dia mereka",
-    # Listed so that they are not mistaken for another: Postgres has no stemmer for them.
+    # Listed to keep them from being mistaken for another language: Postgres has no stemmer for
+    # them.
     "polish": "ja mój moja moje jestem mam lubię się nie i w na z to że jest do od po dla są był",
     "czech": "já můj jsem mám se není a v na z to že je do od po pro jsou byl ale také jak když",
     "vietnamese": "tôi của và là không có cho với trong này đã",
@@ -62,14 +63,14 @@ _WITHOUT = frozenset(
     {"polish", "czech", "vietnamese", "chinese", "japanese", "korean", "hebrew", "thai"}
 )
 _LEAST_WORDS = 3
-"""The number of words that identify a language in Latin letters reliably."""
+"""Least number of words that identify a language in Latin letters reliably."""
 _LANGUAGES: dict[str, tuple[str, ...]] = {}
 for _language, _words in _TELLING.items():
     for _word in _words.split():
         _LANGUAGES[_word] = (*_LANGUAGES.get(_word, ()), _language)
 
-# The letters of a script, the language assumed for it, letters that only other languages of the
-# script use, and the language that those letters indicate.
+# The letters of a script, and the language assumed for it. Then letters that only other languages
+# of the script use, and the language that they indicate.
 _SCRIPTS = (
     ("[\u0400-\u04ff]", "russian", "[ґєіїјљњћђџқңғүұһөәў]", UNKNOWN),
     ("[\u0370-\u03ff\u1f00-\u1fff]", "greek", None, UNKNOWN),
@@ -85,8 +86,8 @@ _SCRIPTS = (
 def configuration_of(text: str) -> str:
     """Return the configuration for a text; `simple` if its language is unknown.
 
-    Text in ASCII letters without a telling word counts as English, which most of it is: its endings
-    fold "classes" and "class", and the query is read in the same way.
+    ASCII text without an identifying word counts as English, the most frequent case. Its endings
+    then fold "classes" and "class", and queries are read in the same way.
     """
     read = text[:_READ_CHARS]
     if not read.isascii() and (script := _of_script(read)):
@@ -131,13 +132,13 @@ def _count_languages(words: list[str]) -> Counter[str]:
 
 
 def _best(counts: Counter[str]) -> str:
-    """Return the language with the most words; the first of equals, in the order of `_TELLING`."""
+    """Return the language with the most words; on a tie, the first in the order of `_TELLING`."""
     most = max(counts.values())
     return next(language for language in _TELLING if counts[language] == most)
 
 
 def _of_script(text: str) -> str | None:
-    """Return the language of a text mainly in a script other than the Latin, if any."""
+    """Return the language of a text mainly in a non-Latin script, if any."""
     count = sum(map(str.isalpha, text))
     for letters, language, others, other in _SCRIPTS:
         if len(re.findall(letters, text)) * 2 > count:

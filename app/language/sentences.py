@@ -1,4 +1,4 @@
-"""Division of a person's text into sentences, without text that is not their own."""
+"""Division of a person's text into sentences, without other people's text."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -9,8 +9,7 @@ from app.language.pasted import without_indented, without_pasted
 
 CONTEXT_BEGIN = "<memory_bank_context>"
 CONTEXT_END = "</memory_bank_context>"
-"""The marks around memories in a prompt: text between them is never treated as something a
-person said."""
+"""Marks around memories in a prompt: the text between them is never a person's statement."""
 
 CLAUSE = re.compile(
     r"[,;:.!?]\s|\s(?:and|but|und|aber|sondern|y|pero|sino|et|mais)\s", re.IGNORECASE
@@ -21,7 +20,7 @@ _BLOCKS = re.compile(
     r"<(memory_bank_context|PAST_CONVERSATIONS|system|system_prompt|context"
     r"|memories|\w{1,30}_memor(?:y|ies)|memor(?:y|ies)_\w{1,30})\b[^<>]{0,200}>"
     r".*?(?:</\1\s*>|\Z)|^[ \t]*>[^\n]*$"
-    # A fence begins a line, or ends one; three backticks within a line are a writer's own.
+    # A fence is at the beginning or end of a line; three backticks within a line are the writer's.
     r"|(?:^[ \t]*```|```(?=[\w+#.-]*[ \t]*\n)).*?(?:```|\Z)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
@@ -35,14 +34,14 @@ _SYSTEM = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = 200
-"""Leading characters that show whether a text is a system prompt."""
+"""Number of leading characters that identify a system prompt."""
 _ABBREVIATIONS = re.compile(
     r"(?:mrs?|ms|dr|prof|st|[js]r|vs|etc|eg|ie|approx|no|dept|est|inc|ltd|co|corp|mt|ft|gen|capt"
     r"|sgt|rev|jan|feb|mar|apr|ju[nl]|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|bzw|ca|usw"
     r"|evtl|ggf|nr|str|tel|hr|frl?|zb|dh|ua|sr(?:t?a)?|uds?|avd?a?|dra|mme|mlle|env|[a-hj-z])",
     re.IGNORECASE,
 )
-# The last marks are those of Chinese, Japanese, Arabic, Hindi and Urdu, by code point.
+# The last marks are Chinese, Japanese, Arabic, Hindi and Urdu, by code point.
 _END = re.compile(
     # Possessive: a long run of marks is matched once, from its first mark, without backtracking.
     r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s|\Z)|\n+|;(?=\s)"
@@ -61,7 +60,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, its start in its text, and True if it begins inside quotation marks."""
+    """A sentence and its start in the text; `quoted` if it begins inside quotation marks."""
 
     text: str
     start: int
@@ -69,12 +68,12 @@ class Sentence:
 
     @property
     def end(self) -> int:
-        """The position after it."""
+        """The position after its last character."""
         return self.start + len(self.text)
 
 
 def own_words(text: str) -> str:
-    """Blank out, in place, context blocks, code and quoted lines, which the writer did not say."""
+    """Blank out, in place, context blocks, code and quoted lines, which others wrote."""
     if _SYSTEM.match(text.lstrip()[:_BEGINNING]):
         return " " * len(text)
     own = without_indented(text)
@@ -105,9 +104,9 @@ def short_sentences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def first_fitting(ranked: Iterable[_T], chars: int, text_of: Callable[[_T], str]) -> list[_T]:
-    """Return the first items whose different texts, joined by one character each, fit in `chars`.
+    """Return the first items with different texts that fit in `chars`, with a separator each.
 
-    An item that does not fit is skipped, so that one long sentence does not exclude all others.
+    An item that does not fit is skipped: one long sentence does not exclude all later ones.
     """
     chosen: dict[str, _T] = {}
     left = chars + 1

@@ -4,7 +4,7 @@ import re
 
 from app.language.lexicon import word_set
 
-# The end of a value: another clause follows, or a time or reason.
+# The end of a value: another clause, a time or a reason follows.
 _STOP = (
     r"(?=\s+(?:and|but|because|since|with|for|now|right now|anymore|any more|any longer|these days"
     r"|at the moment|currently|instead|last|this|next|yesterday|where|which|who|so|after|when|from"
@@ -320,7 +320,7 @@ PATTERNS = tuple(
     (kind, re.compile(text, re.IGNORECASE))
     for kind, text in _ENGLISH + _GERMAN + _SPANISH + _FRENCH
 )
-"""Pairs of a kind of slot (with `-gone` if the value is denied) and the pattern that fills it."""
+"""Pairs of a kind of slot (with `-gone` if the value is denied) and its pattern."""
 
 SPELLINGS = {"favorite": "favourite", "color": "colour", "cell": "phone", "mobile": "phone"}
 SINGLE = word_set(
@@ -341,7 +341,7 @@ MANY = word_set(
     hermana amigo amiga hijo hija primo tia tio frere soeur ami amie fils fille oncle
     """
 )
-"""People and things of which one usually has several: a second name does not replace the first."""
+"""People and things usually owned in the plural: a second name does not replace the first."""
 COLOURS = word_set(
     """
     red blue green yellow black white purple orange pink brown grey gray turquoise rot blau grün

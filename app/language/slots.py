@@ -1,7 +1,7 @@
-"""Statements about things that have only one value at a time.
+"""Statements about things with only one value at a time.
 
 "I live in Rome" fills the slot of the residence; a later "I moved to Oslo" refills it. Slots have
-the same names in all languages, so that a German sentence can overrule an English one.
+the same names in all languages: a German sentence can overrule an English one.
 """
 
 import re
@@ -34,7 +34,7 @@ class Slot:
 
 
 def slots(text: str, kind: str = "") -> list[Slot]:
-    """Return the slots that the text fills, in the order of the patterns; of one kind, or all."""
+    """Return the slots filled by the text, of one kind or all, in the order of the patterns."""
     plain = without_reports(straight(text))
     patterns = _OF_KIND[kind] if kind else PATTERNS
     filled = [slot for name, pattern in patterns for slot in _filled(plain, name, pattern)]
@@ -44,7 +44,7 @@ def slots(text: str, kind: str = "") -> list[Slot]:
 
 
 def _of_kind(kind: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the patterns of a kind, and those that decide whether it counts."""
+    """Return the patterns of a kind, and the patterns that can exclude it."""
     names = {kind, f"{kind}-gone"} | ({"over"} if kind == "prefer" else set())
     return tuple(pair for pair in PATTERNS if pair[0] in names)
 
@@ -70,7 +70,7 @@ def _filled(text: str, kind: str, pattern: re.Pattern[str]) -> Iterator[Slot]:
 
 
 def _is_denied(text: str, match: re.Match[str]) -> bool:
-    """Return True if a word before the value or right after it denies the value."""
+    """Return True if a word before the value or immediately after it denies the value."""
     before = text[match.start() : match.start("value")]
     return bool(_DENIED.search(before) or _DENIED_AFTER.match(text, match.end("value")))
 
@@ -120,7 +120,7 @@ def _key(kind: str, groups: dict[str, str | None], value: str) -> tuple[str, ...
 
 
 def _owner(groups: dict[str, str | None]) -> str:
-    """Return "self" for the speaker, whether as "I" or as "the user"."""
+    """Return "self" for the speaker, written as "I" or as "the user"."""
     owner = fold(groups.get("owner") or "")
     return owner if owner and owner not in _SELF else "self"
 
@@ -157,7 +157,7 @@ _CALLED = re.compile(r"\b(?:called|named|heißt|se llama|s'appelle)\b", re.IGNOR
 
 
 def rivals(new: Slot, old: Slot) -> bool:
-    """Return True if the older statement cannot hold any more if the newer one does."""
+    """Return True if the older statement cannot be true together with the newer one."""
     if new.key != old.key or (new.gone and old.gone):
         return False
     alike = _alike(new.value, old.value)
@@ -208,7 +208,7 @@ _CONDITION = re.compile(
 
 
 def _same_head(new: str, old: str) -> bool:
-    """Return True if two preferences choose among one kind: "aisle seats", "window seats"."""
+    """Return True if two preferences are choices of one kind: "aisle seats", "window seats"."""
     (new_thing, new_when), (old_thing, old_when) = _conditioned(new), _conditioned(old)
     if not new_thing or not old_thing or (new_when and new_when != old_when):
         return False
@@ -216,7 +216,7 @@ def _same_head(new: str, old: str) -> bool:
 
 
 def _conditioned(value: str) -> tuple[list[str], str]:
-    """Split "aisle seats on long flights" into the thing, singular, and its condition."""
+    """Split "aisle seats on long flights" into the singular thing and its condition."""
     match = _CONDITION.search(value)
     thing, when = (value[: match.start()], value[match.start() :]) if match else (value, "")
     return [word.removesuffix("s") for word in thing.split()], when

@@ -1,7 +1,7 @@
 """Stances: the things that a statement affirms or denies, as in "I drink coffee", "I quit coffee".
 
-Words that deny, stop or only say how often are set aside, so that a statement and its denial leave
-the same words.
+Words of denial, stopping and frequency are removed: a statement and its denial then have the same
+words.
 """
 
 import re
@@ -61,7 +61,7 @@ _OWNED = re.compile(
     r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
 )
 _THE_USER = re.compile(r"(?:the )?user\b", re.IGNORECASE)
-# The rest gives a reason or an addition; it is not what is affirmed or denied.
+# The remaining text gives a reason or an addition; it is neither affirmed nor denied.
 _FURTHER = re.compile(
     r"(?<=\w)[,;.!]\s|\s(?:because|since|weil|porque|parce|puisque)\s", re.IGNORECASE
 )
@@ -70,7 +70,7 @@ _AND = re.compile(r"\s*,\s*(?:and|und|y|et|or)?\s*|\s+(?:and|und|y|et|or|oder|&)
 
 @dataclass(frozen=True)
 class Stance:
-    """The affirmed or denied stems, in one language, with all words of liking as one."""
+    """The affirmed or denied stems, in one language, with all words of liking as one stem."""
 
     about: frozenset[str]
     affirmed: bool
@@ -90,7 +90,7 @@ def affirms(text: str) -> bool:
     """Return True if the statement affirms its subject, in any of the known languages."""
     plain = _main_clause(text)
     is_negated = negated(plain)
-    # Apostrophes separate words as in French; no word of dislike has one in any language.
+    # Apostrophes separate words as in French; no word of dislike contains one in any language.
     disliked = not DISLIKING.isdisjoint(words(plain, "fr"))
     denials = is_negated + bool(_STOPPED.search(plain)) + disliked
     if not is_negated and _NO_LONGER.search(plain):
@@ -110,7 +110,7 @@ _LEAD = re.compile(
     r"|il s'avère que|il s'est avéré que),? )+",
     re.IGNORECASE,
 )
-"""Words that only introduce a statement."""
+"""Words that introduce a statement without changing it."""
 
 
 def _subject(text: str, tongue: str) -> str:
@@ -158,7 +158,7 @@ def without(fact: str, denied: Stance) -> str:
 
 
 def _left(parts: list[str], head: str, denied: Stance) -> str:
-    """Return the list after its head, without the denied member; "" if that fails."""
+    """Return the list after its head, without the denied member; "" on failure."""
     tongue = denied.tongue
     named = denied.about - {"+like", "+have"} - _stems(head, tongue)
     members = [parts[0][len(head) :], *parts[1:]]
@@ -217,10 +217,10 @@ def _is_small(word: str, tongue: str) -> bool:
 
 
 def _lead(member: str, named: frozenset[str], tongue: str, following: str) -> list[str] | None:
-    """Return the words before the named thing that apply to the whole list.
+    """Return the words before the denied thing that apply to the whole list.
 
-    The article or number of that thing goes with it, unless the next thing lacks one and needs it.
-    None: the list is of something else ("guitar with Bob and Ana", without the guitar).
+    Remove the article or number of that thing, unless the next thing lacks one and needs it. None:
+    the list is of other things ("guitar with Bob and Ana", without the guitar).
     """
     member_words = member.split()
     hits = [at for at, word in enumerate(member_words) if _stems(word, tongue) & named]
@@ -243,7 +243,7 @@ def _is_determiner(word: str) -> bool:
 
 
 def _shared_article(article: str, following: str, tongue: str) -> list[str]:
-    """Return the article that "cat" lacks in "a dog and cat"; "cats" and "two cats" lack none."""
+    """Return the article missing for "cat" in "a dog and cat"; "cats" and "two cats" need none."""
     bare = not _is_determiner(following.split(maxsplit=1)[0]) and not following.endswith("s")
     if tongue != "en" or not bare or fold(article) not in {"a", "an", "the"}:
         return []
@@ -270,4 +270,4 @@ _VERBS = (
 )
 _PRONOUNS = word_set("i we he she they ich wir er sie yo je nous il elle user users")
 _EARLY = 5
-"""The verb of a statement is among its first words, at most this many."""
+"""Maximum position of the verb among the first words of a statement."""

@@ -1,4 +1,4 @@
-"""Statements of one sentence about the person who says it."""
+"""Statements in one sentence about its speaker."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from app.language.tongues import GREETING_ELSEWHERE, PHRASES, is_in, reads
 from app.language.unmeant import is_unmeant, not_told_to_the_memory
 
 _REPORTS = re.compile(r" {9,}")
-"""The blanks that replace a report; no report is shorter."""
+"""Blanks in place of a report; no report is shorter."""
 _BULLET = re.compile(r"^(?:[-*\u2022\u00b7>+]+|\(?\d{1,2}[.)])\s+")
 _STANDS_FOR = {
     "en": r"(?:he|she|it|they|his|her|its|their)(?:'s|'re)? (?!was (?:so|really|very|great|fun)|is"
@@ -62,17 +62,17 @@ _ASIDE = re.compile(
     r"|d'ailleurs)[\s.!]*$",
     re.IGNORECASE,
 )
-"""Additions to a sentence without content."""
+"""Additions without content at the end of a sentence."""
 _LONGEST_ADDED = 200
-"""Characters of a sentence that may be added to the fact before it."""
+"""Maximum characters of a sentence that may be added to the previous fact."""
 _LONGEST_NAME = 20
-"""Characters of the name after a greeting."""
+"""Maximum characters of the name after a greeting."""
 _GREETING = pattern(
     r"^\W*(?:hi|hello|hey|good \w+|hallo|moin|servus|grüß \w+|guten \w+|hola|buenas|buen[oa]s \w+"
     r"|bonjour|bonsoir|salut|coucou)\b"
 )
 _EARLY = 5
-"""Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
+"""Maximum words before "I" in a person's own statement ("Last year in May I moved")."""
 _CALL_ME = re.compile(
     r"^(?:can|could|would|will) you (?:please )?(?P<call>(?:call|address) me [^?]+)\?*$",
     re.IGNORECASE,
@@ -84,8 +84,8 @@ def statements(
 ) -> Iterator[RequestedFact]:
     """Yield the statements of a sentence; none for talk, questions and commands.
 
-    `begins`: nothing stands before it, or only a greeting, as before a name. `greeted`: the
-    conversation begins with a greeting, which stands before it.
+    `begins`: only a greeting may precede it, as before a name. `greeted`: the conversation begins
+    with a greeting, which precedes it.
     """
     plain = _BULLET.sub("", text.strip())
     phrases = PHRASES.get(tongue)
@@ -136,7 +136,7 @@ def _own_statements(text: str, phrases: Phrases, tongue: str) -> Iterator[Reques
 
 
 def _own_pieces(text: str) -> list[str]:
-    """Return the parts of a sentence outside others' statements about the person."""
+    """Return the parts of a sentence outside other people's statements about the person."""
     left = without_reports(text, told=False)
     if left == text:
         return [text]
@@ -144,7 +144,7 @@ def _own_pieces(text: str) -> list[str]:
 
 
 def is_greeting(text: str) -> bool:
-    """Return True if a sentence is a greeting and little else."""
+    """Return True if a sentence is a greeting and little more."""
     match = _GREETING.match(text)
     return match is not None and len(text) - match.end() <= _LONGEST_NAME
 
@@ -155,7 +155,7 @@ def is_addressed(text: str) -> bool:
 
 
 def is_talk(text: str, tongue: str) -> bool:
-    """Return True if a text is a question, a greeting or an order to the service: never a fact."""
+    """Return True for a question, a greeting or an order to the service: it is never a fact."""
     plain = straight(text).strip()
     if QUESTION.search(plain) or _ADDRESSED.search(plain):
         return True
@@ -209,7 +209,7 @@ def _before_question(text: str, phrases: Phrases) -> str:
 
 
 def _clauses(text: str, tongue: str) -> list[str]:
-    """Split before a new clause with its own "I" or "my", so that each can change by itself."""
+    """Split before a new clause with its own "I" or "my": each can then change separately."""
     pattern = _JOINED.get(tongue)
     if pattern is None:
         return [text]
@@ -232,17 +232,17 @@ _OTHERS = {
         ("fr", "il|elle|ils|elles|lui|leur|y"),
     )
 }
-"""Words with which a clause depends on the one before it."""
+"""Words that make a clause depend on the previous one."""
 
 
 def _stands_alone(left: str, phrases: Phrases) -> bool:
-    """Return True if the first part is a clause; "my older sister" in "... and I went" is not."""
+    """Return True if the first part is a clause, unlike "my older sister" in "... and I went"."""
     plain = straight(left)
     return bool(phrases.first.search(plain)) and len(plain.split()) >= (4 if MY.match(plain) else 2)
 
 
 def _is_own(text: str, phrases: Phrases) -> bool:
-    """Return True if the clause is a statement worth keeping, not talk, a question or a command."""
+    """Return True for a statement worth keeping, not talk, a question or a command."""
     plain = straight(text).strip()
     if QUESTION.search(plain) or phrases.asking.match(plain) or phrases.talk.match(plain):
         return False
@@ -263,7 +263,7 @@ def _is_told(plain: str, phrases: Phrases) -> bool:
 
 
 def _is_added(text: str, phrases: Phrases) -> bool:
-    """Return True if a clause about others, joined to one's own, is meaningful by itself."""
+    """Return True if a clause about others, joined to one's own, is meaningful alone."""
     plain = straight(text)
     if QUESTION.search(plain) or phrases.talk.match(plain) or _VAGUE.match(plain):
         return False
@@ -300,14 +300,14 @@ _HAS = re.compile(
 
 
 def _is_reported(text: str, phrases: Phrases) -> bool:
-    """Return True if a statement without "I" is exact about other people or things."""
+    """Return True if a statement without "I" is precise about other people or things."""
     if phrases.second.search(text) or _VAGUE.match(text) or len(text.split()) < 4:
         return False
     return moves_a_date(text) or score(text) >= WORTH_KEEPING + 1.0
 
 
 def finished(text: str) -> str:
-    """Return the clause as a full sentence: a capital first, a full stop last."""
+    """Return the clause as a full sentence, with a capital letter and a full stop."""
     text = _ASIDE.sub("", text.strip()).strip().rstrip(" .!,;:\u2026-").strip()
     if not text or not latin(text):
         return text

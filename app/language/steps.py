@@ -1,4 +1,4 @@
-"""Work in steps: generators that yield between them, so that others have their turn."""
+"""Work in steps: generators that yield between steps to let other work run."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -7,7 +7,7 @@ _Result = TypeVar("_Result")
 
 
 def whole(steps: Generator[None, None, _Result]) -> _Result:
-    """Take all steps at once; return their result."""
+    """Run all steps at once; return the result."""
     while True:
         try:
             next(steps)

@@ -1,10 +1,10 @@
-"""The terms of a query, and the terms that a text has: as bits, for `Bm25`."""
+"""The terms of a query, and the terms found in a text: as bits, for `Bm25`."""
 
 import re
 from collections.abc import Iterable, Sequence
 from unicodedata import normalize
 
-from app.kernel.text import fold
+from app.kernel.text import fold, without_format
 from app.language.bm25 import MAX_TERMS
 from app.language.grams import apart, has_grams
 from app.language.lexicon import language
@@ -13,16 +13,16 @@ from app.language.text import straight
 from app.language.wording import alike, meanings
 
 _ALIKE_CHARS = 5
-"""Similar words share at least this many first characters, or are equal."""
+"""Least number of first characters shared by similar words, unless they are equal."""
 _NO_TONGUE = "-"
-"""The unknown language: words stay unchanged."""
+"""The unknown language: its words stay unchanged."""
 _MAX_KNOWN = 50_000
-"""Words whose lookup is cached."""
+"""Maximum number of words with a cached look-up."""
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 class Terms:
-    """The terms of a query, and a lookup of those that a text has."""
+    """The terms of a query, and a look-up of the terms in a text."""
 
     def __init__(self, query: str) -> None:
         known = "en" if configuration_of(query) == "english" else _NO_TONGUE
@@ -33,14 +33,14 @@ class Terms:
         for term in self._numbers:
             self._alike.setdefault(term[:_ALIKE_CHARS], []).append(term)
         self._bits: dict[str, int] = {}
-        """The bits of the words so far that are terms."""
+        """The bits of the words found so far that are terms."""
         self._known: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def read(self, text: str) -> tuple[int, int]:
-        """Return the bits of the terms that a text has, and its number of words."""
+        """Return the bits of the terms in a text, and its number of words."""
         text_words = self._words(text)
         distinct = set(text_words)
         if len(self._known) > _MAX_KNOWN:
@@ -81,5 +81,5 @@ def together(bits: Iterable[int]) -> int:
 
 
 def folded(text: str) -> str:
-    """Remove accents, as the columns `terms` do."""
-    return _ACCENTS.sub("", normalize("NFD", text))
+    """Remove accents, as the columns `terms` do, and format characters, as their grams do."""
+    return _ACCENTS.sub("", normalize("NFD", without_format(text)))

@@ -5,7 +5,7 @@ import re
 from app.kernel.text import APOSTROPHES, fold
 from app.language.lexicon import LEXICONS, NEGATIONS, language
 
-# Dates inserted by `dates.py`; the statement is the same without them.
+# Dates inserted by `dates.py`; comparisons ignore them.
 _DATED = re.compile(r" \(\d{4}(?:-\d{2}){0,2}(?:/\d{4}-\d{2}-\d{2})?\)")
 _STRAIGHT = str.maketrans("\u2018\u2019\u02bc`\u00b4\u2013\u2014\u00a0\u202f", "'''''--  ")
 _LETTER = re.compile(r"\w")
@@ -27,22 +27,22 @@ _SUFFIXES = {
 
 
 def straight(text: str) -> str:
-    """Return the text, of the same length, with one kind of apostrophe, dash and blank."""
+    """Return the text, at the same length, with one kind of apostrophe, dash and blank."""
     return text.replace("`", "'") if text.isascii() else text.translate(_STRAIGHT)
 
 
 def undated(text: str) -> str:
-    """Return the fact as it was said, without the dates that were resolved into it."""
+    """Return the fact as stated, without the dates resolved into it."""
     return _DATED.sub("", text)
 
 
 def resolved(text: str) -> frozenset[str]:
-    """Return the dates that were resolved into the fact."""
+    """Return the dates resolved into the fact."""
     return frozenset(_DATED.findall(text))
 
 
 def key(fact: str) -> str:
-    """Return the key that facts share if they differ in spelling only.
+    """Return the key shared by facts that differ in spelling only.
 
     Case, punctuation, spaces, accents, English contractions and resolved dates do not count.
     """
@@ -64,7 +64,7 @@ def words(text: str, tongue: str = "") -> list[str]:
 
 
 def stem(word: str, tongue: str) -> str:
-    """Remove the commonest ending; crude, and meant for comparison within one language only."""
+    """Remove the commonest ending; crude, and only for comparison within one language."""
     for suffix in _SUFFIXES.get(tongue, ()):
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
             word = word[: -len(suffix)]
@@ -89,11 +89,11 @@ def numbers(text: str) -> frozenset[str]:
 
 
 def names(text: str) -> frozenset[str]:
-    """Return the folded words with a capital that does not come from starting a sentence."""
+    """Return the folded words with a capital that is not due to the start of a sentence."""
     capitalised = re.findall(r"(?<![.!?…]\s)(?<!^)\b[^\W\d_a-z][\w-]+", undated(text).strip())
     return frozenset(fold(word) for word in capitalised if word[0].isupper())
 
 
 def negated(text: str) -> bool:
-    """Return True if the statement denies something, in any of the known languages."""
+    """Return True if the statement contains a negation in any of the known languages."""
     return bool(NEGATIONS.search(text))

@@ -1,6 +1,6 @@
 """Conversion of English statements from the first person to "the user".
 
-Only safe changes: pronouns and the verb after the first "I".
+It makes only safe changes: to pronouns and to the verb after the first "I".
 """
 
 import re
@@ -45,7 +45,7 @@ _MY = re.compile(r"\Amy\b", re.IGNORECASE)
 
 
 _BY_NOBODY = re.compile(r"\b(?:[Ww]e|us|[Oo]urs?|ourselves)\b|\bI'd (?:been|better|\w+ed)\b")
-"""Words that do not mean the user alone, or have more than one reading."""
+"""Words that include people other than the user, or are ambiguous."""
 _LEFT = re.compile(r"(?<![\w/])(?:I|I'\w+)(?![\w/])|\b(?:me|my|mine|myself)\b", re.IGNORECASE)
 _COMMON = (
     r"live|work|like|love|hate|prefer|eat|drink|use|play|speak|study|teach|have|own|drive|go|run"
@@ -65,7 +65,7 @@ _PLURAL = re.compile(r"\bthey (?P<adverbs>(?:\w+ly )?)(?P<verb>is|has|does)\b")
 def third_person(fact: str) -> str:
     """Return the statement about "the user"; "" if part of it cannot be converted.
 
-    A statement with neither "I" nor "my" comes back unchanged.
+    A statement with neither "I" nor "my" is returned unchanged.
     """
     plain = straight(fact)
     if not _LEFT.search(plain) and not _BY_NOBODY.search(plain):

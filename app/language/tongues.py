@@ -13,8 +13,8 @@ from app.language.search_languages import telling
 
 PHRASES: dict[str, Phrases] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH, "fr": FRENCH}
 
-# "I" or "my" in languages without `Phrases`: such a sentence makes no memory, but it scores above
-# other sentences of a text.
+# "I" or "my" in languages without `Phrases`: such a sentence yields no memory, but scores higher
+# than other sentences of a text.
 FIRST_ELSEWHERE = re.compile(
     r"\b(?:io|mi piace|mi chiamo|vivo|amo|mi[oae]|miei|preferisco|abito|lavoro|sono|eu|meus?"
     r"|minhas?|gosto|moro|prefiro|sou|ik"
@@ -41,9 +41,9 @@ _I = re.compile(r"(?<![\w/])I(?![\w/])|(?<!\w)à(?!\w)")
 def reads(text: str, tongue: str) -> bool:
     """Return True if the rules can read a text that is assumed to be in the language `tongue`.
 
-    They cannot if more of its words identify another language than any of theirs; a surplus of one
-    does not count if some identify theirs. Words of one letter, and names within the sentence, are
-    ignored.
+    They cannot if more of its words identify another language than any of the supported ones. A
+    surplus of one does not count if some words identify a supported language. Words of one letter,
+    and names within the sentence, are ignored.
     """
     if tongue not in PHRASES or not latin(text):
         return False
@@ -61,7 +61,7 @@ def is_in(text: str, tongue: str) -> bool:
 
 
 def _count_known(text: str) -> tuple[int, int]:
-    """Return the highest word count of a known language, and of any other language."""
+    """Return the highest word count of a supported language, and of any other language."""
     counts: Counter[str] = Counter()
     for at, word in enumerate(_WORD.findall(text)):
         if len(word) < _LEAST_LETTERS or (at and word[0].isupper()):
@@ -87,4 +87,4 @@ _SURELY_OTHERS = re.compile(
     r"|vagyok|lakom|sunt|locuiesc|vivo (?:em|(?-i:a(?= [A-Z]))))\b",
     re.IGNORECASE,
 )
-"""Words that no sentence of a known language has."""
+"""Words that occur in no sentence of a supported language."""

@@ -9,20 +9,20 @@ from app.language.tongues import PHRASES
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-]+")
 _FEW = 3
-"""One shared word matches a description of at most this many words; a longer one needs two."""
+"""One shared word suffices for a description of at most this many words; a longer one needs two."""
 
 
 def effective(configured: Sequence[Topic], allowed: Sequence[Topic]) -> tuple[Topic, ...]:
-    """Return the configured topics that a request allows; a request that names none allows all."""
+    """Return the configured topics that a request allows; a request without topics allows all."""
     return tuple(topic for topic in configured if not allowed or topic in allowed)
 
 
 def classify(
     fact: str, topics: Sequence[Topic], *, tongue: str, explicit: bool
 ) -> tuple[Topic, ...]:
-    """Return the topics that the fact falls under, in the order of `topics`.
+    """Return the topics that the fact belongs to, in the order of `topics`.
 
-    `explicit`: the person asked for it to be remembered.
+    `explicit`: the person asked the service to remember the fact.
     """
     managed = _managed(straight(fact), tongue, explicit=explicit)
     return tuple(
@@ -34,7 +34,7 @@ def _managed(fact: str, tongue: str, *, explicit: bool) -> set[Topic]:
     topics = {INSTRUCTIONS} if explicit else set()
     phrases = PHRASES.get(tongue)
     if phrases is None:
-        return topics | {PERSONAL, PREFERENCES, DETAILS}  # nothing tells them apart
+        return topics | {PERSONAL, PREFERENCES, DETAILS}  # no phrases distinguish them
     if phrases.always.search(fact):
         topics |= {INSTRUCTIONS, PREFERENCES}
     if phrases.preference.search(fact):

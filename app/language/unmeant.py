@@ -1,6 +1,6 @@
-"""Sentences that state nothing about real life, and those that ask not to be kept.
+"""Sentences without a statement about real life, and sentences that ask for secrecy.
 
-A few words in each language: a false alarm costs a memory, a missed one stores nonsense.
+Each language has few words: a false alarm costs a memory, and a miss stores nonsense.
 """
 
 import re
@@ -107,7 +107,7 @@ _PASSING = re.compile(
     r"(?: (?:total|echt|voll|wieder|again))?[\s.!]*$",
     re.IGNORECASE,
 )
-"""Remarks about this conversation, or about this day alone."""
+"""Remarks about this conversation, or about this day only."""
 _LIST = re.compile(
     r"^(?:(?:I|we) (?:\w+ )?need(?: to (?:buy|get|pick up))?|(?:ich|wir) (?:brauche\w*|muss noch)"
     r"|necesito(?: comprar)?|il me faut|j'ai besoin d[e'])(?: [^\s,]+){1,4},.*\b(?:and|und|y|et)\b"
@@ -167,19 +167,20 @@ def is_unmeant(text: str, tongue: str) -> bool:
 
 
 def is_secret(text: str) -> bool:
-    """Return True if a sentence asks not to keep its content, or its neighbour's."""
+    """Return True if a sentence asks to keep its content, or its neighbour's, out of memory."""
     return bool(_SECRET.search(straight(text)))
 
 
 def only_asks_for_secrecy(text: str) -> bool:
-    """Return True if such a sentence has no content itself, so that it concerns its neighbour."""
+    """Return True if a request for secrecy has no content itself, and concerns its neighbour."""
     return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*+\S++ \S", text)
 
 
 def not_told_to_the_memory(text: str) -> list[str]:
-    """Return the clauses of a sentence that are about life, and not about what is kept.
+    """Return the clauses of a sentence that are about life, not about the memory.
 
-    A clause about what is kept is never a fact; under a condition, none of the clauses is.
+    A clause about the memory is never a fact. After a condition, no clause of the sentence is a
+    fact.
     """
     plain = straight(text)
     if not _OF_MEMORY.search(plain):
@@ -213,12 +214,12 @@ _OF_MEMORY = re.compile(
 
 
 def takes_back_the_last(text: str) -> bool:
-    """Return True if a sentence takes back the one before it: "Forget what I just said"."""
+    """Return True if a sentence takes back the previous one: "Forget what I just said"."""
     return bool(_UNSAID.match(straight(text).strip()))
 
 
 def is_idiom(text: str) -> bool:
-    """Return True if such a sentence may as well mean "never mind"."""
+    """Return True if such a sentence may also mean "never mind"."""
     return bool(_NEVER_MIND.match(straight(text).strip()))
 
 

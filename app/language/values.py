@@ -98,7 +98,7 @@ _UNTOLD = re.compile(
 
 @dataclass(frozen=True)
 class Valued:
-    """A text's values by kind, and the remaining words."""
+    """The values of a text by kind, and the remaining words."""
 
     kinds: Kinds
     rest: str
@@ -128,7 +128,7 @@ def valued(text: str, tongue: str) -> Valued:
 
 
 def kinds_of(text: str) -> frozenset[str]:
-    """Return the kinds of the values in a few words."""
+    """Return the kinds of the values in a short text."""
     return frozenset(valued(text, language(text, "en")).kinds)
 
 

@@ -9,16 +9,16 @@ ROLES = word_set("""
     von nach aus bei mit für fur zu zum zur vor uber an auf als seit bis im am gegen
     de a en con para por desde hasta sobre como a dans chez avec pour depuis du au aux
     """)
-"""Words that give the role of a thing in a statement ("from", "to", "with")."""
+"""Words for the role of a thing in a statement ("from", "to", "with")."""
 OTHERS = word_set("""
     he she it they his her its their him them who whom whose you your er sie es sein seine ihr ihre
     el ella ellos ellas su sus quien il elle ils elles son sa ses leur qui 他 她 它 彼
     """)
-"""Words for somebody other than the speaker."""
+"""Words for people other than the speaker."""
 
 
 def alike(first: str, other: str) -> bool:
-    """Return True if two stems are of one word; "univers" and "universit" are not."""
+    """Return True if two stems belong to one word; "univers" and "universit" do not."""
     if first == other:
         return True
     shorter, longer = sorted((first, other), key=len)

@@ -1,6 +1,6 @@
-"""The command `memory-bank mcp`, and the lines that connect an agent to a key.
+"""The command `memory-bank mcp`, and the configuration that connects agents to the service.
 
-The proxy, `app.surfaces.mcp.stdio`, is slow to import and so imported only when needed.
+The proxy, `app.surfaces.mcp.stdio`, is slow to import and is imported only when needed.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _DEFAULT_PORT = 8_000
 _PATH = "/mcp"
 _NAME = "memory"
 _STAND_IN = "KEY"
-"""Written for the secret, which is shown once."""
+"""Placeholder for the secret, which is shown only once."""
 
 
 def mcp(
@@ -43,7 +43,7 @@ def mcp(
             f"Set {KEY_VARIABLE} to a key, such as one of `keys create --for-agent USER`.", MISUSED
         )
     pairs = dict(_pair(written) for written in scope or ())
-    from app.surfaces.mcp import stdio  # noqa: PLC0415 - as the module says
+    from app.surfaces.mcp import stdio  # noqa: PLC0415 - slow import
 
     asyncio.run(stdio.run(url or endpoint(), pairs, key))
 
@@ -56,10 +56,10 @@ def _pair(written: str) -> tuple[str, str]:
 
 
 def endpoint(serving: str | None = None) -> str:
-    """Return the URL of the MCP endpoint as clients see it.
+    """Return the public URL of the MCP endpoint.
 
     Args:
-        serving: the address of a server that is known to run; None: none is known.
+        serving: the address of a server known to run; None: no such server is known.
     """
     known = environment()
     port = known.get(f"{PREFIX}PORT") or _DEFAULT_PORT
@@ -69,7 +69,7 @@ def endpoint(serving: str | None = None) -> str:
 
 
 def connecting_lines(url: str) -> str:
-    """Return what to paste into agents."""
+    """Return the commands and configurations to paste into agents."""
     header = {"Authorization": f"Bearer {_STAND_IN}"}
     http = {"url": url, "headers": header}
     proxy = {

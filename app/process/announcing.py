@@ -1,4 +1,4 @@
-"""The lines with which a server says that it serves, and how to reach it."""
+"""The lines that a server prints when it is up, with its address."""
 
 from app.adapters.resources import Resources
 from app.platform.access.services.access import AccessService
@@ -8,7 +8,7 @@ from app.process.typed import typed
 
 
 async def announce(resources: Resources, port: int, *, has_key: bool) -> None:
-    """Announce where the API is served, and by what; `has_key` if this start made the first key."""
+    """Announce the address and the models; `has_key` means that this start made the first key."""
     settings = resources.settings
     address = url_of(settings.host, port)
     console = "console: /console, " if settings.console else ""
@@ -26,7 +26,7 @@ async def announce(resources: Resources, port: int, *, has_key: bool) -> None:
 
 
 async def _may_be_lost(resources: Resources) -> bool:
-    """Return True while no request has used an administrator's key, unless the settings name it."""
+    """Return True if no request has used an administrator's key yet and the settings have none."""
     if resources.settings.admin_key:
         return False
     return not await AccessService(resources.db, resources.clock).is_managed()

@@ -36,7 +36,7 @@ _OF_SCHEMA = (CheckName.EXTENSION, CheckName.REVISION, CheckName.OBJECTS)
 
 @dataclass(frozen=True)
 class BackedUp:
-    """A backup that was made, and the ids of those removed for it."""
+    """A new backup, and the ids of old backups that were removed."""
 
     taken: Taken
     removed: Sequence[str]
@@ -45,10 +45,10 @@ class BackedUp:
 def back_up(
     settings: Settings, directory: Path, *, is_incremental: bool, kept: int, report: Report
 ) -> BackedUp:
-    """Make a backup, and remove the oldest.
+    """Make a backup and remove the oldest ones.
 
     Raises:
-        BackupError: it cannot be made.
+        BackupError: the backup cannot be made.
         PostgresStartError: there is no database, or its server cannot run.
     """
     folder = BackupFolder(directory)
@@ -72,10 +72,10 @@ def _check_outside(directory: Path, data_dir: Path) -> None:
 
 
 def verified(directory: Path, report: Report) -> Iterator[tuple[Backup, str | None]]:
-    """Verify each backup of a folder; yield it with the reason for which it cannot be used.
+    """Verify each backup of a folder; yield it with the reason why it is unusable, if any.
 
     Raises:
-        BackupError: there is none, or the catalog cannot be read.
+        BackupError: the folder has no backup, or the catalogue cannot be read.
     """
     folder = BackupFolder(directory)
     for backup in folder.list_some():
@@ -90,13 +90,13 @@ def verified(directory: Path, report: Report) -> Iterator[tuple[Backup, str | No
 
 @dataclass(frozen=True)
 class BackupRestore:
-    """A restore that is asked for.
+    """A requested restore.
 
     Attributes:
         directory: the folder of backups.
         name: the id of the backup; None: the newest.
-        erasures: a list of erasures to apply besides those beside the backup.
-        ignores_erasures: True to apply none.
+        erasures: a list of erasures to apply in addition to the lists with the backups.
+        ignores_erasures: True to apply no erasures.
     """
 
     directory: Path
@@ -107,12 +107,12 @@ class BackupRestore:
 
 @dataclass(frozen=True)
 class Restored:
-    """A backup that was restored.
+    """The result of a restore.
 
     Attributes:
-        backup: the backup.
-        erased: the number of erasures that found something again.
-        faults: the lines of the checks if the database was not whole when it was backed up.
+        backup: the restored backup.
+        erased: the number of repeated erasures that found data.
+        faults: the report of the checks if the backup's database was damaged.
     """
 
     backup: Backup
@@ -121,11 +121,11 @@ class Restored:
 
 
 def restore(settings: Settings, asked: BackupRestore, report: Report) -> Restored:
-    """Restore a backup into the data folder of the settings, which has no database yet.
+    """Restore a backup into the data folder of the settings, which must have no database yet.
 
     Raises:
         BackupError: the backup, the data folder or the list of erasures cannot be used, or the
-            schema is not whole.
+            schema is damaged.
         PostgresStartError: the server cannot run.
         SchemaError: the backup has the schema of a later release.
         ServiceError: an erasure failed.
@@ -161,14 +161,15 @@ def _erasures(settings: Settings, folder: BackupFolder, asked: BackupRestore) ->
 
 
 async def _faults(settings: Settings, url: str) -> list[str]:
-    """Return the lines of the checks if the database is not whole.
+    """Check the database; return the lines of the report if it is damaged.
 
-    Wrong rows were so in the backup, and a restore is no time to withhold the others.
+    Damaged rows came with the backup. They are reported and do not stop the restore, because the
+    other rows are usable.
 
     Raises:
-        BackupError: the schema is not whole, so that no service would run.
+        BackupError: the schema is damaged, and no service would run on it.
     """
-    # Leases end when a service starts on the folder, and rates have filled by then.
+    # No reset is needed: a service's start ends the leases, and the rates refill until then.
     report = await check_database(settings, url)
     if report.is_whole:
         return []
@@ -183,7 +184,7 @@ async def _erase_again(settings: Settings, url: str, erasures: str) -> int:
 
 
 def run_program(settings: Settings, program: str, arguments: Sequence[str]) -> int:
-    """Run a bundled program on the database of the data folder; return its exit status.
+    """Run a bundled program on the database of the data folder and return its exit status.
 
     Raises:
         PostgresStartError: there is no database, or its server cannot run.
@@ -196,8 +197,8 @@ def run_program(settings: Settings, program: str, arguments: Sequence[str]) -> i
 
 @contextmanager
 def _left_to_child() -> Iterator[None]:
-    """Leave Ctrl-C to a program in the foreground, as a shell does."""
-    # Not SIG_IGN, which the program would inherit.
+    """Leave Ctrl-C to the program in the foreground, as a shell does."""
+    # The program would inherit SIG_IGN, but not a handler.
     former = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         yield

@@ -1,6 +1,6 @@
 """The commands `memory-bank backup`, `backups`, `restore-backup` and `pg`.
 
-The implementation, `app.process.backup_admin`, is slow to import and so imported only when needed.
+The implementation, `app.process.backup_admin`, is slow to import and is imported when needed.
 """
 
 import sys
@@ -23,11 +23,11 @@ from app.settings.settings import Settings
 _Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of backups.")]
 _DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")]
 ANY_ARGUMENTS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
-"""The context of a command that hands its arguments on."""
+"""Context settings of a command that passes its arguments to a program."""
 
 
 class _Steps:
-    """Shows the progress of one step after the other, counted in bytes."""
+    """Shows the progress of consecutive steps in bytes."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
@@ -45,7 +45,7 @@ class _Steps:
 
 @contextmanager
 def _steps(interrupted: str) -> Iterator[_Steps]:
-    """Yield what shows progress; report errors and Ctrl-C in a sentence."""
+    """Yield a progress display; report errors and Ctrl-C in one sentence."""
     try:
         with stoppable(interrupted), ExitStack() as stack:
             yield _Steps(stack)
@@ -61,7 +61,7 @@ def _steps(interrupted: str) -> Iterator[_Steps]:
 
 
 def _read(data_dir: Path | None) -> Settings:
-    """Read the settings of a command that works on the embedded Postgres alone."""
+    """Read the settings of a command that supports only the embedded Postgres."""
     settings = read_settings(data_dir=data_dir)
     if data_dir is None and settings.database_url is not None:
         fail(
@@ -86,7 +86,7 @@ def backup(
 ) -> None:
     """Back up the embedded Postgres into DIR, while the service runs or without it."""
     settings = _read(data_dir)
-    from app.process import backup_admin  # noqa: PLC0415 - as above
+    from app.process import backup_admin  # noqa: PLC0415 - slow import
 
     with _steps("Stopped; the unfinished backup was removed.") as report:
         made = backup_admin.back_up(
@@ -101,7 +101,7 @@ def backup(
 
 def backups(directory: _Directory) -> None:
     """List the backups in DIR, the oldest first, and verify every byte of each."""
-    from app.process import backup_admin  # noqa: PLC0415 - as above
+    from app.process import backup_admin  # noqa: PLC0415 - slow import
 
     are_whole = True
     with _steps("Stopped.") as report:
@@ -134,9 +134,9 @@ def restore_backup(
     """Restore a backup of the embedded Postgres, and erase again what was erased after it."""
     if erasures is not None and no_erasures:
         fail("Give --erasures or --no-erasures, not both.", MISUSED)
-    # The list of erasures and the models are those of the service on this folder.
+    # The erasures and models belong to this folder, not to an external database.
     settings = read_settings(data_dir=data_dir).model_copy(update={"database_url": None})
-    from app.process import backup_admin  # noqa: PLC0415 - as above
+    from app.process import backup_admin  # noqa: PLC0415 - slow import
 
     asked = backup_admin.BackupRestore(directory, name, erasures, no_erasures)
     with _steps(f"Stopped; {data_dir} has no database.") as report:
@@ -154,7 +154,7 @@ def pg(
 ) -> None:
     """Run a bundled program of Postgres on the embedded database: `pg pg_dump -Fc -f FILE`."""
     settings = _read(data_dir)
-    from app.process import backup_admin  # noqa: PLC0415 - as above
+    from app.process import backup_admin  # noqa: PLC0415 - slow import
 
     if program not in backup_admin.PROGRAMS:
         fail(f"PROGRAM must be one of {', '.join(backup_admin.PROGRAMS)}; got {program}.", MISUSED)

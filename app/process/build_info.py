@@ -1,4 +1,4 @@
-"""The metric that names the release of a process."""
+"""The metric with the release of a process."""
 
 from prometheus_client import Gauge
 
@@ -13,5 +13,5 @@ _BUILD = Gauge(
 
 
 def show_build(kind: str) -> None:
-    """Set the metric. Blocking: the schema's revision is read from files."""
+    """Set the metric. Blocking: it reads the schema's revision from files."""
     _BUILD.labels(RELEASE, wanted_revision(), kind).set(1)

@@ -51,8 +51,8 @@ def check(
     if quick and full:
         fail("Give --quick or --full, not both.", MISUSED)
     settings = read_settings(data_dir=data_dir)
-    # Imported here, so that `--help` and usage errors answer at once.
-    from app.platform.checking.service import CheckOptions  # noqa: PLC0415 - as above
+    # Imported here, because `--help` and usage errors should respond at once.
+    from app.platform.checking.service import CheckOptions  # noqa: PLC0415 - slow import
 
     options = CheckOptions(engine, quick, full, after_restore)
     try:
@@ -74,7 +74,7 @@ def check(
 async def _checked(
     settings: "Settings", options: "CheckOptions", examined: Callable[[int], None]
 ) -> "CheckReport":
-    from app.process.database_check import check_database  # noqa: PLC0415 - as above
+    from app.process.database_check import check_database  # noqa: PLC0415 - slow import
 
     async with _database(settings) as url:
         return await check_database(settings, url, options, examined)
@@ -82,14 +82,14 @@ async def _checked(
 
 @asynccontextmanager
 async def _database(settings: "Settings") -> AsyncIterator[str]:
-    """Open the database as it is: what is not whole, or of another release, is not refused here.
+    """Open the database as it is, even if it is damaged or belongs to another release.
 
     Raises:
         PostgresStartError: the embedded Postgres cannot start, or there is no database.
         SchemaError: the address is malformed.
     """
-    from app.adapters.postgres.embedded import embedded_postgres  # noqa: PLC0415 - as above
-    from app.adapters.postgres.server import find_running, has_cluster  # noqa: PLC0415 - as above
+    from app.adapters.postgres.embedded import embedded_postgres  # noqa: PLC0415 - slow import
+    from app.adapters.postgres.server import find_running, has_cluster  # noqa: PLC0415 - slow import
 
     if settings.database_url is not None:
         url = settings.database_url.get_secret_value()

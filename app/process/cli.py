@@ -33,7 +33,7 @@ from app.process.progress import stoppable
 
 
 class _StoppableGroup(TyperGroup):
-    """The commands; each ends on Ctrl-C with a word, unless it has a sentence of its own."""
+    """The group of commands, which print a short message on Ctrl-C unless they have their own."""
 
     @override
     def invoke(self, ctx: Any) -> Any:
@@ -52,8 +52,8 @@ app = typer.Typer(
 
 def _show_version(is_asked: bool) -> None:  # noqa: FBT001 - typer gives the option's value
     if is_asked:
-        # Imported here, so that other commands do without it.
-        from app.kernel.release import RELEASE  # noqa: PLC0415 - as above
+        # Imported here, because other commands do not need it.
+        from app.kernel.release import RELEASE  # noqa: PLC0415 - slow import
 
         typer.echo(f"memory-bank {RELEASE}")
         raise typer.Exit
@@ -75,16 +75,16 @@ def options(
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process; report errors that an operator can fix in one sentence."""
-    # Imported here, so that `--help` and usage errors answer at once.
-    from app.process.reporting import status_of  # noqa: PLC0415 - as above
-    from app.process.serving import run  # noqa: PLC0415 - as above
+    # Imported here, because `--help` and usage errors should respond at once.
+    from app.process.reporting import status_of  # noqa: PLC0415 - slow import
+    from app.process.serving import run  # noqa: PLC0415 - slow import
 
     raise typer.Exit(status_of(lambda: run(process)))
 
 
 def _run_many(run: Callable[[], int]) -> NoReturn:
-    """Run several processes, as `_run` does one."""
-    from app.process.reporting import status_of  # noqa: PLC0415 - as in _run
+    """Run several processes and report errors like `_run`."""
+    from app.process.reporting import status_of  # noqa: PLC0415 - slow import
 
     raise typer.Exit(status_of(run))
 
@@ -109,10 +109,10 @@ def serve(
         fail("--workers must be 0 with MEMORY_BANK_DATABASE_URL; see `worker`.", MISUSED)
     works = workers != 0
     if settings.processes > 1:
-        from app.process import many  # noqa: PLC0415 - as in _run
+        from app.process import many  # noqa: PLC0415 - slow import
 
         _run_many(lambda: many.serve(settings, works=works))
-    from app.process import place, serving  # noqa: PLC0415 - as in _run
+    from app.process import place, serving  # noqa: PLC0415 - slow import
 
     _run(lambda: serving.serve(settings, place.ProcessPlace(works=works)))
 
@@ -127,10 +127,10 @@ def worker(
     if settings.database_url is None:
         fail("worker needs MEMORY_BANK_DATABASE_URL; `serve` without it works itself.", MISUSED)
     if settings.processes > 1:
-        from app.process import many  # noqa: PLC0415 - as in _run
+        from app.process import many  # noqa: PLC0415 - slow import
 
         _run_many(lambda: many.work(settings))
-    from app.process import serving  # noqa: PLC0415 - as in _run
+    from app.process import serving  # noqa: PLC0415 - slow import
 
     _run(lambda: serving.work(settings))
 
@@ -196,14 +196,14 @@ def reembed(
     if bool(engine) == all_engines:
         fail("Give at least one --engine, or --all.", MISUSED)
     settings = read_settings(data_dir=data_dir)
-    from app.process import reembed_admin  # noqa: PLC0415 - as in _run
+    from app.process import reembed_admin  # noqa: PLC0415 - slow import
 
     reembed_admin.run(settings, engine, typer.echo)
 
 
 def demo() -> None:
     """Demonstrate the service on a temporary server with bundled conversations."""
-    from app.process import demo as demonstration  # noqa: PLC0415 - as in _run
+    from app.process import demo as demonstration  # noqa: PLC0415 - slow import
 
     read_settings(log_level="ERROR")
     _run(demonstration.run)
@@ -211,8 +211,8 @@ def demo() -> None:
 
 def openapi() -> None:
     """Print the OpenAPI document."""
-    from app.process.main import create_app  # noqa: PLC0415 - as in _run
-    from app.process.serving import offline_resources  # noqa: PLC0415 - as in _run
+    from app.process.main import create_app  # noqa: PLC0415 - slow import
+    from app.process.serving import offline_resources  # noqa: PLC0415 - slow import
 
     document = create_app(offline_resources(read_settings())).openapi()
     json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
@@ -251,7 +251,7 @@ _GROUPS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
         "distribute": distribute_commands.distribute,
     },
 }
-"""Every command, by its purpose."""
+"""All commands, by purpose."""
 _CONTEXTS = {"pg": backup_commands.ANY_ARGUMENTS}
 
 for _purpose, _commands in _GROUPS.items():

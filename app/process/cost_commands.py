@@ -1,6 +1,6 @@
-"""The command `memory-bank costs`: cost estimates of strategies, as the API computes them.
+"""The command `memory-bank costs`: the API's cost estimates of strategies.
 
-It needs no server and no database. Costly modules are imported only when they are needed.
+It needs no server and no database. Slow modules are imported only when needed.
 """
 
 import json
@@ -16,7 +16,7 @@ from app.adapters.terminal import MISUSED, fail
 from app.kernel.errors import InvalidArgument
 
 _MAX_DIGITS = 18
-"""Digits of a whole number; longer numbers are not parsed."""
+"""Largest number of digits of a whole number; longer numbers are not parsed."""
 _PRICES = ("inputPer1k", "outputPer1k", "summaryInputPer1k", "summaryOutputPer1k")
 _OPTIONS = {
     "messages": "--messages",
@@ -164,7 +164,6 @@ def _number(text: str) -> int | str:
 
 
 def _refuse(error: InvalidArgument) -> NoReturn:
-    """Report the invalid option and the position in it."""
     for violation in error.violations:
         option = _OPTIONS.get(re.split(r"[.\[]", violation.field)[0], violation.field)
         place = "" if violation.field in _OPTIONS else f" ({violation.field})"
@@ -173,10 +172,10 @@ def _refuse(error: InvalidArgument) -> NoReturn:
 
 
 def _show(given: Mapping[str, Any], *, as_json: bool) -> None:
-    from app.conversation.costs.schemas import EstimateContextCostsRequest  # noqa: PLC0415 - see the module
-    from app.conversation.costs.services import printed  # noqa: PLC0415 - as above
-    from app.conversation.costs.services.costs import estimate  # noqa: PLC0415 - as above
-    from app.kernel.wire.violations import invalid_fields  # noqa: PLC0415 - as above
+    from app.conversation.costs.schemas import EstimateContextCostsRequest  # noqa: PLC0415 - slow import
+    from app.conversation.costs.services import printed  # noqa: PLC0415 - slow import
+    from app.conversation.costs.services.costs import estimate  # noqa: PLC0415 - slow import
+    from app.kernel.wire.violations import invalid_fields  # noqa: PLC0415 - slow import
 
     try:
         response = estimate(EstimateContextCostsRequest.model_validate(given))

@@ -1,4 +1,4 @@
-"""The checks of one database, with those that all features register."""
+"""The checks of one database, including those registered by features."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from app.settings.settings import Settings
 
 
 def _nothing(_rows: int) -> None:
-    """Show nothing."""
+    """Ignore the progress."""
 
 
 async def check_database(
@@ -20,12 +20,12 @@ async def check_database(
     options: CheckOptions = CheckOptions(),  # noqa: B008 - never changes
     examined: Callable[[int], None] = _nothing,
 ) -> CheckReport:
-    """Check that the database at an address is whole, whether or not a service uses it.
+    """Check the integrity of the database at an address, even while a service uses it.
 
     `examined` is called with the number of rows after each batch.
 
     Raises:
-        FailedPrecondition: the restored database is in use already.
+        FailedPrecondition: the restored database is already in use.
         NotFound: the engine of the options does not exist.
         Unavailable: the database cannot be reached.
     """

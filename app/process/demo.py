@@ -1,6 +1,6 @@
-"""`memory-bank demo`: the main features, on a temporary server with bundled conversations.
+"""`memory-bank demo`: the main features on a temporary server with bundled conversations.
 
-It is an ordinary client: every request goes over HTTP.
+The demonstration is an ordinary client and sends every request over HTTP.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ Json = dict[str, Any]
 
 
 async def run() -> None:
-    """Run the demonstration on its own server, which leaves nothing behind.
+    """Run the demonstration on its own temporary server, whose data is deleted at the end.
 
     Raises:
         ServeError: the conversations are not installed, or an operation fails.
     """
     key = secrets.token_urlsafe()
     with tempfile.TemporaryDirectory(prefix="memory-bank-demo-") as folder:
-        # The embedded Postgres may run as another user, who needs to enter this folder.
+        # The embedded Postgres may run as another user, who needs access to this folder.
         await asyncio.to_thread(Path(folder).chmod, 0o755)
         settings = Settings(
             host="127.0.0.1",
@@ -50,7 +50,7 @@ async def run() -> None:
 
 
 def conversations_folder() -> Path:
-    """Return the folder of the conversations: in the package, or in a checkout beside it."""
+    """Return the folder of the conversations in the package or in a source checkout."""
     package = Path(__file__).parent
     for folder in (package / "conversations", package.parents[1] / "tests/data/conversations"):
         if folder.is_dir():
@@ -78,7 +78,7 @@ class _Demo:
         self._by_label()
 
     def _hear(self, name: str, part: str) -> list[Json]:
-        """Generate memories from half of a conversation, and show the outcome of each."""
+        """Generate memories from half of a conversation and show each outcome."""
         conversation = json.loads((conversations_folder() / f"{name}.json").read_text())
         events = conversation["events"]
         middle = len(events) // 2
@@ -148,7 +148,7 @@ class _Demo:
             _say(revision["action"], revision["fact"])
 
     def _call(self, method: str, path: str, body: Json | None = None) -> Json:
-        """Send a request and return the JSON of its answer."""
+        """Send a request and return the JSON of the response."""
         request = urllib.request.Request(  # noqa: S310 - an address of this machine
             self.base + path,
             data=None if body is None else json.dumps(body).encode(),
@@ -160,7 +160,6 @@ class _Demo:
             return answered
 
     def _finished(self, operation: Json) -> Json:
-        """Wait for an operation and return its response."""
         while not operation["done"]:
             time.sleep(_POLL_SECONDS)
             operation = self._call("GET", _below_engine(operation["name"]))

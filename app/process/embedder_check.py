@@ -1,4 +1,4 @@
-"""Three small calls of the configured embedder: a vector, what is near, and how much it takes."""
+"""Three small calls of the configured embedder: a vector, a distance test and a large batch."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -16,11 +16,11 @@ _FAR = "The invoice of March was paid by bank transfer."
 
 @dataclass
 class EmbedderCheck:
-    """A check of an embedder, and its findings so far.
+    """A check of an embedder with its findings so far.
 
     Attributes:
-        advice: things to do.
-        is_passed: False once the embedder is of no use as it is.
+        advice: recommended actions.
+        is_passed: False once the embedder proves unusable with this configuration.
     """
 
     embedder: ManagedEmbedder
@@ -47,19 +47,16 @@ class EmbedderCheck:
         vectors, cost = await self._embedded(texts)
         near, far = np.linalg.norm(vectors[1:] - vectors[0], axis=1)
         if self.embedder.lexical_only:
-            return [f"Meaning: none, it knows words alone. {cost}"]
+            return [f"Meaning: it compares words, not meanings. {cost}"]
+        compared = f"distances {near:.2f} and {far:.2f}"
         if near < far:
-            return [
-                f"Meaning: what answers a question is nearer to it ({near:.2f} < {far:.2f}). {cost}"
-            ]
+            return [f"Meaning: the text that answers a question is nearest ({compared}). {cost}"]
         self.is_passed = False
         self.advice.append(
-            "A model for search; or its prefixes, by MEMORY_BANK_EMBEDDER_QUERY_PREFIX and"
-            " MEMORY_BANK_EMBEDDER_TEXT_PREFIX."
+            "Use a model that is made for search, or set the prefixes that yours expects"
+            " (MEMORY_BANK_EMBEDDER_QUERY_PREFIX, MEMORY_BANK_EMBEDDER_TEXT_PREFIX)."
         )
-        return [
-            f"Meaning: what answers a question is not nearer to it ({near:.2f}, {far:.2f}). {cost}"
-        ]
+        return [f"Meaning: another text is nearer than the answer ({compared}). {cost}"]
 
     async def _size(self) -> Sequence[str]:
         most = BatchSize()
@@ -68,11 +65,11 @@ class EmbedderCheck:
         takes = self.embedder.takes or most
         line = f"Texts at once: {takes.texts}. {cost}"
         if takes.chars < most.chars:
-            line += f"\n  Of a text, the first {takes.chars:,} characters alone become the vector."
+            line += f"\n  Only the first {takes.chars:,} characters of a text are embedded."
         return [line]
 
     async def _embedded(self, texts: Sequence[str]) -> tuple[Vectors, str]:
-        """Return the vectors, and their cost in words."""
+        """Return the vectors and a text with the number of texts and the seconds."""
         began = time.monotonic()
         vectors = await self.embedder.embed(texts)
         return vectors, f"(texts: {len(texts)}, {time.monotonic() - began:.1f} s)"

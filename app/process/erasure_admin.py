@@ -1,6 +1,6 @@
-"""The implementation of `memory-bank erasures ...`: the list of erasures, and their repetition.
+"""The implementation of `memory-bank erasures ...`: lists and repeats erasures.
 
-The database is found as for `memory-bank keys`.
+The database is chosen as for `memory-bank keys`.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class RestoredEngine:
     """An engine that was restored from an archive.
 
     Attributes:
-        engine_id: the engine.
+        engine_id: the id of the restored engine.
         archived: the full name of the engine in the archive.
         since: the time of the export.
     """
@@ -48,10 +48,10 @@ class RestoredEngine:
     since: datetime
 
     async def erase_again(self, resources: Resources, lines: Sequence[ErasureLine]) -> int:
-        """Repeat the erasures since the export; return how many found something.
+        """Repeat the erasures since the export; return the number that found data.
 
         Raises:
-            FailedPrecondition: one of them failed, or the list was made with another key.
+            FailedPrecondition: an erasure failed, or the list was made with another key.
             NotFound: the engine does not exist.
         """
         async with resources.db.snapshot() as session:
@@ -66,23 +66,23 @@ class RestoredEngine:
 
 
 async def listed(resources: Resources) -> str:
-    """Return the list of all erasures, a line each."""
+    """Return the list of all erasures, one per line."""
     async with resources.db.snapshot() as session:
         return "".join(map(line_of, await repository.list_all(session)))
 
 
 async def repeated(resources: Resources, lines: Sequence[ErasureLine]) -> int:
-    """Repeat the erasures that the database does not know; return how many found something.
+    """Repeat the erasures that the database does not know; return the number that found data.
 
     Raises:
-        FailedPrecondition: one of them failed, or the list was made with another key.
+        FailedPrecondition: an erasure failed, or the list was made with another key.
     """
     runner = make_runner(resources)
     queued = await RestoreService(resources).queue(lines)
     for name in queued:
         await runner.run_one(name.engine.engine, name.operation)
         while not (operation := await _operation(resources, name)).done:
-            # A worker has it, or it waits for its next attempt.
+            # A worker holds the operation, or it waits for its next attempt.
             await asyncio.sleep(_LOOK_SECONDS)
             await runner.run_one(name.engine.engine, name.operation)
         if operation.error is not None:
@@ -96,7 +96,7 @@ async def _operation(resources: Resources, name: OperationName) -> Operation:
 
 
 def export(settings: Settings, file: Path) -> int:
-    """Write the list into a file; return the number of its lines."""
+    """Write the list to a file and return the number of lines."""
     text = run(settings, listed)
     with _failing():
         file.write_text(text, encoding="utf-8")
@@ -104,10 +104,10 @@ def export(settings: Settings, file: Path) -> int:
 
 
 def apply(settings: Settings, file: Path, restored: RestoredEngine | None = None) -> int:
-    """Repeat the erasures of a file; return how many found something to erase.
+    """Repeat the erasures of a file; return the number that found data.
 
-    Given an engine restored from an archive, those of the archive's engine since the export are
-    repeated in it, and no others: of whom was erased before, the archive has only what came since.
+    With an engine restored from an archive, only the erasures of the archived engine since the
+    export are repeated. The archive cannot contain data that was erased earlier.
     """
     with _failing():
         lines = read_lines(file.read_text(encoding="utf-8"))

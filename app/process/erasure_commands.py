@@ -1,6 +1,6 @@
 """The commands `memory-bank erasures ...`.
 
-The implementation, `app.process.erasure_admin`, is slow to import and so imported only when needed.
+The implementation, `app.process.erasure_admin`, is slow to import and is imported when needed.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ _File = Annotated[Path, typer.Argument(help="File with a line for each erasure."
 def export(file: _File, data_dir: _DataDir = None) -> None:
     """Write the list of all erasures into FILE; it has pseudonyms only."""
     settings = read_settings(data_dir=data_dir)
-    from app.process import erasure_admin  # noqa: PLC0415 - as above
+    from app.process import erasure_admin  # noqa: PLC0415 - slow import
 
     typer.echo(f"Erasures written: {erasure_admin.export(settings, file)}.")
 
@@ -43,7 +43,7 @@ def apply(
     if (archive is None) != (engine is None):
         fail("--archive and --engine belong together.", MISUSED)
     settings = read_settings(data_dir=data_dir)
-    from app.process import erasure_admin, restoring  # noqa: PLC0415 - as above
+    from app.process import erasure_admin, restoring  # noqa: PLC0415 - slow import
 
     restored = None
     if archive is not None and engine is not None:

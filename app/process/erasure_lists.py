@@ -1,4 +1,4 @@
-"""The lists of erasures beside backups, by which a restore erases again."""
+"""The lists of erasures stored with backups, which a restore repeats."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,18 +10,18 @@ from app.memory.erasures.services.certificates import LIST
 
 
 def keep_copy(data_dir: Path, folder: BackupFolder) -> None:
-    """Copy the list of a data folder beside its backups; lines that were there stay.
+    """Merge the list of a data folder into the copy stored with its backups.
 
-    Without any erasure the copy is empty: then a restore knows that there was none.
+    The copy is empty if there was no erasure; a restore then knows that none is missing.
     """
     folder.write_file(LIST, joined([folder.path / LIST, data_dir / LIST]))
 
 
 def lists_of(folder: BackupFolder, given: Path | None, data_dir: Path) -> list[Path]:
-    """Return the lists that a restore applies, of those that exist.
+    """Return the existing lists that a restore applies, and the given one.
 
-    They are the copy beside the backups, the one given, that of the folder to restore into, and
-    for backups before migrations that of the data folder around them.
+    They are the copy stored with the backups and the list in the folder to restore into. Backups
+    before migrations are in a data folder, whose list is included.
     """
     around = [folder.path.parent / LIST] if folder.path.name == BACKUPS else []
     beside = [path for path in (folder.path / LIST, data_dir / LIST, *around) if path.exists()]
@@ -29,7 +29,7 @@ def lists_of(folder: BackupFolder, given: Path | None, data_dir: Path) -> list[P
 
 
 def joined(paths: Iterable[Path]) -> str:
-    """Return the lines of lists, each once; absent lists are empty.
+    """Return the distinct lines of all lists; missing lists count as empty.
 
     Raises:
         BackupError: a list cannot be read.

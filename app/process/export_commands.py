@@ -1,6 +1,6 @@
 """The command `memory-bank export`.
 
-The implementation, `app.process.exporting`, is slow to import and so imported only when needed.
+The implementation, `app.process.exporting`, is slow to import and is imported when needed.
 """
 
 from typing import Annotated
@@ -40,7 +40,7 @@ def export(  # noqa: PLR0913 - one argument an option
     key_file: KeyFile = None,
 ) -> None:
     """Write an engine to an archive: configuration, memories with history, sessions, tasks."""
-    from app.process import exporting  # noqa: PLC0415 - as the module says
+    from app.process import exporting  # noqa: PLC0415 - slow import
 
     wanted = exporting.ExportCommand(
         engine=engine,

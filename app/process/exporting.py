@@ -1,4 +1,4 @@
-"""The work of `memory-bank export`: downloads an archive, proves it whole, then names the file."""
+"""The implementation of `memory-bank export`: downloads and verifies an archive."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def _file_name(wanted: ExportCommand) -> str:
 
 
 def _wait(api: ApiClient, path: str, seconds: float) -> None:
-    """Wait until no operation of the engine waits or runs, or the time has passed."""
+    """Wait until the engine has no pending or running operation, or the time is over."""
     ends = time.monotonic() + seconds
     query: Query = {"filter": "done=false", "pageSize": 1}
     while seconds and api.ask("GET", f"{path}/operations", query=query).get("operations"):
@@ -73,7 +73,7 @@ def _wait(api: ApiClient, path: str, seconds: float) -> None:
 
 @contextmanager
 def _written(target: Path | None) -> Iterator[BinaryIO]:
-    """Open what is written to; a file gets its name when the block has ended, and is gone else."""
+    """Open the output; a file gets its final name if the block succeeds, else it is deleted."""
     if target is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -81,7 +81,7 @@ def _written(target: Path | None) -> Iterator[BinaryIO]:
     part = target.with_name(target.name + ".part")
     try:
         part.unlink(missing_ok=True)
-        # Others may not read it: it holds personal data.
+        # Only the owner may read the file, because it holds personal data.
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -95,7 +95,7 @@ def _written(target: Path | None) -> Iterator[BinaryIO]:
 
 
 def _copy(api: ApiClient, path: str, wanted: ExportCommand, file: BinaryIO) -> ArchiveReader:
-    """Write what the service sends; return the reader that has proven it whole."""
+    """Write the download to the file; return the reader that verified it."""
     reader = ArchiveReader()
     query = {
         "vectors": wanted.vectors,
@@ -121,7 +121,7 @@ def _copy(api: ApiClient, path: str, wanted: ExportCommand, file: BinaryIO) -> A
 
 
 def _plain(block: Block) -> bytes:
-    """Return the live memories of a block as lines of an import."""
+    """Return the live memories of a block as lines for an import."""
     lines = (plain_memory(line.values) for line in block.lines if line.kind is MEMORY)
     return b"".join(
         json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines if line is not None
@@ -129,7 +129,7 @@ def _plain(block: Block) -> bytes:
 
 
 def _report(reader: ArchiveReader, target: Path | None) -> None:
-    """Print what was exported and what was left out, beside what standard output has."""
+    """Print the exported and the omitted items to standard error."""
     trailer = reader.end()
     counted = ", ".join(f"{kind} {count:,}" for kind, count in trailer.counts.items())
     typer.echo(f"Exported to {target or 'standard output'}: {counted}.", err=True)

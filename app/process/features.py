@@ -1,7 +1,7 @@
-"""The roster: every feature of the service, the upper ones first.
+"""The list of all features of the service, the upper layers first.
 
-A new feature needs a line here. The order is also that of the removal of an engine: rows that refer
-to others are removed before them.
+A new feature needs a line here. The removal of an engine uses the same order, because rows with
+references must be removed before the rows that they refer to.
 """
 
 from collections import Counter
@@ -80,11 +80,11 @@ FEATURES = (
 
 
 class RosterError(RuntimeError):
-    """Two features register the same name, or what one registers lacks its other half."""
+    """Two features register the same name, or a registration has no counterpart."""
 
 
 def check(features: Sequence[Feature]) -> None:
-    """Check that registered names are unique, and that every demand has a route.
+    """Check that registered names are unique and that every demand has a route.
 
     Raises:
         RosterError: a check fails; the message names the features.
@@ -137,10 +137,10 @@ check(FEATURES)
 
 
 def answers(features: Sequence[Feature]) -> Mapping[str, type[WireModel]]:
-    """Return the messages that operations answer with, by their `@type`.
+    """Return the types of the responses of operations, by `@type`.
 
     Raises:
-        RosterError: the features do not describe exactly those that can be answered.
+        RosterError: the described types differ from the types that operations can return.
     """
     described = {name: answer for feature in features for name, answer in feature.answers.items()}
     names = get_args(Answered)
@@ -166,7 +166,7 @@ def jobs() -> Mapping[str, JobFunction]:
     """Import and return the functions that run operations, by kind.
 
     Raises:
-        RosterError: a feature runs operations of a kind that it does not name.
+        RosterError: a feature has a job for a kind of operation that it does not declare.
     """
     found: dict[str, JobFunction] = {}
     for feature in FEATURES:

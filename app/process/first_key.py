@@ -1,6 +1,6 @@
-"""The first API key: printed once on a terminal, else left in a file of the data folder.
+"""The first API key: printed once on a terminal, else written to a file in the data folder.
 
-Whatever is not a terminal is kept by somebody, such as a container engine that collects logs.
+Output to anything but a terminal may be stored, for example by a container engine's logs.
 """
 
 import os
@@ -15,7 +15,7 @@ FILE = "admin-key"
 
 
 def handed_over(key: str | None, data_dir: Path) -> list[str]:
-    """Return the lines that tell the operator of a key which this start made, if any."""
+    """Return the lines for the operator about a key that this start created, if any."""
     if key is None:
         return []
     if sys.stdout.isatty():
@@ -25,7 +25,7 @@ def handed_over(key: str | None, data_dir: Path) -> list[str]:
         try:
             _write(path, key)
         except OSError as error:
-            # It cannot be shown later; `memory-bank keys create`, also named, makes another.
+            # The key cannot be shown later, but `memory-bank keys create` makes another one.
             log.error("admin_key.not_written", path=str(path), error=error.strerror)  # noqa: TRY400 - the reason is in the line
             return []
         log.info("admin_key.written", path=str(path))
@@ -37,9 +37,9 @@ def handed_over(key: str | None, data_dir: Path) -> list[str]:
 
 
 def _write(path: Path, key: str) -> None:
-    """Write the key for the owner of this process alone."""
+    """Write the key to a file that only the owner of this process can read."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A key of a former database is of no use; a link of somebody else is not followed.
+    # Removes the key of a former database; a link made by another user is not followed.
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:

@@ -1,6 +1,6 @@
-"""The command `memory-bank import`: memories of other products, over the REST API.
+"""The command `memory-bank import`: imports memories of other products over the REST API.
 
-Converters and the client are slow to import and so imported only when needed.
+Converters and the client are slow to import and are imported only when needed.
 """
 
 import json
@@ -126,13 +126,13 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
     elif target is None:
         _preview(reading, with_ended=with_ended)
     else:
-        from app.process.importing import Sending  # noqa: PLC0415 - as the module says
+        from app.process.importing import Sending  # noqa: PLC0415 - slow import
 
         _import(reading, target, Sending(infer, with_ended, overwrite), url, key_file)
 
 
 def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bool]) -> None:
-    """End the command if it has options that make no sense with `--revisions`."""
+    """End the command if an option conflicts with `--revisions`."""
     for option, is_given in others.items():
         if is_given:
             fail(f"--revisions: cannot be used with {option}.", MISUSED)
@@ -143,20 +143,20 @@ def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bo
 
 
 def _target(reading: "_Input", engine: str | None, *, is_dry: bool) -> TargetEngine | None:
-    """Return the engine to fill; None: nothing is sent."""
+    """Return the engine to fill; None for a dry run."""
     if engine is None and is_dry:
         return None
     target = TargetEngine(engine or "", reading.beside(".importing"), reading.options.source)
     target.check()
     if target.is_new and reading.file == _STDIN:
-        # What comes next by the standard input need not be the rest of this.
+        # A repeated command could read different data from standard input.
         fail("--engine: new needs a FILE that is not the standard input.", MISUSED)
     return None if is_dry else target
 
 
 @dataclass(frozen=True)
 class _Input:
-    """A file, and how it is to be read."""
+    """An input file with the options for reading it."""
 
     file: str
     source: "Product"
@@ -164,24 +164,24 @@ class _Input:
     limit: int | None
 
     def check(self) -> None:
-        """End the command if there is no such file."""
+        """End the command if the file does not exist."""
         if self.file != _STDIN and not Path(self.file).exists():
             fail(f"{self.file} does not exist.", MISUSED)
 
     def beside(self, ending: str) -> Path:
-        """Return the path of a file that an import writes."""
+        """Return the path of an output file of the import, next to the input."""
         return Path((_STDIN_NAME if self.file == _STDIN else self.file) + ending)
 
     @contextmanager
     def converted(self, losses: Counter[str], doing: str) -> Iterator[Iterator["Converted"]]:
-        """Yield the converted items, while a bar shows how far the file is read.
+        """Yield the converted items while a progress bar is shown.
 
         Raises:
-            FileError: the file cannot be read, or not to its end.
+            FileError: the file cannot be read to its end.
         """
-        from app.memory.transfer.logic.importers.records import read_records  # noqa: PLC0415 - as the module says
-        from app.memory.transfer.logic.importers.registry import converted  # noqa: PLC0415 - as above
-        from app.process.import_files import opened  # noqa: PLC0415 - as above
+        from app.memory.transfer.logic.importers.records import read_records  # noqa: PLC0415 - slow import
+        from app.memory.transfer.logic.importers.registry import converted  # noqa: PLC0415 - slow import
+        from app.process.import_files import opened  # noqa: PLC0415 - slow import
 
         with (
             opened(self.file, self.source.members) as data,
@@ -205,8 +205,8 @@ def _options(
     *,
     sessions: bool,
 ) -> tuple["Product", "Options"]:
-    from app.memory.transfer.logic.importers.drafts import Options  # noqa: PLC0415 - as the module says
-    from app.memory.transfer.logic.importers.registry import SOURCES  # noqa: PLC0415 - as above
+    from app.memory.transfer.logic.importers.drafts import Options  # noqa: PLC0415 - slow import
+    from app.memory.transfer.logic.importers.registry import SOURCES  # noqa: PLC0415 - slow import
 
     if source not in SOURCES:
         fail(f"--from: must be one of {', '.join(SOURCES)}.", MISUSED)
@@ -248,10 +248,10 @@ def _import(
     url: str | None,
     key_file: Path | None,
 ) -> None:
-    from app.adapters.api_client import RemoteError  # noqa: PLC0415 - as the module says
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as above
-    from app.process.import_files import LinesFile  # noqa: PLC0415 - as above
-    from app.process.importing import Importer  # noqa: PLC0415 - as above
+    from app.adapters.api_client import RemoteError  # noqa: PLC0415 - slow import
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
+    from app.process.import_files import LinesFile  # noqa: PLC0415 - slow import
+    from app.process.importing import Importer  # noqa: PLC0415 - slow import
 
     losses: Counter[str] = Counter()
     results, rejections = reading.beside(".result"), reading.beside(".rejected.ndjson")
@@ -294,7 +294,7 @@ def _check_writable(*files: Path) -> None:
 
 
 def _report(importer: "Importer", results: Path) -> None:
-    from app.process.import_preview import listed  # noqa: PLC0415 - as the module says
+    from app.process.import_preview import listed  # noqa: PLC0415 - slow import
 
     counts = importer.counts
     told = {name: count for name, count in counts.items() if name != "rejected"}
@@ -310,15 +310,15 @@ def _report(importer: "Importer", results: Path) -> None:
 
 
 def _words(name: str) -> str:
-    """Return a camelCase name in words."""
+    """Split a camelCase name into words."""
     text = "".join(f" {char.lower()}" if char.isupper() else char for char in name)
     return text.capitalize()
 
 
 def _preview(reading: _Input, *, with_ended: bool) -> None:
-    """Print what an import would do, and send nothing."""
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
-    from app.process.import_preview import Preview  # noqa: PLC0415 - as above
+    """Print a preview of the import without sending data."""
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
+    from app.process.import_preview import Preview  # noqa: PLC0415 - slow import
 
     losses: Counter[str] = Counter()
     preview = Preview(losses, with_ended)
@@ -341,13 +341,13 @@ def _import_history(
     url: str | None,
     key_file: Path | None,
 ) -> None:
-    """Import memories with their revisions; without an engine, print what would be imported."""
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - as the module says
-    from app.process.import_history import RevisedMemories, finish, preview  # noqa: PLC0415 - as above
+    """Import memories with their revisions; without an engine, print a preview."""
+    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
+    from app.process.import_history import RevisedMemories, finish, preview  # noqa: PLC0415 - slow import
 
     losses: Counter[str] = Counter()
     histories = RevisedMemories(reading.options.now, losses)
-    # A repeated command makes the same archive, although more has expired meanwhile.
+    # A fixed time, because a repeated command must build the same archive despite expiry.
     options = replace(reading.options, now=datetime.min.replace(tzinfo=UTC))
     try:
         with (
@@ -366,8 +366,8 @@ def _import_history(
 
 
 def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
-    """Take back what a file of results names, the last first; then remove the file."""
-    from app.process.importing import undo  # noqa: PLC0415 - as the module says
+    """Undo the steps in a file of results, the last one first; then remove the file."""
+    from app.process.importing import undo  # noqa: PLC0415 - slow import
 
     noted = _noted(file)
     counts: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The files of an import: what it reads, unpacked within limits, and what it writes beside it."""
+"""The files of an import: its input, unpacked within limits, and its output files."""
 
 import gzip
 import json
@@ -20,11 +20,11 @@ from app.memory.transfer.logic.importers.records import FileError
 
 STDIN = "-"
 MAX_UNPACKED_BYTES = 8 * 1024**3
-"""Longest text in a zip or gzip file."""
+"""Largest unpacked size of a zip or gzip file."""
 MAX_RATIO = 200
-"""Most bytes for each that is packed."""
+"""Largest ratio of unpacked to packed bytes."""
 _FREE_BYTES = 1024 * 1024
-"""The ratio counts from here on: a short file may be all the same letter."""
+"""Unpacked size from which the ratio is checked: short repetitive files pack very well."""
 _PIECE_BYTES = 256 * 1024
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _ENCRYPTED = 1
@@ -34,12 +34,12 @@ _OWNER_ONLY = 0o600
 
 @dataclass(frozen=True)
 class Opened:
-    """A file that is being read.
+    """An open input file.
 
     Attributes:
-        pieces: its text, unpacked.
-        total: its bytes, packed or not; None if they are not known.
-        done: returns how many of these have been read.
+        pieces: the unpacked content.
+        total: the size of the file or of the zip member in bytes; None if unknown.
+        done: returns the number of those bytes that have been read.
     """
 
     pieces: Iterator[bytes]
@@ -52,16 +52,16 @@ class _Readable(Protocol):
 
 
 class _CountedStream(RawIOBase):
-    """A stream that counts what is read, and can look at its beginning first."""
+    """A stream that counts the bytes read and can peek at its beginning."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        # A pipe gives what it has, rather than nothing until there is more.
+        # `read1` returns the data available in a pipe without waiting for a full piece.
         self._read = getattr(stream, "read1", stream.read)
         self._first = BytesIO(stream.read(len(_ZIP)))
         self.count = 0
 
     def beginning(self) -> bytes:
-        """Return the first bytes, which are read again later."""
+        """Return the first bytes, which `read` will return again."""
         return self._first.getvalue()
 
     @override
@@ -77,15 +77,15 @@ class _CountedStream(RawIOBase):
 
 @contextmanager
 def opened(file: str, members: Sequence[str]) -> Iterator[Opened]:
-    """Open a file, or the standard input for "-", whether it is packed or not.
+    """Open a plain or packed file, or the standard input for "-".
 
     Args:
-        file: its path.
-        members: names of files in a zip, the best first; none: the only one of JSON.
+        file: the path of the file.
+        members: names of files in a zip, in order of preference; empty: its only JSON file.
 
     Raises:
-        FileError: it cannot be read, or is larger unpacked than the limits allow. The same while
-            its pieces are read.
+        FileError: the file cannot be read, or its unpacked size exceeds the limits. Reading the
+            pieces may also raise it.
     """
     with ExitStack() as stack:
         try:
@@ -112,7 +112,7 @@ def _plain(stream: _CountedStream) -> Iterator[bytes]:
 
 
 def _member(stack: ExitStack, path: Path, members: Sequence[str]) -> Opened:
-    """Open the one file of a zip that is to be read."""
+    """Open the wanted file of a zip."""
     try:
         archive = stack.enter_context(zipfile.ZipFile(path))
     except zipfile.BadZipFile:
@@ -124,7 +124,7 @@ def _member(stack: ExitStack, path: Path, members: Sequence[str]) -> Opened:
         counted = _CountedStream(stack.enter_context(archive.open(info)))
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
         raise FileError("The zip is damaged, or packed in a way that is not supported.") from None
-    # The sizes that a zip declares need not be true, so both are held to what is read.
+    # The sizes declared in a zip may be false, so the limits apply to the bytes read.
     pieces = _unpacked(counted, lambda: info.compress_size)
     if counted.beginning().startswith(_GZIP):
         pieces = _unpacked(gzip.GzipFile(fileobj=counted), lambda: counted.count)
@@ -146,7 +146,7 @@ def _chosen(infos: Sequence[zipfile.ZipInfo], members: Sequence[str]) -> zipfile
 
 
 def _unpacked(stream: _Readable, packed: Callable[[], int]) -> Iterator[bytes]:
-    """Yield what a packed stream holds, up to the limits."""
+    """Yield the unpacked content of a stream, up to the limits."""
     count = 0
     try:
         while piece := stream.read(_PIECE_BYTES):
@@ -161,11 +161,11 @@ def _unpacked(stream: _Readable, packed: Callable[[], int]) -> Iterator[bytes]:
 
 
 class LinesFile:
-    """A file of JSON lines that only its owner can read; it is made with its first line.
+    """A file of JSON lines that only its owner can read, created with the first line.
 
     Args:
-        path: of the file.
-        adds: true to keep the lines that it has.
+        path: the path of the file.
+        adds: True to keep existing lines.
     """
 
     def __init__(self, path: Path, *, adds: bool) -> None:
@@ -188,11 +188,11 @@ class LinesFile:
             self._file.close()
 
     def write(self, line: dict[str, Any]) -> None:
-        """Add a line, which is in the file at once."""
+        """Append a line and flush it."""
         if self._file is None:
             flags = os.O_WRONLY | os.O_CREAT | self._mode
             self._file = os.fdopen(os.open(self.path, flags, _OWNER_ONLY), "a", encoding="utf-8")
             self.path.chmod(_OWNER_ONLY)
-        # ASCII, since half of a surrogate pair has no other form.
+        # ASCII, because a lone surrogate cannot be encoded in UTF-8.
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()

@@ -1,7 +1,7 @@
-"""`memory-bank import --revisions`: memories with their history, restored from an archive of them.
+"""`memory-bank import --revisions`: imports memories with their history as an archive.
 
-Both files are held in memory, since an archive is in order. The archive is in a temporary file that
-only its owner can read, and only while it is sent.
+Both files are held in memory, because the lines of an archive are ordered. The archive is a
+temporary file that only its owner can read, and it is deleted after the transfer.
 """
 
 import gzip
@@ -40,14 +40,14 @@ _LISTED_TWICE = "memories that are listed twice"
 
 @dataclass
 class RevisedMemories:
-    """The memories of a file, with their revisions of another.
+    """The memories of one file with their revisions from another file.
 
     Attributes:
-        now: the latest time that is allowed.
-        losses: what is left out, by its kind.
+        now: the latest allowed time.
+        losses: the numbers of omitted items, by kind.
         found: the memories.
-        added: revisions that were made of the memories themselves.
-        rejected: items of either file.
+        added: the number of revisions created from memories that differ from their last revision.
+        rejected: the rejected items of both files.
     """
 
     now: datetime
@@ -59,14 +59,14 @@ class RevisedMemories:
 
     @property
     def revisions(self) -> int:
-        """The revisions of all memories."""
+        """The number of revisions of all memories."""
         return sum(len(history.revisions) for history in self.found)
 
     def read(self, items: Iterable[Converted], file: Path) -> None:
         """Join the memories with the revisions in a file.
 
         Raises:
-            FileError: a file cannot be read, or not to its end.
+            FileError: a file cannot be read to its end.
         """
         of_memory = vertex_history.by_memory(self._listed(file))
         known: set[str] = set()
@@ -93,7 +93,7 @@ class RevisedMemories:
                     self._reject(record.number, record.value, error)
 
     def _add(self, made: ItemLine, revisions: Iterable[ListedRevision]) -> None:
-        """Add a memory with those of its revisions that can be stored."""
+        """Add a memory with its revisions; revisions that cannot be stored are rejected."""
         try:
             memory = checked(made.line)
             states = []
@@ -114,16 +114,16 @@ class RevisedMemories:
 
 
 class _StateFields(ImportedMemory):
-    """A memory, with what generation extracted for it."""
+    """A memory with its extracted memories."""
 
     extracted_memories: list[ExtractedMemory] | None = None
 
 
 def checked(line: Json) -> Json:
-    """Return the fields of a memory as the API writes them.
+    """Validate a memory and return its fields in the API's format.
 
     Raises:
-        ItemError: the API would refuse it; the detail names the fields, but no content.
+        ItemError: the API would refuse the memory; the detail names fields but quotes no content.
     """
     check_storable(line)
     try:
@@ -138,7 +138,7 @@ def checked(line: Json) -> Json:
 
 
 def preview(histories: RevisedMemories) -> None:
-    """Print what would be imported; exit with 1 if an item would be rejected."""
+    """Print a preview; exit with 1 if an item would be rejected."""
     typer.echo(f"Would import: {len(histories.found):,}")
     _tell(histories)
     for line in listed("Would reject", Counter(one.reason for one in histories.rejected)):
@@ -156,7 +156,7 @@ def finish(
 ) -> None:
     """Restore the memories into an engine and print the result.
 
-    Exits with 1 where a call fails, as with an engine that is not empty, or an item was rejected.
+    Exits with 1 if an item was rejected or a call fails, for example if the engine is not empty.
     """
     with LinesFile(rejections, adds=False) as rejected:
         for refused in histories.rejected:
@@ -183,7 +183,7 @@ def _tell(histories: RevisedMemories) -> None:
 def _restore(
     found: Iterable[RevisedMemory], target: Json, url: str | None, key_file: Path | None
 ) -> None:
-    """Restore an archive of the memories into an engine, whose configuration stays."""
+    """Restore an archive of the memories into an engine and keep its configuration."""
     engine = target["name"].rpartition("/")[2]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "vertex.omb.gz"

@@ -1,4 +1,4 @@
-"""The preview of an import: what it would send, reject and leave out."""
+"""The preview of an import: the items to send, to reject and to omit."""
 
 import json
 from collections import Counter
@@ -14,13 +14,13 @@ _SHOWN_CHARS = 400
 
 @dataclass
 class Preview:
-    """Counts of converted items, and the first of them.
+    """Counts of converted items, with the first items as samples.
 
     Attributes:
-        scopes: memories by the keys of their scopes.
-        conversations: sessions and their events.
-        reasons: rejected items by their reasons.
-        losses: what is left out, by its kind.
+        scopes: the numbers of memories, by the keys of their scopes.
+        conversations: the numbers of sessions and events.
+        reasons: the numbers of rejected items, by reason.
+        losses: the numbers of omitted items, by kind.
     """
 
     losses: Counter[str]
@@ -44,7 +44,7 @@ class Preview:
                 self._samples.append(made)
 
     def lines(self) -> Iterator[str]:
-        """Yield the preview as people read it."""
+        """Yield the lines of the preview."""
         yield f"Would import: {self.scopes.total():,}"
         yield from listed("By the keys of their scopes", self.scopes)
         yield from listed("Conversations", self.conversations)
@@ -55,7 +55,7 @@ class Preview:
 
 
 def listed(title: str, counts: Counter[str]) -> Iterator[str]:
-    """Yield a title and the counts above zero, by name; nothing if there is none."""
+    """Yield a title and the counts above zero, sorted by name; no lines if all are zero."""
     told = sorted(+counts)
     if told:
         yield f"{title}:"
@@ -64,6 +64,6 @@ def listed(title: str, counts: Counter[str]) -> Iterator[str]:
 
 def _shown(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    # Half of a surrogate pair cannot be printed.
+    # A lone surrogate cannot be printed.
     text = text.encode(errors="replace").decode()
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."

@@ -1,4 +1,4 @@
-"""An import as a client of the REST API: lines, texts to generate from, and sessions."""
+"""An import as a client of the REST API: lines, texts for generation, and sessions."""
 
 import json
 import time
@@ -16,19 +16,19 @@ from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Re
 from app.process.import_files import LinesFile
 
 BATCH_LINES = 1_000
-"""Lines of a request; at most as many errors are listed in an answer."""
+"""Largest number of lines per request; a response lists at most as many errors."""
 _BATCH_BYTES = 4 * 1024 * 1024
 _MIN_ERRORS = 100
 _INFERRED = 50
 _MAX_INFERRED = 5_000
-"""Texts that wait, over all scopes, for others of their scope."""
+"""Largest number of texts, over all scopes, that wait for more texts of their scope."""
 _EVENTS = 100
 _NDJSON = "application/x-ndjson"
 _ENDED_KEY = "ended_import"
 _COUNTS = ("imported", "restored", "overwritten", "existing", "changedHere", "expired")
 _NOT_FOUND, _CONFLICT, _TOO_MANY, _UNAVAILABLE = 404, 409, 429, 503
 _LASTING = {"QUOTA_EXHAUSTED", "TOKEN_BUDGET_EXHAUSTED"}
-"""Reasons of 429 that waiting does not mend; rates and queues it does."""
+"""Reasons of 429 for which a retry is useless, unlike limits of rates and queues."""
 _ATTEMPTS = 9
 _MAX_PAUSE_SECONDS = 30.0
 _POLL_SECONDS = 0.2
@@ -39,12 +39,12 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Sending:
-    """The choices of a command that concern how things are sent.
+    """The options of a command for sending items.
 
     Attributes:
-        infer: true to generate from texts in place of storing them.
-        with_ended: true to store ended facts and delete them at once.
-        overwrite: true to replace what was changed here.
+        infer: True to generate memories from texts instead of storing the texts.
+        with_ended: True to store ended facts and delete them at once.
+        overwrite: True to replace memories that were changed in the service.
     """
 
     infer: bool = False
@@ -53,7 +53,7 @@ class Sending:
 
 
 class _Batch:
-    """Lines that wait to be sent together."""
+    """Lines to be sent in one request."""
 
     def __init__(self) -> None:
         self._lines: list[tuple[ItemLine, bytes]] = []
@@ -67,20 +67,20 @@ class _Batch:
         self._bytes += len(text)
 
     def take(self) -> list[tuple[ItemLine, bytes]]:
-        """Return the lines, and begin anew."""
+        """Return the lines and empty the batch."""
         taken, self._lines, self._bytes = self._lines, [], 0
         return taken
 
 
 @dataclass
 class Importer:
-    """An import under way. What it does is noted in `results`, so that it can be undone.
+    """A running import. Its steps are recorded in `results`, which allows an undo.
 
     Attributes:
-        path: of the engine, such as `/reasoningEngines/1`.
-        counts: what became of the lines, by the names of the answers' fields.
-        losses: what was left out, by its kind.
-        operations: names of the operations so far.
+        path: the path of the engine, such as `/reasoningEngines/1`.
+        counts: the numbers of lines by outcome, named like the fields of responses.
+        losses: the numbers of omitted items, by kind.
+        operations: the names of the operations so far.
     """
 
     api: ApiClient
@@ -98,10 +98,10 @@ class Importer:
     _texts: dict[str, list[ItemLine]] = field(default_factory=dict)
 
     def add(self, made: Converted) -> None:
-        """Take a converted item, and send what is enough for a request.
+        """Add a converted item and send a request if a batch is full.
 
         Raises:
-            RemoteError: the service refuses the request as a whole, or cannot be reached.
+            RemoteError: the service refuses the whole request, or cannot be reached.
         """
         if isinstance(made, Rejected):
             self.reject(made)
@@ -115,7 +115,7 @@ class Importer:
             self._add_line(made)
 
     def finish(self) -> None:
-        """Send the rest, and wait for generations.
+        """Send the remaining items and wait for generations.
 
         Raises:
             RemoteError: as `add`.
@@ -128,7 +128,7 @@ class Importer:
                 self._count_generated(wait(self.api, name))
 
     def reject(self, rejected: Rejected) -> None:
-        """Note an item that is not imported."""
+        """Record an item that is not imported."""
         self.counts["rejected"] += 1
         self.rejections.write(rejected.wire())
 
@@ -144,7 +144,7 @@ class Importer:
         batch.add(made, text)
 
     def _send(self, batch: _Batch) -> None:
-        """Send lines; delete at once those that have ended."""
+        """Send a batch; ended facts are deleted at once."""
         sent = batch.take()
         if not sent:
             return
@@ -213,7 +213,7 @@ class Importer:
 
     @property
     def _ended_mark(self) -> dict[str, str]:
-        # The same in each run: what one has stored and not deleted, the next one deletes.
+        # Identical in each run: a later run deletes facts that an interrupted one left behind.
         return {"stringValue": self.options.source}
 
     def _delete_ended(self) -> None:
@@ -228,7 +228,7 @@ class Importer:
         self.counts["endedAndDeleted"] += done.get("response", {}).get("purgeCount", 0)
 
     def _converse(self, made: Conversation) -> None:
-        """Create a session, or go on with it where an earlier import broke off."""
+        """Create a session, or continue one from an interrupted import."""
         try:
             self._append(made, self._begin(made))
         except RemoteError as error:
@@ -239,7 +239,7 @@ class Importer:
             self.reject(Rejected(0, reason, error.message, item))
 
     def _begin(self, made: Conversation) -> int:
-        """Return how many events the session has already."""
+        """Create the session if necessary and return the number of its stored events."""
         path = f"{self.path}/sessions"
         query, body = {"sessionId": made.session_id}, {"userId": made.user_id, **made.fields}
         try:
@@ -276,14 +276,14 @@ class Importer:
 
 
 def undo(api: ApiClient, step: Mapping[str, str]) -> Counter[str]:
-    """Take back a line of a file of results: an operation, or a session.
+    """Undo one line of a file of results: an operation or a session.
 
     Returns:
-        Counts: `undone`, `skipped` (changed since, so left alone), `sessions`, and `missing`:
-        what this service does not have, or no longer.
+        Counts: `undone`, `skipped` (memories changed since, which are kept), `sessions`, and
+        `missing` (resources that this service does not have).
 
     Raises:
-        RemoteError: the service refuses it, or cannot be reached.
+        RemoteError: the service refuses the undo, or cannot be reached.
     """
     try:
         if "session" in step:
@@ -292,7 +292,7 @@ def undo(api: ApiClient, step: Mapping[str, str]) -> Counter[str]:
         path = f"/{step['operation']}:undo"
         done = wait(api, patiently(lambda: api.ask("POST", path))["name"])
     except RemoteError as error:
-        # A repeated undo finds that nothing is left.
+        # An earlier undo has already reverted the operation.
         if error.reason == "NOTHING_TO_UNDO":
             return Counter()
         if error.status == _NOT_FOUND:
@@ -305,10 +305,10 @@ def undo(api: ApiClient, step: Mapping[str, str]) -> Counter[str]:
 
 
 def wait(api: ApiClient, name: str) -> dict[str, Any]:
-    """Return an operation when it has ended.
+    """Wait for an operation to end and return it.
 
     Raises:
-        RemoteError: the service refuses the question, or cannot be reached.
+        RemoteError: the service refuses a request, or cannot be reached.
     """
     pause = _POLL_SECONDS
     while True:
@@ -320,10 +320,10 @@ def wait(api: ApiClient, name: str) -> dict[str, Any]:
 
 
 def patiently(call: Callable[[], _T]) -> _T:
-    """Return the result of a call that is repeated while the service has no room for it.
+    """Return the result of a call, with retries while the service is busy.
 
     Raises:
-        RemoteError: another error, or still no room after some minutes.
+        RemoteError: another error occurred, or the service is still busy after some minutes.
     """
     pause = 1.0
     for _ in range(_ATTEMPTS):
@@ -335,7 +335,7 @@ def patiently(call: Callable[[], _T]) -> _T:
 
 
 class _Busy(Exception):
-    """The service refuses a call only for now."""
+    """The service refuses a call temporarily."""
 
 
 def _unless_busy(call: Callable[[], _T]) -> _T:
@@ -354,7 +354,7 @@ def _reason(error: Mapping[str, Any]) -> str:
 
 
 def _event(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a text as a user's turn, with the time at which it was last true."""
+    """Return a text as a user's event, with the time of its last update."""
     event: dict[str, Any] = {"content": {"role": "user", "parts": [{"text": line["fact"]}]}}
     moment = line.get("updateTime") or line.get("createTime")
     return event if moment is None else {**event, "eventTime": moment}

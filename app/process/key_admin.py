@@ -1,8 +1,8 @@
-"""The implementation of `memory-bank keys ...`: manages API keys in the database itself.
+"""The implementation of `memory-bank keys ...`: manages API keys directly in the database.
 
-The commands need no key, so they work even if no key is left that can manage keys. The database is
-that of the settings; without one, the embedded Postgres: the one of a running server, or one that
-is started for the duration of the command.
+The commands need no key and therefore work even if no key may manage keys. They use the database
+from the settings, else the embedded Postgres. The latter belongs to a running server or is started
+for the duration of the command.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ _GAP = "  "
 
 @dataclass(frozen=True)
 class Managed:
-    """The key service, and the id of the key that a command names, if any."""
+    """The key service, and the id of the key named by the command, or an empty text."""
 
     keys: KeyService
     key_id: str
@@ -61,9 +61,9 @@ async def managed_keys(
     """Open the database for one command; the audit log records its changes.
 
     Args:
-        settings: name the database, or the data folder.
+        settings: the settings with the database or the data folder.
         method: the equivalent API method; only `createKey` may start with a new database.
-        named: the key that the command names, if any: see `find_id`.
+        named: the key named by the command, if any; see `find_id`.
 
     Raises:
         InvalidArgument: several keys have this name.
@@ -88,14 +88,14 @@ async def managed_keys(
 
 
 async def _begin(db: Database, clock: Clock, settings: Settings) -> None:
-    """Create what a server's first start creates: once a key exists, no later start does."""
+    """Create the first engine as a server would: once a key exists, no later start does so."""
     if not await AccessService(db, clock).has_keys():
         await EngineService(db, clock, settings).ensure_first()
 
 
 @asynccontextmanager
 async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[str]:
-    """Open the configured database, whether or not a server runs on it; yield its address.
+    """Open the configured database, even while a server uses it, and yield its address.
 
     Raises:
         PostgresStartError: the embedded Postgres cannot start, or does not exist and must not be
@@ -134,9 +134,9 @@ async def list_all(keys: KeyService) -> list[ApiKey]:
 
 
 async def find_id(keys: KeyService, text: str) -> str:
-    """Return the id of the key that a text names: `keys/ID`, its id, or its display name.
+    """Return the id of the key named by `keys/ID`, its id, or its display name.
 
-    If several keys share a display name, the one that is not revoked counts.
+    Among keys with the same display name, keys that are not revoked take precedence.
 
     Raises:
         InvalidArgument: several keys have this name.
@@ -174,7 +174,7 @@ def read_length(text: str) -> timedelta:
 
 
 def read_grace(text: str) -> timedelta:
-    """Parse how long former secrets stay valid.
+    """Parse the grace period of former secrets.
 
     Raises:
         ValueError: the text is not a duration, or is too long.

@@ -1,6 +1,6 @@
 """The commands `memory-bank keys ...`.
 
-The implementation, `app.process.key_admin`, is slow to import and so imported only when needed.
+The implementation, `app.process.key_admin`, is slow to import and is imported when needed.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     data_dir: _DataDir = None,
 ) -> None:
     """Create a key and print its secret once. Without bounds it reaches everything."""
-    from app.process import key_admin  # noqa: PLC0415 - as the module says
+    from app.process import key_admin  # noqa: PLC0415 - slow import
 
     pairs = _with_user([*(scope or []), *(condition or [])], for_agent)
     if for_agent is not None:
@@ -123,7 +123,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
 @app.command("list")
 def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
     """List all keys, newest first, including revoked and expired keys."""
-    from app.process import key_admin  # noqa: PLC0415 - as the module says
+    from app.process import key_admin  # noqa: PLC0415 - slow import
 
     keys = _managed(
         read_settings(data_dir=data_dir),
@@ -171,7 +171,7 @@ def rotate(
     data_dir: _DataDir = None,
 ) -> None:
     """Replace the secret of a key, and print the new one once."""
-    from app.process import key_admin  # noqa: PLC0415 - as the module says
+    from app.process import key_admin  # noqa: PLC0415 - slow import
 
     length = _read(key_admin.read_grace, grace, "--grace")
     settings = read_settings(data_dir=data_dir)
@@ -185,7 +185,7 @@ def rotate(
 
 
 def _with_user(pairs: list[str], user: str | None) -> list[str]:
-    """Return the pairs of a scope with that of a user, if any."""
+    """Return the pairs of a scope with the pair for the user, if there is a user."""
     if user is None:
         return pairs
     if any(pair.partition("=")[0] == _USER for pair in pairs):
@@ -201,7 +201,7 @@ def _read(read: Callable[[_T], Any], value: _T, option: str) -> Any:  # noqa: AN
 
 
 def _request(given: Mapping[str, Any]) -> "CreateKeyRequest":
-    from app.platform.access.schemas import CreateKeyRequest  # noqa: PLC0415 - as the module says
+    from app.platform.access.schemas import CreateKeyRequest  # noqa: PLC0415 - slow import
 
     try:
         return CreateKeyRequest.model_validate(given)
@@ -218,7 +218,7 @@ def _managed(
     named: str | None = None,
 ) -> _T:
     """Run `work` on the keys, or on the named key; `method` is the equivalent API method."""
-    from app.process import key_admin  # noqa: PLC0415 - as the module says
+    from app.process import key_admin  # noqa: PLC0415 - slow import
 
     async def main() -> _T:
         async with key_admin.managed_keys(settings, method, named) as managed:
@@ -243,10 +243,10 @@ def _show_secret(key: "ApiKey", *, as_json: bool) -> None:
 
 
 def _show_connecting(key: "ApiKey", settings: "Settings") -> None:
-    from app.adapters.postgres.embedded import holder_of  # noqa: PLC0415 - as the module says
+    from app.adapters.postgres.embedded import holder_of  # noqa: PLC0415 - slow import
 
     holder = None if settings.database_url else holder_of(settings.data_dir)
-    # A key of one engine is served that one.
+    # With a key for one engine, `/mcp` serves that engine without an id in the path.
     path = f"/{key.engines[0]}" if key.engines and len(key.engines) > 1 else ""
     url = endpoint(holder.address if holder else None) + path
     typer.echo(f"\n{connecting_lines(url)}")

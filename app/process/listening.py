@@ -1,7 +1,7 @@
-"""The sockets of a service, and the errors for which it cannot start.
+"""The sockets of a service, and the errors that prevent its start.
 
-A socket is bound first of all, so that a port that is taken costs nothing, and listens only once
-somebody answers: until then, connections are refused rather than kept waiting.
+A socket is bound before any other step, because a port in use should stop the start early. It
+listens only when the server is ready; until then, connections are refused instead of waiting.
 """
 
 import sys
@@ -19,9 +19,9 @@ from app.adapters.postgres.embedded import holder_of
 from app.settings.settings import Settings
 
 _BACKLOG = 2048
-"""Limit of connections not yet accepted; uvicorn's default."""
+"""Largest number of connections not yet accepted; uvicorn's default."""
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a host means, not where to listen
-"""Hosts that stand for all addresses of a machine, to the one by which it reaches itself."""
+"""Hosts for all addresses of a machine, mapped to its loopback address."""
 
 
 class ServeError(RuntimeError):
@@ -33,7 +33,7 @@ class SchemaChangedError(ServeError):
 
 
 def bind_api(settings: Settings) -> socket:
-    """Bind the socket where the API is served.
+    """Bind the socket of the API.
 
     Raises:
         ServeError: the address is invalid or in use.
@@ -53,7 +53,7 @@ def bind_api(settings: Settings) -> socket:
 
 
 def bind_metrics(settings: Settings, number: int = 0) -> socket:
-    """Bind the socket where a server answers probes; `number` is its own among those of a command.
+    """Bind the socket for a server's probes; `number` is the index among the command's processes.
 
     Raises:
         ServeError: the address is invalid or in use.
@@ -63,7 +63,7 @@ def bind_metrics(settings: Settings, number: int = 0) -> socket:
 
 
 def bind_worker(settings: Settings, number: int = 0) -> socket:
-    """Bind the socket where a worker answers probes; `number` is its own among those of a command.
+    """Bind the socket for a worker's probes; `number` is the index among the command's processes.
 
     Raises:
         ServeError: the address is invalid or in use.
@@ -72,10 +72,10 @@ def bind_worker(settings: Settings, number: int = 0) -> socket:
 
 
 def listen(bound: socket) -> None:
-    """Open a bound socket to clients; of no effect where they can already.
+    """Start to listen on a bound socket; no effect if it already listens.
 
     Raises:
-        ServeError: another process, which had bound the same address, listens by now.
+        ServeError: another process with the same bound address has started to listen.
     """
     try:
         bound.listen(_BACKLOG)
@@ -92,12 +92,12 @@ def port_of(bound: socket) -> int:
 
 
 def address_of(settings: Settings, port: int) -> str:
-    """Return the address of the API on a port of this machine, as a client here reaches it."""
+    """Return the URL of the API on a port, for clients on this machine."""
     return url_of(_ANY.get(settings.host, settings.host), port)
 
 
 def url_of(host: str, port: int) -> str:
-    """Return the address of a host and a port."""
+    """Return the URL of a host and a port."""
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
@@ -105,7 +105,7 @@ def _bind(host: str, port: int, names: str) -> socket:
     bound = socket(AF_INET6 if ":" in host else AF_INET)
     try:
         if sys.platform != "win32":
-            # Connections of a former process, which the system still remembers, are no obstacle.
+            # Allows a bind while old connections of a former process are in TIME_WAIT.
             bound.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
         if bound.family == AF_INET6:
             bound.setsockopt(IPPROTO_IPV6, IPV6_V6ONLY, 1)

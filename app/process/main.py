@@ -1,4 +1,4 @@
-"""The HTTP application: the routes of every feature, the error handlers, and the middleware."""
+"""The HTTP application: the routes of all features, the error handlers and the middleware."""
 
 import re
 from functools import partial
@@ -55,7 +55,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     unserved.router,
 )
 _ROUTES = [route for router in _ROUTERS for route in router.routes]
-# Paths with a verb first: a route that ends in any id would match them too.
+# Paths with a verb come first, because a route with an id at its end would match them too.
 _ADMITTED = sorted(
     (route for route in _ROUTES if isinstance(route, AdmittedRoute)),
     key=lambda route: ":" not in route.path,
@@ -72,7 +72,7 @@ optional. Fields are accepted in camelCase and in snake_case. Send the API key a
 
 
 def create_app(resources: Resources) -> FastAPI:
-    """Build the application over a process's resources."""
+    """Build the application on a process's resources."""
     settings = resources.settings
     app = FastAPI(
         title="Open Memory Bank",
@@ -112,7 +112,7 @@ def create_app(resources: Resources) -> FastAPI:
 
 
 def _middleware(settings: Settings) -> list[Middleware]:
-    """Return the middleware of every request, the outermost first."""
+    """Return the middleware for all requests, the outermost first."""
     pace = BodyPace(settings.tuning.body_seconds, settings.tuning.body_min_bytes_per_second)
     return [
         Middleware(RequestLog),
@@ -133,7 +133,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
 
 
 def _console() -> ASGIApp:
-    # With it come the templates, which take a second to compile.
+    # Imported late, because the templates take a second to compile.
     from app.surfaces.console.app import Console  # noqa: PLC0415 - costly import
 
     return Console()
@@ -145,7 +145,7 @@ def create_metrics_app(resources: Resources) -> FastAPI:
 
 
 def _bodies() -> BodyRoutes:
-    """Return the routes that read their bodies themselves, or hold what was said elsewhere."""
+    """Return the routes that read their bodies themselves, and those that replace characters."""
     streamed = [form for route in _ADMITTED if route.demand.is_streamed for form in _forms(route)]
     said = [
         (re.compile("|".join(_forms(route))), route.demand.said)
@@ -156,13 +156,12 @@ def _bodies() -> BodyRoutes:
 
 
 def _forms(route: AdmittedRoute) -> list[str]:
-    """Return the expressions for the methods and paths of a route."""
+    """Return regular expressions that match the methods and paths of a route."""
     path = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))
     return [f"{method} .*{path}" for method in route.methods or ()]
 
 
 def _gate(resources: Resources) -> Gate:
-    """Build the gate before every route."""
     return Gate(
         directory=Directory(resources.db, RestoringEngines.of(resources)),
         limits=LimitService(resources.db, resources.clock, resources.settings),
@@ -172,14 +171,14 @@ def _gate(resources: Resources) -> Gate:
 
 
 def _gauges(resources: Resources) -> GaugeRefresh:
-    """Return the refresh of the gauges that each scrape reads from the database."""
+    """Return the refresh of the gauges, which read the database at each scrape."""
     refreshers = {
         source: partial(refresh, resources)
         for feature in FEATURES
         for source, refresh in feature.gauges.items()
     }
     of_database: dict[str, Refresher] = {
-        # The first: the readings of the others take connections themselves.
+        # The pool comes first, because the other refreshers use connections themselves.
         "pool": resources.db.show_pool,
         DATABASE: partial(ping, resources.db),
         "size": DatabaseSize(resources.db, resources.clock).refresh,
@@ -188,7 +187,7 @@ def _gauges(resources: Resources) -> GaugeRefresh:
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document, which is made once: all applications have the same routes."""
+    """Return the OpenAPI document; it is cached, since all applications have the same routes."""
     if not _DOCUMENT:
         document = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes

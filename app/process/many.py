@@ -1,4 +1,4 @@
-"""Several processes of one command: their sockets, their roles, and what each is told."""
+"""Several processes of one command, with their sockets and roles."""
 
 import gc
 import os
@@ -36,9 +36,9 @@ _UP = "up"
 
 
 def serve(settings: Settings, *, works: bool) -> int:
-    """Serve with several processes until all are asked to stop; return the status.
+    """Serve with several processes until all are asked to stop; return the exit status.
 
-    With the embedded database, one process more runs its server, and one the worker, if `works`.
+    With the embedded database, another process runs Postgres, and, if `works`, one runs the worker.
 
     Raises:
         ServeError: an address is invalid or in use, or the system cannot fork.
@@ -54,7 +54,7 @@ def serve(settings: Settings, *, works: bool) -> int:
 
 
 def work(settings: Settings) -> int:
-    """Run several workers until all are asked to stop; return the status.
+    """Run several workers until all are asked to stop; return the exit status.
 
     Raises:
         ServeError: an address is invalid or in use, or the system cannot fork.
@@ -75,26 +75,29 @@ def _probes(port: int, bind: Callable[[int], socket], settings: Settings) -> lis
 
 
 def _for_many(settings: Settings) -> Settings:
-    """Return the settings of one of several processes, which together have the cores."""
+    """Return the settings for one of several processes, with one embedder thread by default.
+
+    The processes share the cores of the machine.
+    """
     if "embedder_threads" in settings.model_fields_set:
         return settings
     return settings.model_copy(update={"embedder_threads": 1})
 
 
 def _prepare() -> None:
-    """Import the application, which all processes then share, and no thread with it."""
+    """Import the application before the forks, to share its memory; no thread may start."""
     environment().setdefault("OPENBLAS_NUM_THREADS", "1")
     import_module("app.process.serving")
     with suppress(ImportError):
         import_module("uvloop")
     forget_parent()
-    # What is never collected is never written to, and so stays shared.
+    # The collector does not write to frozen objects, so their memory pages stay shared.
     gc.freeze()
 
 
 @dataclass
 class _Servers:
-    """The processes of `serve`: servers of one port, and those of the embedded database."""
+    """The processes of `serve`: the servers, and those of the embedded database."""
 
     settings: Settings
     api: socket
@@ -127,7 +130,7 @@ class _Servers:
         self._url = url
 
     def _serve(self, number: int, start: Start) -> int:
-        from app.process.serving import serve as serve_one  # noqa: PLC0415 - as in `_prepare`
+        from app.process.serving import serve as serve_one  # noqa: PLC0415 - slow import
 
         place = ProcessPlace(
             works=False,
@@ -145,7 +148,7 @@ class _Servers:
         return _run(partial(serve_one, self.settings, place), unused)
 
     def _work(self, start: Start) -> int:
-        from app.process.serving import work as work_one  # noqa: PLC0415 - as in `_prepare`
+        from app.process.serving import work as work_one  # noqa: PLC0415 - slow import
 
         place = ProcessPlace(
             database=self._url,
@@ -158,9 +161,9 @@ class _Servers:
         return _run(run, [self.api, *self.probes])
 
     def _keep_database(self, start: Start) -> int:
-        from app.process.serving import keep_database  # noqa: PLC0415 - as in `_prepare`
+        from app.process.serving import keep_database  # noqa: PLC0415 - slow import
 
-        # The supervisor is the one to stop.
+        # The id of the supervisor, because an operator stops the service through it.
         holder = Holder(os.getppid(), address_of(self.settings, port_of(self.api)))
         run = partial(keep_database, self.settings, holder, start.tell, start.others)
         return _run(run, [self.api, *self.probes])
@@ -181,7 +184,7 @@ class _Workers:
         return _supervisor(self.settings, self.probes).run([[first], others])
 
     def _work(self, number: int, start: Start) -> int:
-        from app.process.serving import work as work_one  # noqa: PLC0415 - as in `_prepare`
+        from app.process.serving import work as work_one  # noqa: PLC0415 - slow import
 
         place = ProcessPlace(
             is_first=number == 0 and start.is_first,
@@ -200,7 +203,7 @@ def _supervisor(
 ) -> ProcessSupervisor:
     return ProcessSupervisor(
         stop_seconds=settings.shutdown_grace_seconds + AFTER_GRACE_SECONDS,
-        # New connections are refused at once, rather than kept waiting for nobody.
+        # Closing the sockets makes the system refuse new connections at once.
         on_stop=partial(_close, listeners),
         on_asked=partial(tell_stopping, settings.shutdown_grace_seconds),
         on_end=leave,
@@ -208,20 +211,20 @@ def _supervisor(
 
 
 def _run(start: Callable[[], Coroutine[object, object, None]], unused: _Listeners) -> int:
-    """Run one of the processes, without the sockets that are for others."""
-    from app.process.serving import run  # noqa: PLC0415 - as in `_prepare`
+    """Run one of the processes after closing the sockets of the others."""
+    from app.process.serving import run  # noqa: PLC0415 - slow import
 
     supervisor = os.getppid()
     _close(unused)
     status = status_of(lambda: run(start))
     if os.getppid() != supervisor:
-        # It was killed, and leaves to others what it would have removed.
+        # The supervisor was killed and could not remove the folder.
         remove_folder()
     return status
 
 
 def _leave_to_supervisor(_: float) -> None:
-    """Announce nothing: the supervisor does, once for all."""
+    """Announce no stop, because the supervisor announces it once for all processes."""
 
 
 def _close(listeners: _Listeners) -> None:

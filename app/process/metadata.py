@@ -1,4 +1,4 @@
-"""The whole schema, for migrations and the drift test: this module imports every table."""
+"""The whole schema for migrations and the drift test; this module imports all tables."""
 
 from importlib import import_module
 from pathlib import Path

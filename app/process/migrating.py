@@ -1,4 +1,4 @@
-"""The embedded database with the schema of this release, after a backup of a former one."""
+"""Opens the embedded database and migrates it to this release, after a backup."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,23 +19,23 @@ from app.settings.settings import Settings
 log = structlog.get_logger()
 
 _KEPT = 2
-"""Backups before migrations that stay."""
+"""Number of backups before migrations to keep."""
 
 
 @asynccontextmanager
 async def own_database(
     settings: Settings, connections: int | None = None, holder: Holder | None = None
 ) -> AsyncIterator[str]:
-    """Run the embedded Postgres for the block, and migrate it; yield the database's address.
+    """Run and migrate the embedded Postgres during the block; yield the database's address.
 
     Args:
-        settings: the data folder, and whether a backup comes before a migration.
-        connections: how many it allows; None: as its configuration says.
-        holder: the process that holds the folder; None: this one, which does not serve.
+        settings: the settings with the data folder and the choice of a backup.
+        connections: the largest number of connections; None: the value in its configuration.
+        holder: the process that holds the folder; None: this process, which does not serve.
 
     Raises:
         PostgresStartError: the server cannot run.
-        SchemaError: the migration, or the backup before it, is impossible.
+        SchemaError: the migration or the backup before it failed.
     """
     async with embedded_postgres(settings, connections, holder) as postgres:
         await asyncio.to_thread(migrate_own, settings, postgres.url)
@@ -43,12 +43,12 @@ async def own_database(
 
 
 def migrate_own(settings: Settings, url: str) -> None:
-    """Bring the embedded database to the schema of this release. Blocking.
+    """Migrate the embedded database to the schema of this release. Blocking.
 
-    A database with an older schema is backed up first, unless the settings say otherwise.
+    A database with an older schema is backed up first, unless the settings disable this.
 
     Raises:
-        SchemaError: the migration, or the backup, is impossible; the database is unchanged.
+        SchemaError: the migration or the backup failed; the database is unchanged.
     """
     if settings.backup_before_migration and migrate.pending(url) is not None:
         try:
@@ -66,7 +66,7 @@ def _back_up(settings: Settings, url: str) -> None:
     log.info("backup.before_migration", folder=str(folder.path))
     with folder.locked():
         prefix = f"{BEFORE}{wanted_revision()}-"
-        # A migration that fails again and again pushes out no backup of a former upgrade.
+        # Repeated failures of one migration must not displace the backups of earlier upgrades.
         repeated = [each.id for each in folder.list_all() if each.id.startswith(prefix)]
         backup = take_full(RunningCluster(settings.data_dir, url), folder, _ignore, prefix=prefix)
         keep_copy(settings.data_dir, folder)
@@ -78,4 +78,4 @@ def _back_up(settings: Settings, url: str) -> None:
 
 
 def _ignore(step: str, done: int, total: int) -> None:
-    """Show no progress: a log has lines for the beginning and the end."""
+    """Ignore the progress: the log has lines for the beginning and the end only."""

@@ -1,4 +1,4 @@
-"""Three small calls of the configured model: the way of asking, a quote, and a short talk."""
+"""Three small calls of the configured model: structured output, a quote and a conversation."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -34,7 +34,7 @@ _TALK = (
 )
 """The user and the assistant in turn."""
 _CALLS_IN_TIME = 4
-"""The time limit should have room for this many calls as long as the last: others wait, too."""
+"""Advised ratio of the time limit to the measured call, since calls may wait for others."""
 _STEP_SECONDS = 30
 _LEAST_OUTPUT_TOKENS = 256
 
@@ -49,11 +49,11 @@ class _Quote(BaseModel):
 
 @dataclass
 class ModelCheck:
-    """A check of a model, and its findings so far.
+    """A check of a model with its findings so far.
 
     Attributes:
-        advice: settings to change, as `NAME=value`, and other things to do.
-        is_passed: False once the model is of no use as it is.
+        advice: settings to change, as `NAME=value`, and other advice, as sentences.
+        is_passed: False once the model proves unusable with this configuration.
     """
 
     model: TextModel
@@ -94,7 +94,9 @@ class ModelCheck:
             return [f"Quotes: exact. {cost}"]
         if fold(answer.quote) == fold(_LINE):
             return [f"Quotes: exact but for punctuation, which does not matter. {cost}"]
-        self.advice.append("A model that quotes exactly: facts without a right quote are dropped.")
+        self.advice.append(
+            "Use a model that quotes exactly: a fact whose quote is wrong is dropped."
+        )
         return [f"Quotes: not exact. {cost}"]
 
     async def _talk(self) -> Sequence[str]:
@@ -107,7 +109,7 @@ class ModelCheck:
         found = checked(answer.facts, Sources(lines, guide), guide)
         if not found.candidates:
             self.is_passed = False
-            self.advice.append("A larger model: this one finds nothing that can be believed.")
+            self.advice.append("Use a larger model: this one found no fact that can be kept.")
         if seconds * _CALLS_IN_TIME > self.settings.model_timeout_seconds:
             enough = ceil(seconds * _CALLS_IN_TIME / _STEP_SECONDS) * _STEP_SECONDS
             self.advice.append(f"MEMORY_BANK_MODEL_TIMEOUT_SECONDS={enough}")
@@ -120,7 +122,7 @@ class ModelCheck:
         ]
 
     async def _asked(self, prompt: Prompt, output: type[OutputT]) -> tuple[OutputT, str, float]:
-        """Return the answer, its cost in words, and its seconds."""
+        """Return the answer, a text with its cost, and the seconds."""
         meter, began = Meter(), time.monotonic()
         answer = await self.model.ask(prompt, output, meter)
         seconds, total = time.monotonic() - began, meter.total
@@ -130,5 +132,4 @@ class ModelCheck:
 
 
 def _malformed(entries: EntryTally) -> Sequence[str]:
-    """Return a line about entries that keep to no schema."""
     return [f"  malformed: {entries.mended} mended, {entries.unreadable} could not be read"]

@@ -1,4 +1,4 @@
-"""The commands `memory-bank check-model` and `check-embedder`, which need no server or database."""
+"""The commands `memory-bank check-model` and `check-embedder`, without server or database."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -69,9 +69,9 @@ def _explain(error: ServiceError, address: str | None) -> NoReturn:
 
 
 async def _check_model(settings: "Settings") -> None:
-    # Imported here, so that `--help` and usage errors answer at once.
-    from app.adapters.llm.factory import open_models  # noqa: PLC0415 - as above
-    from app.process.model_check import ModelCheck  # noqa: PLC0415 - as above
+    # Imported here, because `--help` and usage errors should respond at once.
+    from app.adapters.llm.factory import open_models  # noqa: PLC0415 - slow import
+    from app.process.model_check import ModelCheck  # noqa: PLC0415 - slow import
 
     models = open_models(settings.model_copy(update={"model_max_attempts": 1}))
     try:
@@ -84,8 +84,8 @@ async def _check_model(settings: "Settings") -> None:
 
 
 async def _check_embedder(settings: "Settings") -> None:
-    from app.adapters.llm.factory import choose_embedder  # noqa: PLC0415 - as in _check_model
-    from app.process.embedder_check import EmbedderCheck  # noqa: PLC0415 - as in _check_model
+    from app.adapters.llm.factory import choose_embedder  # noqa: PLC0415 - slow import
+    from app.process.embedder_check import EmbedderCheck  # noqa: PLC0415 - slow import
 
     embedder = choose_embedder(settings.model_copy(update={"model_max_attempts": 1}))
     try:
@@ -102,7 +102,7 @@ def _title(model_id: str, address: str | None) -> None:
 
 
 async def _print(check: "ModelCheck | EmbedderCheck") -> None:
-    """Make the calls of a check, and print each as it ends."""
+    """Make the calls of a check and print each result as it arrives."""
     for step in check.steps():
         typer.echo("\n".join(await step()))
     if check.advice:

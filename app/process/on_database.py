@@ -1,4 +1,4 @@
-"""Runs a command on the database itself, beside a service or without one."""
+"""Runs a command directly on the database, with or without a running service."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

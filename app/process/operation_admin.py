@@ -1,6 +1,6 @@
-"""The implementation of `memory-bank operations ...`: the API's methods, on the database itself.
+"""The implementation of `memory-bank operations ...`: the API's methods without a server.
 
-The database is found as for `memory-bank keys`.
+The database is chosen as for `memory-bank keys`.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ async def show(
     *,
     failed: bool,
 ) -> None:
-    """Print the operations of engines, or of all, newest first, page by page."""
+    """Print the operations of some or all engines, newest first, page by page."""
     if engine_ids is None:
         names = await all_engines(resources)
     else:
@@ -60,7 +60,7 @@ def _outcome(operation: Operation) -> str:
 
 
 async def retry(resources: Resources, names: Sequence[str], say: Callable[[str], None]) -> bool:
-    """Retry operations one by one; return True if all were. The audit log has each."""
+    """Retry and audit operations one by one; return True if all retries were accepted."""
     succeeded = True
     for text in names:
         try:

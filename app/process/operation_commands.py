@@ -1,7 +1,6 @@
 """The commands `memory-bank operations ...`.
 
-The implementation, `app.process.operation_admin`, is slow to import and so imported only when
-needed.
+The implementation, `app.process.operation_admin`, is slow to import and is imported when needed.
 """
 
 import sys
@@ -33,7 +32,7 @@ def list_all(
     data_dir: _DataDir = None,
 ) -> None:
     """List operations, newest first: name, time, and how it ended."""
-    from app.process import on_database, operation_admin  # noqa: PLC0415 - as the module says
+    from app.process import on_database, operation_admin  # noqa: PLC0415 - slow import
 
     settings = read_settings(data_dir=data_dir)
     on_database.run(
@@ -56,7 +55,7 @@ def retry(
     data_dir: _DataDir = None,
 ) -> None:
     """Retry failed operations one by one, and print the names of the new ones."""
-    from app.process import on_database, operation_admin  # noqa: PLC0415 - as the module says
+    from app.process import on_database, operation_admin  # noqa: PLC0415 - slow import
 
     settings = read_settings(data_dir=data_dir)
     chosen = names or [line.split()[0] for line in sys.stdin if line.strip()]

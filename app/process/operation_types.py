@@ -1,7 +1,7 @@
-"""The types of operations in the OpenAPI document: their answers, metadata and errors.
+"""The types of operations in the OpenAPI document: responses, metadata and errors.
 
-The framework knows operations as free objects, since the features that answer them are above the
-one that keeps them.
+The framework sees these fields as untyped objects, because the features that produce responses
+are in layers above the feature that stores operations.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ _TEMPLATE = "#/components/schemas/{model}"
 
 
 def with_operation_types(document: Schema) -> Schema:
-    """Return the document with a type for each field of operations."""
+    """Add types to the fields of operations in the document and return it."""
     answers = {url: answer.__name__ for url, answer in ANSWERS.items()}
     models: list[type[BaseModel]] = [*ANSWERS.values(), OperationMetadata, OperationError]
     _, made = models_json_schema(
@@ -30,7 +30,7 @@ def with_operation_types(document: Schema) -> Schema:
         _forget_null(schema)
     for url, name in answers.items():
         _add_type(schemas[name], {"const": url})
-    # Not an enum: a generated client should read the operations of methods added later.
+    # An enum would break generated clients when later releases add methods.
     _add_type(schemas[OperationMetadata.__name__], {"examples": [metadata_url("CreateMemory")]})
     schemas |= document["components"]["schemas"]
     fields = schemas["Operation"]["properties"]
@@ -48,14 +48,14 @@ def with_operation_types(document: Schema) -> Schema:
 
 
 def _forget_null(schema: Schema) -> None:
-    """Remove the default of fields that are absent unless they are set, as the framework does."""
+    """Remove null defaults of fields that are absent unless set, as the framework does."""
     for field in schema.get("properties", {}).values():
         if field.get("default", ...) is None:
             del field["default"]
 
 
 def _add_type(schema: Schema, values: Schema) -> None:
-    """Add the `@type`, which tells messages apart."""
+    """Add the field `@type`, which identifies the message type."""
     field = {"type": "string", **values, "description": "Full name of this message's type."}
     schema["properties"] = {"@type": field, **schema.get("properties", {})}
     schema["required"] = ["@type", *schema.get("required", ())]

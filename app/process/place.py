@@ -1,4 +1,4 @@
-"""The place of a process among those of one command."""
+"""The place of a process among the processes of one command."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,19 +14,19 @@ from app.settings.settings import Settings
 
 @dataclass(frozen=True)
 class ProcessPlace:
-    """The things that a process is given by its command; by default none.
+    """The resources and duties that a command gives to a process; the defaults fit a single one.
 
     Attributes:
         works: whether a server with the embedded database also runs the worker.
         database: the address of the embedded database, if another process runs it.
-        is_first: whether it makes the first key, and announces the service.
-        count: the processes of its kind, which all have connections.
-        api: the socket of the API, if it is bound already.
-        share: of the connections of that socket, where other processes have it, too.
-        probes: the socket of health and metrics, if it is bound already.
-        tell_up: called once the process does its work.
+        is_first: whether the process creates the first key and announces the service.
+        count: the number of processes of this kind, which all open connections.
+        api: the socket of the API, if it is already bound.
+        share: the share of the socket's connections, if other processes use the socket too.
+        probes: the socket of health and metrics, if it is already bound.
+        tell_up: called once the process is up.
         tell_stopping: called with the grace period once the process is asked to stop.
-        closing_seconds: time to end in after the grace period.
+        closing_seconds: the time for closing after the grace period.
     """
 
     works: bool = True
@@ -46,7 +46,7 @@ ALONE = ProcessPlace()
 
 @contextmanager
 def bound_place(settings: Settings, place: ProcessPlace) -> Iterator[ProcessPlace]:
-    """Bind the sockets of a server that its place has not; close all after the block.
+    """Bind the missing sockets of a server; close all sockets after the block.
 
     Raises:
         ServeError: an address is invalid or in use.

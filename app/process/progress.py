@@ -1,4 +1,4 @@
-"""Progress of long commands on standard error: a bar on a terminal, a line a minute elsewhere."""
+"""Progress of long commands on standard error: a bar on a terminal, else a line per minute."""
 
 import sys
 import time
@@ -13,19 +13,19 @@ from typing_extensions import override
 from app.adapters.terminal import fail
 
 INTERRUPTED = 130
-"""Exit code of a command that Ctrl-C has ended."""
+"""Exit code of a command ended by Ctrl-C."""
 _LINE_SECONDS = 60.0
 
 
 @dataclass
 class Progress:
-    """Counts of work that is under way.
+    """Progress of running work.
 
     Attributes:
         doing: the work, such as "Importing".
-        total: the whole of it, in any measure such as rows or bytes; None if it is not known.
-        unit: the name of what is counted.
-        rows: units done so far.
+        total: the total amount in any measure, such as rows or bytes; None if unknown.
+        unit: the name of the counted units.
+        rows: the number of units done so far.
         done: the part of `total` that is done.
     """
 
@@ -41,9 +41,9 @@ class Progress:
         self._began = self.seconds()
 
     def advance(self, rows: int = 1, amount: int | None = None) -> None:
-        """Count more rows, and show them if it is time.
+        """Add rows to the count and update the display.
 
-        `amount` is the part of the total that they were, where it is not counted in rows.
+        `amount` is the completed part of the total if the total is not measured in rows.
         """
         self.rows += rows
         self.done += rows if amount is None else amount
@@ -51,7 +51,7 @@ class Progress:
 
     @override
     def __str__(self) -> str:
-        """Return the count, the rate and the time left, as far as they are known."""
+        """Return the count, the rate and the remaining time, as far as known."""
         elapsed = self.seconds() - self._began
         parts = [f"{self.rows:,} {self.unit}"]
         if elapsed > 0:
@@ -71,15 +71,15 @@ def progress(
     stream: TextIO | None = None,
     seconds: Callable[[], float] = time.monotonic,
 ) -> Iterator[Progress]:
-    """Yield a count whose `advance` shows how far the work is; the bar goes when the work ends."""
+    """Yield a count that displays the progress of the block; the bar disappears at its end."""
     out = stream or sys.stderr
     if not out.isatty():
         yield Progress(doing, total, unit, _lines(out, seconds), seconds)
         return
-    # Imported here, so that other commands start without it.
-    from rich.console import Console  # noqa: PLC0415 - as above
-    from rich.progress import BarColumn, TextColumn  # noqa: PLC0415 - as above
-    from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
+    # Imported here, because other commands do not need it.
+    from rich.console import Console  # noqa: PLC0415 - slow import
+    from rich.progress import BarColumn, TextColumn  # noqa: PLC0415 - slow import
+    from rich.progress import Progress as Bar  # noqa: PLC0415 - slow import
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"))
     with Bar(*columns, console=Console(file=out), transient=True) as bar:
@@ -94,7 +94,7 @@ def progress(
 
 
 def _lines(out: TextIO, seconds: Callable[[], float]) -> Callable[[Progress], None]:
-    """Return what writes a line if the last one is a minute old."""
+    """Return a function that writes at most one line per minute."""
     last = seconds()
 
     def show(now: Progress) -> None:
@@ -109,7 +109,7 @@ def _lines(out: TextIO, seconds: Callable[[], float]) -> Callable[[Progress], No
 
 @contextmanager
 def stoppable(sentence: str) -> Iterator[None]:
-    """End the command with a sentence and status 130 on Ctrl-C: it says what is left to do."""
+    """End the command with status 130 and a sentence about its state on Ctrl-C."""
     try:
         yield
     except KeyboardInterrupt:

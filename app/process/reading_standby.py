@@ -1,4 +1,4 @@
-"""The standby of a server, which answers reads while the primary is away."""
+"""The standby of a server, which answers reads while the primary is unreachable."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,10 +10,10 @@ from app.adapters.resources import Resources
 
 @asynccontextmanager
 async def reading_standby(resources: Resources) -> AsyncIterator[None]:
-    """Have the standby of the settings, if any, answer reads in the block.
+    """Use the standby from the settings, if any, for reads during the block.
 
     Raises:
-        SchemaError: it is no standby of the database, which may be unable to have one.
+        SchemaError: the address is not a standby of the database, or the database cannot have one.
     """
     settings, db = resources.settings, resources.db
     if settings.read_url is None:

@@ -1,7 +1,7 @@
-"""The implementation of `memory-bank reembed`: queues re-embeddings, and runs them in this process.
+"""The implementation of `memory-bank reembed`: queues re-embeddings and runs them itself.
 
 If a worker leases an operation first, this command follows it. Either process may be killed; the
-other continues from the saved progress. The database is found as for `memory-bank keys`.
+other continues from the saved progress. The database is chosen as for `memory-bank keys`.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ Report = Callable[[Operation], None]
 
 
 async def reembed(settings: Settings, engine_ids: Sequence[int] | None, report: Report) -> bool:
-    """Re-embed engines, or all, with the configured model; return True if all succeeded.
+    """Re-embed some or all engines with the configured model; return True if all succeeded.
 
     Raises:
         NotFound: an engine does not exist.
@@ -89,7 +89,7 @@ async def _queued(resources: Resources, name: EngineName) -> OperationName:
 async def _followed(
     resources: Resources, runner: Runner, name: OperationName, report: Report
 ) -> Operation:
-    """Run an operation, or follow the worker that runs it; return it when it has ended."""
+    """Run an operation or follow the worker that runs it; return it when it has ended."""
     async with asyncio.TaskGroup() as group:
         running: asyncio.Task[None] | None = None
         while True:
@@ -98,7 +98,7 @@ async def _followed(
             operation = Operation.from_row(row)
             report(operation)
             if operation.done:
-                # The run in this process has ended it, and may still have to clean up.
+                # The group waits for a run in this process, which may still clean up.
                 return operation
             if running is None or running.done():
                 running = group.create_task(_run(resources, runner, name))
@@ -106,9 +106,9 @@ async def _followed(
 
 
 async def _run(resources: Resources, runner: Runner, name: OperationName) -> None:
-    """Run an operation unless a worker does; wait if it was postponed."""
+    """Run an operation unless a worker runs it; wait if it was postponed."""
     if await runner.run_one(name.engine.engine, name.operation):
-        # If it has not ended, the model is temporarily unavailable.
+        # An operation that has not ended was postponed, because the model is unavailable.
         async with resources.db.snapshot() as session:
             row = await operations.get(session, name, resources.clock.now())
         if not Operation.from_row(row).done:
@@ -116,7 +116,7 @@ async def _run(resources: Resources, runner: Runner, name: OperationName) -> Non
 
 
 def run(settings: Settings, engine_ids: Sequence[int] | None, say: Callable[[str], None]) -> None:
-    """Re-embed until all operations end, and print progress; report errors in one sentence."""
+    """Re-embed until all operations end and print progress; report errors in one sentence."""
     try:
         succeeded = asyncio.run(reembed(settings, engine_ids, _Said(say)))
     except (SchemaError, PostgresStartError, ModelSetupError, ServiceError) as error:
@@ -126,14 +126,14 @@ def run(settings: Settings, engine_ids: Sequence[int] | None, say: Callable[[str
 
 
 class _Said:
-    """A printer of the operations' progress."""
+    """Prints the progress of operations."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._last = ""
 
     def __call__(self, operation: Operation) -> None:
-        """Print the progress of an operation unless it is the last line printed."""
+        """Print the progress of an operation unless it equals the last printed line."""
         line = f"{operation.name.partition('/operations/')[0]}: {_state(operation)}"
         if line != self._last:
             self._say(line)

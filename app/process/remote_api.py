@@ -5,8 +5,8 @@ A command has the options `Url` and `KeyFile`, and runs in `connected`:
     with connected(url, key_file) as api:
         answer = api.ask("GET", engine_path(engine))
 
-The key is never an argument, which others could read in the list of processes. The client is slow
-to import and so imported only when needed.
+The key is never an argument, because other users could read it in the list of processes. The
+client is slow to import and is imported only when needed.
 """
 
 from collections.abc import Iterator
@@ -43,11 +43,11 @@ KeyFile = Annotated[
 
 @contextmanager
 def connected(url: str | None, key_file: Path | None) -> Iterator["ApiClient"]:
-    """Open a client of the service for the block; end the command where a call fails.
+    """Open a client of the service for the block; end the command if a call fails.
 
     The exit code is 2 without a key, 1 after an error of the service, 130 after Ctrl-C.
     """
-    from app.adapters.api_client import ApiClient, RemoteError  # noqa: PLC0415 - as the module says
+    from app.adapters.api_client import ApiClient, RemoteError  # noqa: PLC0415 - slow import
 
     address = url or environment().get(URL_VARIABLE, "").strip() or _DEFAULT_URL
     with ApiClient(address, _key(key_file)) as api:
@@ -64,7 +64,7 @@ def described(error: "RemoteError") -> str:
 
 
 def engine_path(engine: str | int) -> str:
-    """Return the path of an engine by its id, as the client takes it."""
+    """Return the path of an engine for the client; end the command if the id is invalid."""
     if not str(engine).isdecimal():
         fail("--engine: must be the id of an engine, such as 1.", MISUSED)
     return f"/reasoningEngines/{engine}"

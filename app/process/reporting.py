@@ -1,4 +1,4 @@
-"""Sentences of a process for its operator: a new data folder, its stop, why it cannot go on."""
+"""Messages of a process for its operator: a new data folder, its stop and fatal errors."""
 
 import sys
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _SUCCEEDED = 0
 
 
 def status_of(run: Callable[[], int | None]) -> int:
-    """Run to the end; return the status, after the reason of a failure that can be mended."""
+    """Run to the end and return the exit status; print an error that an operator can fix."""
     try:
         return run() or _SUCCEEDED
     except SchemaChangedError as error:
@@ -32,19 +32,19 @@ def status_of(run: Callable[[], int | None]) -> int:
 
 
 def tell_new_folder(data_dir: Path, stream: TextIO) -> None:
-    """Announce a data folder that is made: its name may be mistyped."""
+    """Announce a new data folder, because its name may be a typing error."""
     if not has_cluster(data_dir):
         say(f"New data folder: {data_dir.resolve()}", stream)
 
 
 def tell_stopping(grace_seconds: float) -> None:
-    """Announce the stop of the process to a person at a terminal, and how long it may take."""
+    """Announce the stop of the process and its longest duration, on a terminal only."""
     if sys.stdout.isatty():
         say(f"Stopping: what runs has {grace_seconds:g} s to end; a second Ctrl-C ends it at once.")
 
 
 def say(sentence: str, stream: TextIO | None = None) -> None:
-    """Write a line at once; whoever has closed the stream does not hear it."""
+    """Write and flush a line; a closed stream is ignored."""
     stream = stream or sys.stdout
     with suppress(OSError):
         stream.write(f"{sentence}\n")

@@ -1,6 +1,6 @@
 """The command `memory-bank restore`.
 
-The implementation, `app.process.restoring`, is slow to import and so imported only when needed.
+The implementation, `app.process.restoring`, is slow to import and is imported when needed.
 """
 
 from pathlib import Path
@@ -35,7 +35,7 @@ def restore(
     key_file: KeyFile = None,
 ) -> None:
     """Restore an engine from an archive; the same command goes on after a break."""
-    from app.process import restoring  # noqa: PLC0415 - as above
+    from app.process import restoring  # noqa: PLC0415 - slow import
 
     wanted = restoring.WantedRestore(file, engine, extend_recovery, verify)
     restoring.run(wanted, url, key_file)

@@ -37,9 +37,9 @@ class WantedRestore:
 
 
 def run(wanted: WantedRestore, url: str | None, key_file: Path | None) -> None:
-    """Restore an archive and print the result; exit with 1 if the verification finds a difference.
+    """Restore an archive and print the result.
 
-    Exits with 2 if the file cannot be read.
+    Exits with 1 if the verification finds a difference, and with 2 if the file cannot be read.
     """
     header = header_of(wanted.file)
     note = wanted.file.with_name(wanted.file.name + _NOTE_SUFFIX)
@@ -91,7 +91,7 @@ def header_of(file: Path) -> Header:
 
 @contextmanager
 def _sent(file: Path) -> Iterator[tuple[Iterator[bytes], str]]:
-    """Yield the bytes of a file, whose progress is shown, and their media type."""
+    """Yield the pieces of a file, with a progress display, and the media type."""
     size = file.stat().st_size
     with file.open("rb") as opened, progress("Restoring", size, "bytes") as shown:
         is_zipped = opened.read(len(_GZIP)) == _GZIP
@@ -108,7 +108,7 @@ def _sent(file: Path) -> Iterator[tuple[Iterator[bytes], str]]:
 def _verify(
     api: ApiClient, path: str, wanted: WantedRestore, header: Header, *, uses_vectors: bool
 ) -> None:
-    """Export the engine again and compare; end the command with 1 if the archives differ."""
+    """Export the engine and compare; end the command with status 1 if the archives differ."""
     with_vectors = uses_vectors and bool(header.options.get("vectors"))
     query = {
         "vectors": with_vectors,
@@ -126,7 +126,7 @@ def _verify(
         second_digests = _digests(second, by, wanted)
     finally:
         second.unlink(missing_ok=True)
-    # Embedding them in the background is work of this service.
+    # This service embeds the facts again in the background, which changes its usage.
     ignored = () if with_vectors else ("vector", "usage")
     unlike = [name for name in first_digests.unlike(second_digests) if not name.startswith(ignored)]
     if unlike:

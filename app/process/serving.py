@@ -1,4 +1,4 @@
-"""The processes: a server, alone or with its database and worker; and a worker."""
+"""The processes: a server, alone or with its database and worker, and a separate worker."""
 
 import asyncio
 import sys
@@ -55,7 +55,7 @@ from app.web.errors import render_last
 log = structlog.get_logger()
 
 _OUTDATED_SECONDS = 5.0
-"""Time in which probes and callers are told that the process may write no more, before its end."""
+"""Time for which the process reports that it must not write any more, before it ends."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +70,15 @@ class OpenProcess:
 async def open_process(
     settings: Settings, clock: Clock | None = None, place: ProcessPlace = ALONE
 ) -> AsyncIterator[OpenProcess]:
-    """Open database and resources; create the first key and the first engine if needed.
+    """Open the database and the resources; create the first key and the first engine if needed.
 
-    Without a database URL this starts the embedded Postgres and migrates it, after a backup.
+    Without a database URL this starts the embedded Postgres and migrates it after a backup.
 
     Raises:
-        SchemaError: an external database or its standby cannot be used, or migration failed.
+        SchemaError: an external database or its standby cannot be used, or the migration failed.
         PostgresStartError: the embedded Postgres cannot start.
-        ModelSetupError: a model that the settings name cannot be opened.
-        ServeError: the administrator's key of the settings is not a valid key.
+        ModelSetupError: a model in the settings cannot be opened.
+        ServeError: the administrator's key in the settings is invalid.
     """
     configured = _admin_key(settings)
     async with AsyncExitStack() as stack:
@@ -94,7 +94,7 @@ async def open_process(
 
 
 async def _begun(resources: Resources, configured: str | None) -> str | None:
-    """Do what the service needs once, before any of its processes serves; return the first key."""
+    """Do the tasks of the first process before any process serves; return the first key."""
     access = AccessService(resources.db, resources.clock)
     if not await access.has_keys():
         await EngineService.of(resources).ensure_first()
@@ -102,15 +102,15 @@ async def _begun(resources: Resources, configured: str | None) -> str | None:
     if resources.settings.database_url is None:
         async with resources.db.transaction() as session:
             await leases.release_all(session)
-    # Last, since a start that fails after it would not show it.
+    # Last, because a start that failed after this step would not show the key.
     return await access.ensure_first_key(configured)
 
 
 def _admin_key(settings: Settings) -> str | None:
-    """Return the administrator's key of the settings.
+    """Return the administrator's key from the settings.
 
     Raises:
-        ServeError: it has the form of a key of this service, but a wrong checksum.
+        ServeError: the key has the format of this service but a wrong checksum.
     """
     configured = settings.admin_key.get_secret_value() if settings.admin_key else None
     if configured is not None and is_mistyped(configured):
@@ -122,9 +122,9 @@ def _admin_key(settings: Settings) -> str | None:
 
 
 async def _warm(resources: Resources) -> None:
-    """Read what the first search needs, and check that the model's vectors are as long as before.
+    """Read what the first search needs, load the embedder and check the length of its vectors.
 
-    After a failure the process still serves requests that need no model.
+    After a failure the process still serves requests that need no embedder.
     """
     embedder = resources.embedder
     log.info("embedder.opened", model_id=embedder.model_id, understands=embedder.languages)
@@ -154,7 +154,7 @@ async def _checked(settings: Settings) -> str:
     """Check that the external database is ready for this release; return its address.
 
     Raises:
-        SchemaError: it is not ready, or cannot be used with these settings.
+        SchemaError: the database is not ready, or cannot be used with these settings.
     """
     assert settings.database_url is not None
     url = settings.database_url.get_secret_value()
@@ -178,9 +178,9 @@ class Listening:
 async def serving(
     settings: Settings, resources: Resources, place: ProcessPlace = ALONE
 ) -> AsyncIterator[Listening]:
-    """Serve beside the block; with the embedded database, also run the worker.
+    """Serve during the block; with the embedded database, also run the worker.
 
-    Servers and worker stop at the same time: each may take the whole grace period.
+    The servers and the worker stop concurrently, because each may take the whole grace period.
 
     Raises:
         ServeError: the address is invalid or in use.
@@ -210,8 +210,7 @@ async def _listening(
     settings: Settings, resources: Resources, place: ProcessPlace
 ) -> AsyncIterator[Listening]:
     assert place.api is not None
-    # In a thread: on a slow machine it takes so long that the watchdog would take the process
-    # for one that hangs.
+    # In a thread, because it is slow on some machines and the watchdog would report a stall.
     app = await asyncio.to_thread(create_app, resources)
     keep_what_is_there()
     gate: Gate = app.state.gate
@@ -223,7 +222,7 @@ async def _listening(
 
 @asynccontextmanager
 async def _probing(resources: Resources, listener: socket) -> AsyncIterator[None]:
-    """Serve health and metrics without a key beside the block."""
+    """Serve health and metrics without a key during the block."""
     with listener as bound:
         settings = resources.settings
         http = connections_of(settings, _has_no_bodies, render_last)
@@ -235,7 +234,7 @@ async def _probing(resources: Resources, listener: socket) -> AsyncIterator[None
 async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order.
 
-    The sockets are bound before anything else: a start that finds a port taken makes no key.
+    The sockets are bound first: if a port is in use, no key is created.
     """
     with bound_place(settings, place) as bound:
         if settings.database_url is None and place.database is None:
@@ -245,7 +244,7 @@ async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
             traced(),
             open_process(settings, place=bound) as process,
         ):
-            # At once, since whatever fails later would lose it.
+            # Shown at once, because a later failure would lose the key.
             for line in await asyncio.to_thread(handed_over, process.first_key, settings.data_dir):
                 say(line)
             await asyncio.to_thread(show_build, "api")
@@ -264,7 +263,7 @@ async def _until_asked(
     """Wait until the process is asked to stop.
 
     Raises:
-        SchemaChangedError: the process may write no more; its probes have said so for a while.
+        SchemaChangedError: the process must not write any more, as its probes have reported.
         ServeError: a server ended first.
     """
     asked = asyncio.create_task(stopping.wait())
@@ -285,14 +284,14 @@ async def _until_asked(
 
 
 def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `GivingUp`
-    """Give up no body: probes have none."""
+    """Return False, because requests for probes have no bodies to abandon."""
     return False
 
 
 async def work(settings: Settings, clock: Clock | None = None, place: ProcessPlace = ALONE) -> None:
-    """Run the worker until SIGINT or SIGTERM, beside servers on the same database.
+    """Run a worker until SIGINT or SIGTERM, next to servers on the same database.
 
-    Without a `clock`, the process uses that of its machine.
+    Without a `clock`, the process uses the machine's clock.
 
     Raises:
         SchemaChangedError: the database has the schema of another release.
@@ -301,7 +300,7 @@ async def work(settings: Settings, clock: Clock | None = None, place: ProcessPla
         until_signalled(settings, place) as stopping,
         _database(settings, place) as url,
     ):
-        # Before anybody can ask for the metrics.
+        # Set before the port with the metrics opens.
         await asyncio.to_thread(show_build, "worker")
         from app.process.worker import working  # noqa: PLC0415 - for workers
 
@@ -324,19 +323,19 @@ async def work(settings: Settings, clock: Clock | None = None, place: ProcessPla
 async def keep_database(
     settings: Settings, holder: Holder, tell: Callable[[str], None], others: int
 ) -> None:
-    """Run the embedded Postgres for the other processes, and tell its address, until they end.
+    """Run the embedded Postgres for the other processes until they end.
 
     Args:
-        settings: name the data folder.
-        holder: says who holds it.
-        tell: called with the address, once the database has the schema of this release.
-        others: a descriptor that ends with the other processes.
+        settings: the settings with the data folder.
+        holder: the process that holds the data folder.
+        tell: called with the address once the database has the schema of this release.
+        others: a descriptor that reaches its end when the other processes have ended.
     """
     loop = asyncio.get_running_loop()
     async with until_asked() as ended:
 
         def end() -> None:
-            # An end that is not taken away is reported in every turn of the loop.
+            # Without this, the loop would report the end of the descriptor in every iteration.
             loop.remove_reader(others)
             ended.ask()
 
@@ -354,9 +353,9 @@ async def keep_database(
 
 @asynccontextmanager
 async def _worker_port(resources: Resources, place: ProcessPlace) -> AsyncIterator[None]:
-    """Serve health and metrics of a worker beside the block, if it has a port."""
+    """Serve health and metrics of a worker during the block, if it has a port."""
     settings = resources.settings
-    # Its sweeps rest while its clock is wrong, and it serves nothing else.
+    # A worker with a wrong clock pauses its sweeps and must report that it is not ready.
     resources.registry.needs_right_clock = True
     if not settings.worker_port:
         yield

@@ -35,8 +35,7 @@ def settings(
 
 
 def _entry(name: str, shown: ShownSetting) -> str:
-    """Return the lines of a setting."""
-    # Of the constants, those alone that are given.
+    # The setting `tuning` lists only the constants that were changed.
     default = {} if name == "tuning" else shown.default
     value = _changed(shown) if name == "tuning" else shown.value
     origin = "default" if shown.is_default else f"default: {_text(name, default)}"
@@ -52,7 +51,6 @@ def _entry(name: str, shown: ShownSetting) -> str:
 
 
 def _changed(shown: ShownSetting) -> JsonValue:
-    """Return the entries of an object that differ from its default."""
     assert isinstance(shown.value, dict)
     assert isinstance(shown.default, dict)
     return {key: value for key, value in shown.value.items() if value != shown.default[key]}
@@ -70,7 +68,7 @@ def _text(name: str, value: JsonValue) -> str:
 
 
 def _limits(name: str) -> list[str]:
-    """Return the choices and bounds of a setting as a sentence; nothing if it has none."""
+    """Return the choices and bounds of a setting as a sentence; empty if it has none."""
     field = Settings.model_fields[name]
     limits = [f"{_BOUNDS[kind]} {bound:,}".removesuffix(".0") for kind, bound in bounds(field)]
     if accepted := ", ".join([*choices(field), *limits]):

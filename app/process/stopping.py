@@ -1,4 +1,4 @@
-"""The end of a process: by a signal, which also ends a start under way."""
+"""The end of a process by a signal, which also cancels a start in progress."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from app.settings.settings import Settings
 
 
 class Stopping(asyncio.Event):
-    """An event that is set once the process is asked to stop; a start under way is cancelled.
+    """An event that is set once the process is asked to stop; a start in progress is cancelled.
 
     Args:
         task: the process's main task.
@@ -31,13 +31,13 @@ class Stopping(asyncio.Event):
 
 @asynccontextmanager
 async def until_signalled(settings: Settings, place: ProcessPlace) -> AsyncIterator[Stopping]:
-    """Yield an event that SIGINT and SIGTERM set, in place of their default effect.
+    """Yield an event that SIGINT and SIGTERM set instead of their default effect.
 
-    The watchdog ends a process that does not stop then, or whose event loop hangs.
+    The watchdog ends a process that does not stop in time, or whose event loop hangs.
 
     Args:
-        settings: how long work may take to stop.
-        place: how long closing may take after that, and who tells of the stop.
+        settings: the settings with the grace period of running work.
+        place: the time for closing after the grace period, and the announcement of the stop.
     """
     loop = asyncio.get_running_loop()
     grace_seconds = settings.shutdown_grace_seconds
@@ -61,14 +61,14 @@ async def until_signalled(settings: Settings, place: ProcessPlace) -> AsyncItera
 
 @asynccontextmanager
 async def until_asked() -> AsyncIterator[Stopping]:
-    """Yield an event that asks the process to stop, for whoever learns that it should."""
+    """Yield an event with which the caller can ask the process to stop."""
     task = asyncio.current_task()
     assert task is not None
     stopping = Stopping(task)
     try:
         yield stopping
     except asyncio.CancelledError:
-        # The unwinding has closed everything; the process ends as asked.
+        # All resources were closed by the cancellation, and the process ends as requested.
         if not stopping.has_cancelled:
             raise
         task.uncancel()

@@ -1,12 +1,12 @@
-"""A supervisor: forks the processes of a command, restarts those that die, and stops all.
+"""A supervisor: forks the processes of a command, restarts them after a crash, and stops them.
 
-It has one thread, no event loop and no connection, so that it can fork at any time. Processes begin
-in waves: those of a wave once all of the one before are up. Until all waves have begun, the end of
-a process is a refusal and ends the command with its status; afterwards the process is restarted.
+It has one thread, no event loop and no connection, and can therefore fork at any time. Processes
+start in waves: a wave starts once all processes of the previous one are up. If a process ends
+before all waves have started, the command ends with its status. Afterwards it is restarted.
 
-If the supervisor itself dies, the others are asked to stop: by a signal of Linux, elsewhere by the
-end of a pipe. Processes that outlive the others learn by the end of another pipe, of which each of
-the others has an end, that all of these are gone.
+If the supervisor itself dies, its processes are asked to stop: on Linux by a signal, elsewhere by
+the end of a pipe. Processes that outlive the others hold the read end of another pipe. Each of the
+others holds its write end; the pipe reaches its end when all of them have ended.
 """
 
 import ctypes
@@ -42,12 +42,12 @@ _TOLD_BYTES = 4096
 
 @dataclass(frozen=True)
 class Start:
-    """The things that a forked process is given.
+    """The arguments of a forked process.
 
     Attributes:
-        is_first: whether it is the first of its role.
-        tell: tells the supervisor that it is up, with a word for the processes that follow.
-        others: for a process that outlives the others, a descriptor that ends with them.
+        is_first: whether this is the first start of its role.
+        tell: reports to the supervisor that the process is up, with a word for later processes.
+        others: the end of the pipe of living processes; it reaches its end when they have ended.
     """
 
     is_first: bool
@@ -57,13 +57,13 @@ class Start:
 
 @dataclass(frozen=True)
 class ProcessRole:
-    """One of the processes.
+    """The role of one process.
 
     Attributes:
-        name: its name in the log and in metrics.
-        run: its work, in the forked process; returns its status.
-        hear: called in the supervisor with what it tells once it is up.
-        outlives: whether it ends only after all others.
+        name: the name in the log and in metrics.
+        run: the work in the forked process; returns the exit status.
+        hear: called in the supervisor with the word that the process reports when it is up.
+        outlives: whether the process ends only after all others.
     """
 
     name: str
@@ -77,16 +77,16 @@ class _Child:
     role: ProcessRole
     pid: int | None = None
     report: int | None = None
-    """The descriptor from which the supervisor reads that the process is up."""
+    """The descriptor from which the supervisor reads the report that the process is up."""
     is_up: bool = False
     starts: int = 0
     began: float = 0.0
     pause: float = _FIRST_PAUSE_SECONDS
     due: float | None = None
-    """The time at which it is restarted."""
+    """The time of the restart."""
 
     def postpone(self, now: float) -> float:
-        """Plan the restart of a process that has just died; return the pause before it."""
+        """Schedule the restart of a process that has just died; return the pause in seconds."""
         if now - self.began > _WITHIN_SECONDS:
             self.pause = _FIRST_PAUSE_SECONDS
         pause, self.pause = self.pause, min(2 * self.pause, _LONGEST_PAUSE_SECONDS)
@@ -96,12 +96,12 @@ class _Child:
 
 @dataclass
 class ProcessSupervisor:
-    """The processes of one command.
+    """The supervisor of the processes of one command.
 
     Attributes:
-        stop_seconds: after which what has not stopped is killed.
-        on_stop: called as soon as the processes are asked to stop, or have to.
-        on_asked: called first if it is a signal that asks.
+        stop_seconds: the time after which processes that have not stopped are killed.
+        on_stop: called when the stop begins, on request or after an error.
+        on_asked: called before `on_stop` if a signal requested the stop.
         on_end: called with the name of each process that has ended.
     """
 
@@ -113,19 +113,19 @@ class ProcessSupervisor:
     _waves: deque[Sequence[ProcessRole]] = field(default_factory=deque)
     _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=_DEATHS))
     _status: int | None = None
-    """The status with which the command ends, once it stops."""
+    """The exit status of the command; set when the stop begins."""
     _asked: float = 0.0
     _living: tuple[int, int] = (-1, -1)
-    """The pipe that ends with the processes which others outlive."""
+    """The pipe whose end shows that all processes except the outliving ones have ended."""
     _alive: tuple[int, int] = (-1, -1)
-    """The pipe that ends with the supervisor."""
+    """The pipe whose end shows that the supervisor has ended."""
     _woken: tuple[int, int] = (-1, -1)
 
     def run(self, waves: Sequence[Sequence[ProcessRole]]) -> int:
-        """Run all processes until they are asked to stop, or cannot go on; return the status.
+        """Run all processes until they are asked to stop or an error ends them; return the status.
 
         Raises:
-            ServeError: the system cannot start a process, or one came back as another.
+            ServeError: a process cannot be started, or a restarted one reports another address.
         """
         self._waves.extend(waves)
         with self._signals():
@@ -148,7 +148,7 @@ class ProcessSupervisor:
         return [child for child in self._children if child.pid is not None]
 
     def _begin(self) -> None:
-        """Start the next wave if its time has come, and the processes whose pause has passed."""
+        """Start the next wave if the previous one is up, and processes due for a restart."""
         now = time.monotonic()
         if self._waves and all(child.is_up for child in self._children):
             begun = [_Child(role) for role in self._waves.popleft()]
@@ -173,7 +173,7 @@ class ProcessSupervisor:
                 if not child.starts:
                     message = f"The system cannot start another process: {error.strerror}."
                     raise ServeError(message) from error
-                # The machine has no room for it at the moment, and the others go on.
+                # The machine lacks memory or process ids at the moment; the others continue.
                 child.postpone(time.monotonic())
                 return
             if pid == 0:
@@ -184,7 +184,7 @@ class ProcessSupervisor:
         child.starts += 1
 
     def _be(self, child: _Child, report: int, tell: int, parent: int) -> int:
-        """Run a forked process, without what is the supervisor's own; return its status."""
+        """Run a forked process without the supervisor's descriptors; return its status."""
         signal.set_wakeup_fd(-1)
         for number in (*SIGNALS, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
@@ -196,7 +196,7 @@ class ProcessSupervisor:
         become(child.role.name)
         if child.role.outlives:
             for number in SIGNALS:
-                # A terminal sends them to all its processes.
+                # Ignored, because a terminal sends these signals to all of its processes.
                 signal.signal(number, signal.SIG_IGN)
         else:
             end_with_parent(parent, self._alive[0])
@@ -204,7 +204,7 @@ class ProcessSupervisor:
         return child.role.run(Start(child.starts == 0, _teller(tell), kept))
 
     def _wait(self) -> None:
-        """Wait for a signal, a report, or the next time at which something is due."""
+        """Wait for a signal, a report, or the next deadline."""
         reports = {child.report: child for child in self._children if child.report is not None}
         readable, _, _ = select.select([self._woken[0], *reports], [], [], self._seconds())
         for descriptor in readable:
@@ -222,7 +222,7 @@ class ProcessSupervisor:
         return max(0.0, min(moments) - time.monotonic()) if moments else None
 
     def _hear(self, child: _Child) -> None:
-        """Read what a process tells: it is up, or it has ended before."""
+        """Read the report of a process; an empty one means that it ended before it was up."""
         assert child.report is not None
         told = os.read(child.report, _TOLD_BYTES)
         os.close(child.report)
@@ -232,7 +232,7 @@ class ProcessSupervisor:
             child.role.hear(told.decode().rstrip("\n"))
 
     def _note(self, numbers: bytes) -> None:
-        """Pass signals on; kill the rest at a second one."""
+        """Forward signals; a second signal kills the remaining processes."""
         now = time.monotonic()
         for number in set(numbers) & set(SIGNALS):
             if self._status is None:
@@ -251,7 +251,7 @@ class ProcessSupervisor:
                 _send(child, number)
 
     def _kill(self) -> None:
-        """Kill all, but first those alone which others outlive: these then end in order."""
+        """Kill all processes except those that outlive others; kill these only if they are left."""
         running = self._running()
         for child in [child for child in running if not child.role.outlives] or running:
             log.error("process.killed", name=child.role.name)
@@ -273,10 +273,10 @@ class ProcessSupervisor:
                     self._mourn(child, os.waitstatus_to_exitcode(status))
 
     def _mourn(self, child: _Child, code: int) -> None:
-        """Restart a process that has died, unless that would be in vain."""
+        """Restart a process that has died, unless a restart is useless."""
         now = time.monotonic()
         if self._waves or code == OUTDATED:
-            # It has said why, or the command's own supervisor starts another release.
+            # The process has printed the reason, or an outer supervisor starts another release.
             self._stop(code if code > 0 else FAILED)
             return
         self._deaths.append(now)
@@ -289,7 +289,7 @@ class ProcessSupervisor:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """End the wait of the block, rather than the process, at a signal."""
+        """Install handlers that make signals wake the supervisor instead of ending it."""
         self._living, self._alive, self._woken = os.pipe(), os.pipe(), os.pipe()
         os.set_blocking(self._woken[1], False)
         os.set_blocking(self._woken[0], False)
@@ -301,7 +301,7 @@ class ProcessSupervisor:
 
 @contextmanager
 def _blocked() -> Iterator[None]:
-    """Hold signals back: between the fork and its own handlers, a child has its parent's."""
+    """Block signals around a fork: the child has the parent's handlers until it sets its own."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (*SIGNALS, signal.SIGCHLD))
     try:
         yield
@@ -310,7 +310,7 @@ def _blocked() -> Iterator[None]:
 
 
 def _end_with(run: Callable[[], int]) -> NoReturn:
-    """Run a forked process to its end, without the parent's frames below it."""
+    """Run a forked process and exit without returning to the parent's frames."""
     status = FAILED
     try:
         status = run()
@@ -325,7 +325,7 @@ def _end_with(run: Callable[[], int]) -> NoReturn:
 
 def _teller(tell: int) -> Callable[[str], None]:
     def say(word: str) -> None:
-        # Without a supervisor nobody listens.
+        # The write fails if the supervisor has ended.
         with suppress(OSError):
             os.write(tell, f"{word}\n".encode())
         os.close(tell)
@@ -335,16 +335,16 @@ def _teller(tell: int) -> Callable[[str], None]:
 
 def _send(child: _Child, number: signal.Signals) -> None:
     assert child.pid is not None
-    # A child that has ended keeps its number until it is reaped.
+    # Safe: a child that has ended keeps its process id until it is reaped.
     os.kill(child.pid, number)
 
 
 def end_with_parent(parent: int, alive: int) -> None:
-    """Ask this process to stop as soon as its parent has ended, however that ends.
+    """Ask this process to stop as soon as its parent has ended for any reason.
 
     Args:
-        parent: its process id.
-        alive: a descriptor that ends with the parent, for systems without a signal for it.
+        parent: the process id of the parent.
+        alive: a descriptor that reaches its end with the parent, for systems other than Linux.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)

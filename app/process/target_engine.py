@@ -1,6 +1,6 @@
-"""The engine that a command fills: one by its id, or `new`, which the command creates.
+"""The engine that a command fills: an existing one, or a new one that the command creates.
 
-The client is slow to import and so imported only when needed.
+The client is slow to import and is imported only when needed.
 """
 
 import json
@@ -21,12 +21,12 @@ _PRIVATE = 0o600
 
 @dataclass(frozen=True)
 class TargetEngine:
-    """An engine as a command names it.
+    """The engine named by a command.
 
     Attributes:
-        engine: its id, or `new`. A new one is created once, however often the command runs.
-        note: the file that notes a new one until the command is done.
-        content: what the command puts into it. For other content, another one is created.
+        engine: the id, or `new`. A repeated command creates a new engine only once.
+        note: the file that records a new engine until the command is done.
+        content: the identity of the content to store. Other content gets another new engine.
     """
 
     engine: str
@@ -35,21 +35,21 @@ class TargetEngine:
 
     @property
     def is_new(self) -> bool:
-        """True if the command creates it."""
+        """True if the command creates the engine."""
         return self.engine == _NEW
 
     def check(self) -> None:
-        """End the command if this is neither an id nor `new`."""
+        """End the command if `engine` is neither an id nor `new`."""
         if not self.is_new and not self.engine.isdecimal():
             fail("--engine: must be the id of an engine, such as 1, or new.", MISUSED)
 
     def path(self, api: "ApiClient") -> str:
-        """Return the engine's path, as the client takes it."""
+        """Return the engine's path for the client; a new engine is created if necessary."""
         self.check()
         return engine_path(self._created(api) if self.is_new else self.engine)
 
     def done(self) -> None:
-        """Forget a new engine: the same command then creates another."""
+        """Delete the note about a new engine; the same command then creates another one."""
         if self.is_new:
             self.note.unlink(missing_ok=True)
 

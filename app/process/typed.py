@@ -1,4 +1,4 @@
-"""The command `memory-bank` as a person types it where this process was started."""
+"""The command line of `memory-bank` in the environment where this process was started."""
 
 import shlex
 import shutil
@@ -12,7 +12,7 @@ _DEFAULT_FOLDER = Settings.model_fields["data_dir"].default
 
 
 def typed(settings: Settings, *arguments: str) -> str:
-    """Return a command on the database of these settings, quoted for a shell."""
+    """Return a command for the database of these settings, quoted for a shell."""
     words = [_program(), *arguments]
     if settings.database_url is None and settings.data_dir != _DEFAULT_FOLDER:
         words += ["--data-dir", str(settings.data_dir)]
@@ -20,13 +20,13 @@ def typed(settings: Settings, *arguments: str) -> str:
 
 
 def whole_path() -> str:
-    """Return the command by its whole path where it is known, for those with another `PATH`."""
+    """Return the absolute path of the command if known, for programs with another `PATH`."""
     installed = _installed()
     return str(installed) if installed.exists() else NAME
 
 
 def _program() -> str:
-    """Return its name if it is on the `PATH`, else its path, from the present folder if below."""
+    """Return the name of a command on the `PATH`, else its path, relative if below this folder."""
     installed, found = _installed(), shutil.which(NAME)
     if not installed.exists() or (found and Path(found).samefile(installed)):
         return NAME

@@ -1,12 +1,12 @@
 """A watchdog that ends a process whose event loop hangs, or that does not stop when asked.
 
-Its own thread checks every second whether the event loop answers. A loop that has not answered for
-`stall_exit_seconds` will not answer, and every client of the process waits in vain. Signals also
-reach this thread, whatever the event loop does; it passes them on. The process is ended at once,
-with the stacks of everything that runs in the log, and its supervisor restarts it. Nothing
-acknowledged is lost, as with kill -9: the embedded Postgres stops with its process.
+Its own thread checks every second whether the event loop responds. A loop that has not responded
+for `stall_exit_seconds` is considered hung, and all clients of the process would wait. The thread
+also receives and forwards signals, even while the loop hangs. It logs the stacks of all threads and
+tasks and ends the process at once; a supervisor then restarts it. As with kill -9, no acknowledged
+data is lost. The embedded Postgres stops with its process.
 
-Foreign code that holds the interpreter's lock for ever blocks this thread as well.
+Native code that never releases the interpreter's lock blocks this thread as well.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ from app.settings.settings import Settings
 log = structlog.get_logger()
 
 EXIT_CODE = 70
-"""Source: EX_SOFTWARE of sysexits.h."""
+"""Exit code of an ended process. Source: EX_SOFTWARE of sysexits.h."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AFTER_GRACE_SECONDS = 5.0
 """Time for closing connections and the embedded Postgres after all work has ended."""
 ONE_SECONDS = 1.0
-"""Signals within this time count as one: launchers may forward signals already received."""
+"""Signals within this time count as one, because launchers may forward a signal twice."""
 BEFORE_KILL_SECONDS = 2.0
-"""Time in which a process that its command is about to kill may still log why."""
+"""Time for logging the reason before the supervisor kills the process."""
 _LOOK_SECONDS = 1.0
 _LOG_SECONDS = 3.0
 _MAX_TASKS = 50
 _MAX_FRAMES = 20
 _LEFT = bytes([0])
-"""Sent among the numbers of signals when the block is left."""
+"""Marker sent on the signal socket when the block ends."""
 
 
 class Watchdog:
@@ -50,8 +50,8 @@ class Watchdog:
 
     Args:
         loop: the event loop.
-        settings: how long the loop may hang.
-        stop_seconds: how long the process may take to stop.
+        settings: the settings with the longest stall of the loop.
+        stop_seconds: the longest time for the stop of the process.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class Watchdog:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch while the block runs; once the process is asked to stop, until it ends.
+        """Watch during the block or, once the process is asked to stop, until it ends.
 
-        Enter it on the main thread, after the loop has installed its signal handlers.
+        Enter the block on the main thread, after the loop has installed its signal handlers.
         """
         self._forward = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
@@ -100,14 +100,14 @@ class Watchdog:
             self._end("process.did_not_stop", self._stop_seconds)
 
     def _signals(self) -> bytes:
-        """Return the numbers of received signals, after at most a second."""
+        """Return the numbers of received signals; wait at most a second."""
         try:
             return self._read.recv(64)
         except TimeoutError:
             return b""
 
     def _note(self, numbers: bytes, now: float) -> None:
-        """Pass signals on; end the process if it has not stopped after earlier ones."""
+        """Forward signals; end the process if it has not stopped after earlier ones."""
         with suppress(OSError):
             os.write(self._forward, numbers)
         is_asked = bool(set(numbers) & set(SIGNALS))
@@ -119,10 +119,10 @@ class Watchdog:
             self._end("process.did_not_stop", now - self._asked)
 
     def _look(self, seconds: float) -> None:
-        """Check whether the loop has answered the last check."""
+        """Check whether the loop has responded to the last check."""
         if self._has_answered:
             self._has_answered, self._silent_seconds = False, 0.0
-            # Closed loop: this thread is about to learn that the block was left.
+            # The loop is closed, and the marker for the end of the block will arrive soon.
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._answer)
             return
@@ -157,14 +157,13 @@ def _threads() -> list[str]:
 
 
 def _tasks(loop: asyncio.AbstractEventLoop) -> list[str]:
-    """Return the stacks of waiting tasks."""
     return [
         _places(_awaiting(task.get_coro())) for task in list(asyncio.all_tasks(loop))[:_MAX_TASKS]
     ]
 
 
 def _awaiting(awaited: Any) -> Iterator[tuple[FrameType, int]]:  # noqa: ANN401 - whatever it is
-    """Yield the frames of a coroutine and of those that it awaits."""
+    """Yield the frames of a coroutine and of the coroutines that it awaits."""
     for _ in range(_MAX_FRAMES):
         frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
         if frame is None:

@@ -1,4 +1,4 @@
-"""The worker: runs operations of every kind, and the periodic work of every feature."""
+"""The worker: runs operations of all kinds and the periodic work of all features."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,11 +20,11 @@ log = structlog.get_logger()
 
 _RESTART_SECONDS = 1.0
 _RARER_ON_SHARDS = 5
-"""Ticks ask every shard of a distributed database, and would keep its idle nodes busy."""
+"""Factor for the interval of ticks on a distributed database, since they query all shards."""
 
 
 def make_runner(resources: Resources) -> Runner:
-    """Build the runner with every kind of job."""
+    """Build the runner with the jobs of all features."""
     retried = register(resources).registry.retries
     functions = {kind: partial(run, resources=resources) for kind, run in jobs().items()}
     return Runner(resources.db, resources.clock, resources.settings, functions, retried)
@@ -32,8 +32,8 @@ def make_runner(resources: Resources) -> Runner:
 
 @asynccontextmanager
 async def working(resources: Resources) -> AsyncIterator[None]:
-    """Run the worker beside the block; after the block, give running work time to end."""
-    # In a thread: the rules take half a second to import.
+    """Run the worker during the block; then give running work time to end."""
+    # In a thread, because the rules take half a second to import.
     runner = await asyncio.to_thread(make_runner, resources)
     scheduler = make_scheduler(resources)
     tasks = [asyncio.create_task(_kept_running(runner)), *_listening(resources, runner)]
@@ -52,7 +52,7 @@ async def working(resources: Resources) -> AsyncIterator[None]:
 
 
 async def _kept_running(runner: Runner) -> None:
-    """Run the runner, and restart it after an error: clients wait for its operations."""
+    """Run the runner and restart it after an error, because clients wait for its operations."""
     while True:
         try:
             await runner.run()
@@ -62,7 +62,7 @@ async def _kept_running(runner: Runner) -> None:
 
 
 def _listening(resources: Resources, runner: Runner) -> list[asyncio.Task[None]]:
-    """Listen for new operations, unless only a pooler can be reached: it drops notifications."""
+    """Listen for new operations, unless all connections use a pooler, which drops notifications."""
     settings = resources.settings
     if settings.listen_url is not None:
         url = settings.listen_url.get_secret_value()
@@ -74,7 +74,7 @@ def _listening(resources: Resources, runner: Runner) -> list[asyncio.Task[None]]
 
 
 def make_scheduler(resources: Resources) -> AsyncIOScheduler:
-    """Build the scheduler with the ticks of every feature; it is not started."""
+    """Build the scheduler with the ticks of all features without starting it."""
     scheduler = AsyncIOScheduler(timezone="UTC")
     times = _RARER_ON_SHARDS if resources.db.is_distributed else 1
     for tick in (tick for feature in FEATURES for tick in feature.ticks):
@@ -83,7 +83,7 @@ def make_scheduler(resources: Resources) -> AsyncIOScheduler:
             "interval",
             id=tick.name,
             seconds=times * tick.seconds(resources.settings),
-            # A late or overlapping tick is no harm: each decides itself whether it is due.
+            # Late or overlapping ticks are harmless: each one checks whether it is due.
             coalesce=True,
             misfire_grace_time=None,
         )

@@ -1,1 +1,1 @@
-"""Settings; the only reader of the environment."""
+"""Settings; only this package reads the environment."""

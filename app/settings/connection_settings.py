@@ -16,7 +16,7 @@ _DEFAULT_PORT = re.compile(r"^(http://.*):80$|^(https://.*):443$")
 
 
 def _checked(origins: list[str]) -> list[str]:
-    """Return origins as browsers send them."""
+    """Validate origins and convert them to the form that browsers send."""
     normalised = [origin.lower() for origin in origins]
     if normalised == [ANY_ORIGIN]:
         return normalised
@@ -32,7 +32,7 @@ def _checked(origins: list[str]) -> list[str]:
 
 
 def _checked_hosts(hosts: list[str]) -> list[str]:
-    """Return host names as requests have them, without brackets."""
+    """Validate host names; return them in lower case and without brackets."""
     normalised = [host.lower() for host in hosts]
     if normalised == [ANY_HOST]:
         return normalised
@@ -88,7 +88,7 @@ class ConnectionSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_connections(self) -> Self:
-        """Refuse a reserve that leaves no connections for all others."""
+        """Refuse a reserve that leaves no connections for other clients."""
         if self.reserved_connections >= self.max_connections:
             raise PydanticCustomError(
                 "reserve",

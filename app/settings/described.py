@@ -1,4 +1,4 @@
-"""Facts about settings that their definitions tell: variable, unit, choices and bounds."""
+"""Facts about settings from their definitions: variable, unit, choices and bounds."""
 
 from collections.abc import Iterator
 from enum import Enum
@@ -22,7 +22,7 @@ def variable(name: str) -> str:
 
 
 def unit(name: str) -> str:
-    """Return the unit of a setting, which its name carries."""
+    """Return the unit of a setting, which is part of its name."""
     counted, is_rate, _ = name.partition("_per_second")
     word = counted.removesuffix("_per_key").removesuffix("_held").rpartition("_")[2]
     found = _UNITS.get(word, "")
@@ -30,12 +30,12 @@ def unit(name: str) -> str:
 
 
 def choices(setting: FieldInfo) -> list[str]:
-    """Return the values from which a setting is chosen; none if there are others."""
+    """Return the allowed values of a setting; empty if it is not an enumeration."""
     return [str(choice) for part in _parts(setting.annotation) for choice in _choices(part)]
 
 
 def bounds(setting: FieldInfo) -> list[tuple[str, int | float]]:
-    """Return the bounds of a number, each after `ge`, `gt`, `le` or `lt`."""
+    """Return the bounds of a number as pairs of `ge`, `gt`, `le` or `lt` and the bound."""
     return [
         (name, bound)
         for limit in setting.metadata
@@ -45,7 +45,7 @@ def bounds(setting: FieldInfo) -> list[tuple[str, int | float]]:
 
 
 def rounded(word: str, value: float) -> str:
-    """Return a large number of seconds or bytes in a larger unit, in brackets."""
+    """Return seconds or bytes in a larger unit, in brackets; empty if none divides them evenly."""
     for size, larger in _STEPS.get(word, ()):
         if value >= size and value % size == 0:
             count = round(value / size)

@@ -1,4 +1,4 @@
-"""Variables with this service's prefix that are no settings: misspelt or foreign names."""
+"""Environment variables with this service's prefix that are not settings."""
 
 import os
 import re
@@ -20,10 +20,10 @@ def environment() -> MutableMapping[str, str]:
 
 
 def misspelt(variables: Mapping[str, str], settings: Iterable[str]) -> dict[str, str]:
-    """Return each name within two edits of a setting's name, mapped to that setting.
+    """Map each misspelt name to the nearest setting, which is at most two edits away.
 
-    `settings` are names of fields and of files with secrets. An edit inserts, deletes, replaces or
-    swaps one letter.
+    `settings` are names of fields and of files with secrets. An edit inserts, deletes or replaces
+    one letter, or swaps two neighbours.
     """
     names = [name.upper() for name in settings]
     nearest_settings = {}
@@ -35,7 +35,7 @@ def misspelt(variables: Mapping[str, str], settings: Iterable[str]) -> dict[str,
 
 
 def unknown(variables: Mapping[str, str], settings: Iterable[str]) -> list[str]:
-    """Return the names of unknown variables, in capitals. Settings are read in any case."""
+    """Return the names of unknown variables, in capitals; the case of names is ignored."""
     known = {name.upper() for name in settings}
     return sorted(
         name.upper()

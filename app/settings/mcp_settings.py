@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
 def _tools(given: object) -> object:
     if not isinstance(given, str):
         return given
-    # An empty list counts as absent: compose passes on variables without a value.
+    # An empty list counts as absent, because Docker Compose passes variables without a value.
     names = [name.strip() for name in given.split(",") if name.strip()]
     unknown = next((name for name in names if name not in set(ToolName)), None)
     if unknown is not None:

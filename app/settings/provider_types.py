@@ -1,4 +1,4 @@
-"""Types of settings that reach a provider: its address and its key, as people paste them."""
+"""Types of settings with a provider's address or key, cleaned of pasting errors."""
 
 import re
 import unicodedata
@@ -9,23 +9,23 @@ from pydantic import AfterValidator, SecretStr
 from pydantic_core import PydanticCustomError
 
 _PASTED = " \t\r\n\v\f\u00a0\u200b\ufeff\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb"
-"""Blanks and quotes that come along when a value is copied; no key or address ends in one."""
+"""Blanks and quotes that copying may add; no key or address ends in one."""
 _UNSENDABLE = re.compile(r"[^ -~]")
-"""A character that no HTTP header may have."""
+"""A character that HTTP headers do not allow."""
 _BLANK = re.compile(r"[\s\x00-\x1f#]")
 _METHOD = re.compile(r"(?:/(?:chat/completions|completions|embeddings|responses))?/*\Z")
-"""The path of a method, which providers show behind the base of an address."""
+"""The path of a method, which providers' documentation appends to the base address."""
 
 
 class UnsendableKeyError(ValueError):
-    """A key has a character that no HTTP header may have; the message says which and where."""
+    """A key has a character that HTTP headers do not allow; the message names it and its place."""
 
 
 def cleaned_key(given: str) -> str:
     """Return a key without the blanks and quotes around it.
 
     Raises:
-        UnsendableKeyError: it cannot be sent.
+        UnsendableKeyError: the key cannot be sent in a header.
     """
     found = _UNSENDABLE.search(key := given.strip(_PASTED))
     if found is None:
@@ -45,7 +45,12 @@ def _key(given: SecretStr) -> SecretStr:
         raise PydanticCustomError("api_key", "{why}", {"why": str(error)}) from None
 
 
-def _address(given: str) -> str:
+def cleaned_address(given: str) -> str:
+    """Return an address without surrounding blanks and quotes, and without a method's path.
+
+    Raises:
+        PydanticCustomError: the text is not an address; the message gives an example.
+    """
     base, mark, query = given.strip(_PASTED).partition("?")
     try:
         parts = urlsplit(base)
@@ -63,5 +68,5 @@ def _address(given: str) -> str:
 
 ApiKey = Annotated[SecretStr, AfterValidator(_key)]
 """A provider's key. Blanks and quotes around it are dropped."""
-BaseUrl = Annotated[str, AfterValidator(_address)]
+BaseUrl = Annotated[str, AfterValidator(cleaned_address)]
 """The address of a server. The path of a method at its end is dropped; a query is kept."""

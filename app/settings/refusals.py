@@ -1,4 +1,4 @@
-"""Sentences about settings that are refused, in the service's own words and without secrets."""
+"""Messages about invalid settings, in the service's own words and without secrets."""
 
 from collections.abc import Mapping
 from json import JSONDecodeError
@@ -46,11 +46,11 @@ _WORDS = {
     "too_short": "must have a length of at least {min_length}",
     "tuple_type": _AN_ARRAY,
 }
-"""The words for a fault, by the type of pydantic's error; others carry a sentence of our own."""
+"""The words for a fault, by type of pydantic error; other types have their own message."""
 
 
 def refusals(error: ValidationError) -> list[str]:
-    """Return a sentence for each setting, or part of one, that is refused."""
+    """Return a sentence for each invalid setting or part of a setting."""
     return list(dict.fromkeys(map(_sentence, error.errors())))
 
 
@@ -91,7 +91,7 @@ def _path(inner: list[int | str]) -> str:
 
 
 def _got(setting: str, item: ErrorDetails) -> str:
-    """Return what was given, where it is short and cannot hold a secret."""
+    """Return the given value if it is short and cannot hold a secret."""
     given = item["input"]
     field = Settings.model_fields.get(setting)
     if field is None or _holds_secret(field.annotation) or not isinstance(given, str | int | float):

@@ -1,4 +1,4 @@
-"""Secrets from files: the variable `X_FILE` names a file that holds the value of `X`."""
+"""Secrets from files: the variable `X_FILE` names a file with the value of `X`."""
 
 import stat
 from collections.abc import Iterable, Mapping, MutableMapping
@@ -7,11 +7,12 @@ from typing import Any, get_args
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 from pydantic_settings import PydanticBaseSettingsSource
 from typing_extensions import override
 
 from app.settings.environment import PREFIX, environment
-from app.settings.provider_types import UnsendableKeyError, cleaned_key
+from app.settings.provider_types import UnsendableKeyError, cleaned_address, cleaned_key
 
 SUFFIX = "_FILE"
 PROVIDER_KEYS = (
@@ -21,17 +22,19 @@ PROVIDER_KEYS = (
     "OLLAMA_API_KEY",
     "OPENAI_API_KEY",
 )
-"""Variables that the clients of model providers read themselves."""
+"""Variables read directly by the client libraries of model providers."""
+_WITHOUT_QUERY = "GOOGLE_GEMINI_BASE_URL"
+_PROVIDER_ADDRESSES = ("ANTHROPIC_BASE_URL", _WITHOUT_QUERY, "OLLAMA_BASE_URL", "OPENAI_BASE_URL")
 _MAX_BYTES = 64 * 1024
 _OTHERS_MAY_READ = stat.S_IRGRP | stat.S_IROTH
 
 
 class SecretError(Exception):
-    """The refusal of a secret. Its message names the variable, and no content."""
+    """A secret is invalid. The message names the variable but never the content."""
 
 
 class SecretFiles(PydanticBaseSettingsSource):
-    """The source of the settings that are secrets."""
+    """The settings source for secrets."""
 
     @override
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
@@ -52,27 +55,41 @@ def secret_names(fields: Mapping[str, FieldInfo]) -> list[str]:
     return [name for name, field in fields.items() if _is_secret(field.annotation)]
 
 
-def take_provider_keys(variables: MutableMapping[str, str]) -> None:
-    """Set the variables of model providers whose values are in files, and clean all of them.
+def take_provider_variables(variables: MutableMapping[str, str]) -> None:
+    """Set the variables of model providers from files, and clean all of them.
 
     Raises:
-        SecretError: a file cannot be used, a variable is set as well, or a key cannot be sent.
+        SecretError: a file is unusable, a variable and its file are both set, or a key or an
+            address is invalid.
     """
+    _clean_addresses(variables)
     for name in PROVIDER_KEYS:
         try:
             held = cleaned_key(_read({**variables, name: ""}, name) or "")
             given = cleaned_key(variables.get(name, ""))
         except UnsendableKeyError as error:
             raise SecretError(f"{name} {error}") from None
-        # What was taken before, by a command in the same process, is no second value.
+        # An earlier command in the same process may have set the variable to the same value.
         if held and given not in {"", held}:
             raise _both(name)
         if name in variables or held:
             variables[name] = held or given
 
 
+def _clean_addresses(variables: MutableMapping[str, str]) -> None:
+    for name in _PROVIDER_ADDRESSES:
+        if not variables.get(name):
+            continue
+        try:
+            variables[name] = address = cleaned_address(variables[name])
+        except PydanticCustomError as error:
+            raise SecretError(f"{name} {error}.") from None
+        if name == _WITHOUT_QUERY and "?" in address:
+            raise SecretError(f"{name} must be an address without a query.")
+
+
 def exposed(variables: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """Return those of the variables whose files the group or everybody may read."""
+    """Return the variables whose files are readable by the group or by all users."""
     given = _in_capitals(variables)
     files = {name: path for name in names if (path := given.get(name + SUFFIX))}
     return [
@@ -87,14 +104,14 @@ def _is_secret(annotation: Any) -> bool:  # noqa: ANN401 - an annotation may be 
 
 
 def _in_capitals(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables in capitals. Settings are read in any case."""
+    """Return the variables with names in capitals, because the case of names is ignored."""
     return {name.upper(): value for name, value in variables.items()}
 
 
 def _read(variables: Mapping[str, str], name: str) -> str | None:
-    """Return what the file of a variable holds; None without a file."""
+    """Return the content of a variable's file; None if the variable names no file."""
     given = _in_capitals(variables)
-    # An empty value counts as absent: compose passes on variables without a value.
+    # An empty value counts as absent, because Docker Compose passes variables without a value.
     if not (path := given.get(name + SUFFIX)):
         return None
     if given.get(name):
@@ -108,7 +125,7 @@ def _both(name: str) -> SecretError:
 
 def _content(variable: str, path: Path) -> str:
     try:
-        # Not a pipe, say: opening one that nobody writes would wait for ever.
+        # Excludes pipes: opening a pipe without a writer would block for ever.
         if not path.is_file():
             raise SecretError(f"{variable} must name a file that exists; got {path}.")
         with path.open("rb") as file:

@@ -29,10 +29,10 @@ def _listed() -> str:
 
 
 def _at_least(least: int, command: str, otherwise: str) -> Callable[[SecretStr], SecretStr]:
-    """Return a check of a key's length; the message says what makes a good one."""
+    """Return a validator of a key's length; its message names a command for a good key."""
 
     def check(key: SecretStr) -> SecretStr:
-        # An empty key counts as absent: compose passes on variables without a value.
+        # An empty key counts as absent, because Docker Compose passes variables without a value.
         if 0 < len(key) < least:
             raise PydanticCustomError(
                 "key",
@@ -46,7 +46,7 @@ def _at_least(least: int, command: str, otherwise: str) -> Callable[[SecretStr],
 
 
 def is_of_a_link(value: str) -> bool:
-    """Return True if container platforms set this value for a service of this name."""
+    """Return True if a container platform set the variable to the address of a linked service."""
     return value.startswith(("tcp://", "udp://", "sctp://"))
 
 
@@ -59,7 +59,7 @@ def _own_port(given: object) -> object:
 def _codes(given: object) -> object:
     if not isinstance(given, str):
         return given
-    # An empty list counts as absent: compose passes on variables without a value.
+    # An empty list counts as absent, because Docker Compose passes variables without a value.
     codes = [code.strip().lower() for code in given.split(",") if code.strip()]
     wrong = next((code for code in codes if _LANGUAGE.fullmatch(code) is None), None)
     if wrong is not None:
@@ -78,11 +78,11 @@ LogLevel = Annotated[str, AfterValidator(_level)]
 AdminKey = Annotated[
     SecretStr, AfterValidator(_at_least(16, "openssl rand -hex 24", "the first start makes one"))
 ]
-"""A key that is long enough not to be guessed."""
+"""A key that is long enough to resist guessing."""
 PseudonymKey = Annotated[
     SecretStr,
     AfterValidator(_at_least(32, "openssl rand -hex 32", "the database has one of its own")),
 ]
-"""A key whose pseudonyms cannot be traced by trying keys."""
+"""A key that is long enough to keep its pseudonyms safe from trying keys."""
 Port = Annotated[int, BeforeValidator(_own_port), Field(ge=0, le=65_535)]
-"""A port; a value that Kubernetes sets for a service of this name is ignored."""
+"""A port; the address that Kubernetes sets for a service with this name is ignored."""

@@ -1,7 +1,6 @@
-"""Every setting of the service, read once from the environment (`MEMORY_BANK_*`).
+"""Settings of the service, read once from the environment (`MEMORY_BANK_*`).
 
-The only reader of the environment. Names carry their unit; the settings page is made from this
-module.
+Names include their unit. The settings page of the documentation is generated from this module.
 """
 
 from collections.abc import Mapping
@@ -42,7 +41,7 @@ __all__ = [
 
 _DAY_SECONDS = 86_400
 CONSTANTS = frozenset(constant.name for constant in fields(Tuning))
-"""The names of `Tuning`. Many were settings before."""
+"""The names of `Tuning`. Many of them were settings in earlier releases."""
 
 
 class LogFormat(StrEnum):
@@ -333,7 +332,7 @@ class Settings(
     @model_validator(mode="before")
     @classmethod
     def _take_constants(cls, given: dict[str, Any]) -> dict[str, Any]:
-        """Accept constants beside settings from code, which need not tell them apart."""
+        """Accept constants of `Tuning` as keyword arguments from code, like settings."""
         tuning = given.get("tuning") or {}
         known = asdict(tuning) if isinstance(tuning, Tuning) else tuning
         if isinstance(known, dict) and (unknown := known.keys() - CONSTANTS):
@@ -344,7 +343,7 @@ class Settings(
 
     @model_validator(mode="after")
     def _check_pooler(self) -> Self:
-        """Refuse a pooler's setting without a pooler."""
+        """Refuse a setting for poolers if there is no pooler."""
         if self.database_pooler_prepared and not self.database_behind_pooler:
             raise PydanticCustomError(
                 "pooler",
@@ -363,12 +362,12 @@ class Settings(
         *_: PydanticBaseSettingsSource,
         **__: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read secrets from files as well, but neither from `.env` nor from a folder."""
+        """Read the environment and files with secrets, but no `.env` file and no secrets folder."""
         return init_settings, SecretFiles(settings_cls), env_settings
 
     @override
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy with other values of settings or constants, which are not checked."""
+        """Return a copy with changed settings or constants, which are not validated."""
         values = dict(update or {})
         if constants := {name: values.pop(name) for name in CONSTANTS & values.keys()}:
             values["tuning"] = replace(self.tuning, **constants)
@@ -381,7 +380,7 @@ class Settings(
 
     @property
     def revision_ttl(self) -> timedelta:
-        """The life of a revision when nothing else sets it."""
+        """The default lifetime of a revision."""
         return timedelta(seconds=self.revision_ttl_seconds)
 
     @property

@@ -1,4 +1,4 @@
-"""The settings of a process as an administrator may see them: without secrets."""
+"""The settings of a process for administrators, without secrets."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,13 +14,13 @@ from app.settings.settings import Settings
 
 HIDDEN = "set"
 """Stand-in for a secret."""
-# More than a host and a path may hold a password or an access key.
+# User information or a query may contain a password or an access key.
 _ADDRESS_WITH_SECRET = re.compile(r"://\S*[@?]")
 
 
 @dataclass(frozen=True)
 class ShownSetting:
-    """A setting; the value has `HIDDEN` in place of each secret, None if it is not set."""
+    """A setting; `HIDDEN` replaces each secret in the value, and None means not set."""
 
     name: str
     description: str
@@ -34,7 +34,7 @@ class ShownSetting:
 
 
 def shown_settings(settings: Settings) -> Iterator[ShownSetting]:
-    """Yield all settings, under the names of their variables."""
+    """Yield all settings with the names of their variables."""
     for name, field in type(settings).model_fields.items():
         value = _shown(getattr(settings, name))
         default = _shown(field.get_default(call_default_factory=True))
@@ -43,7 +43,7 @@ def shown_settings(settings: Settings) -> Iterator[ShownSetting]:
 
 
 def is_shown(text: str) -> bool:
-    """Return True unless a text may be an address with a password or an access key."""
+    """Return True unless the text may be an address with a password or an access key."""
     return not _ADDRESS_WITH_SECRET.search(text)
 
 
@@ -63,7 +63,7 @@ def _shown(value: Any) -> JsonValue:  # noqa: ANN401 - settings are of any type
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - as above
-    """Return a group of values as a map, in which secrets are still hidden; others unchanged."""
+    """Convert a group of values to a map that keeps `SecretStr`; other values are unchanged."""
     if isinstance(value, BaseModel):
         return value.model_dump(by_alias=True, exclude_none=True)
     return asdict(value) if isinstance(value, Tuning) else value

@@ -12,7 +12,7 @@ from app.settings.provider_types import ApiKey, BaseUrl
 StorableKind = Literal["text", "json", "blob"]
 _MIB = 1024**2
 MAX_NAMESPACE_ARTIFACTS = 10_000
-"""The hard limit, whatever the settings are or were."""
+"""The hard limit, which no setting can raise."""
 
 
 class ReaderModel(BaseModel):
@@ -79,7 +79,7 @@ class TaskSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_chunks(self) -> Self:
-        """Refuse chunks that would repeat more text than they add."""
+        """Refuse an overlap of more than half a chunk."""
         if self.task_chunk_overlap_tokens * 2 > self.task_chunk_tokens:
             raise PydanticCustomError(
                 "overlap",

@@ -11,7 +11,7 @@ from pydantic_settings import NoDecode
 TokenAlgorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
 ]
-"""Accepted signature algorithms. A shared secret is not: a public key could be used as one."""
+"""Signature algorithms; shared secrets are excluded, since a public key could pass as one."""
 
 
 def _one_or_several(value: object) -> object:

@@ -1,1 +1,1 @@
-"""Interfaces that stand on the routes of the API: the console, tools for models, and MCP."""
+"""Interfaces built on the routes of the API: the console, tools for models, and MCP."""

@@ -1,4 +1,4 @@
-"""Calls of the API for one page or tool: at most four at a time, and remembered as `curl`."""
+"""API calls for one page or tool, at most four at a time, recorded as `curl` commands."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from app.kernel.errors import Reason
 
 
 class Json(dict[str, Any]):
-    """An object of an answer; a field that it lacks is None, in templates too."""
+    """A JSON object of a response; a missing field is None, in templates too."""
 
     def __missing__(self, _: str) -> None:
         return None
@@ -35,10 +35,10 @@ class ApiRefusal(Exception):
 
     Attributes:
         status: the HTTP status.
-        message: what the API says.
-        reason: its reason, such as `ETAG_STALE`.
-        fields: what it says of fields, by their names.
-        details: the typed details, as the API gave them.
+        message: the API's error message.
+        reason: the reason, such as `ETAG_STALE`.
+        fields: the messages about single fields, by field name.
+        details: the typed details, as the API returned them.
     """
 
     def __init__(self, answer: InProcessAnswer) -> None:
@@ -56,7 +56,7 @@ class ApiRefusal(Exception):
 
     @property
     def is_stale(self) -> bool:
-        """True if the resource was changed since its etag was read."""
+        """True if the resource has changed since its etag was read."""
         return self.reason == Reason.ETAG_STALE
 
     @property
@@ -67,12 +67,12 @@ class ApiRefusal(Exception):
 
 @dataclass
 class Api:
-    """The API for one page of the console, or one call of a tool.
+    """API client for one page of the console or one tool call.
 
     Attributes:
-        calls: how it is called.
-        address: where the browser finds the service.
-        made: the calls that read, as commands.
+        calls: makes the calls inside this process.
+        address: the address at which the browser reaches the service.
+        made: the read calls made so far, as `curl` commands.
     """
 
     calls: InProcess
@@ -81,10 +81,10 @@ class Api:
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def get(self, path: str, query: Query = ()) -> Json:
-        """Return what a path answers.
+        """Return the JSON response of a GET request.
 
         Raises:
-            ApiRefusal: it is not a success.
+            ApiRefusal: the status is not a success.
         """
         self.made.append(_curl(self.address, path, query))
         return _read(await self._call("GET", path, query=query))
@@ -97,26 +97,26 @@ class Api:
         *,
         request_id: str | None = None,
     ) -> Json:
-        """Return what a path answers that reads, but takes a body.
+        """Return the JSON response of a POST request that reads and takes a body.
 
         Args:
-            path: in the API.
-            body: of the request.
-            query: of the request.
-            request_id: of the form, so that it is asked once; None: the method takes none.
+            path: the path in the API.
+            body: the body of the request.
+            query: the query parameters.
+            request_id: the form's id, which makes the call idempotent; None: the method takes none.
 
         Raises:
-            ApiRefusal: it is not a success.
+            ApiRefusal: the status is not a success.
         """
         self.made.append(_curl(self.address, path, query, body))
         once = [] if request_id is None else [("requestId", request_id)]
         return _read(await self._call("POST", path, query=[*query, *once], body=body))
 
     async def content(self, path: str, max_bytes: int) -> bytes:
-        """Return the beginning of a content that is not empty.
+        """Return the first bytes of a file, which must not be empty.
 
         Raises:
-            ApiRefusal: it is not a success.
+            ApiRefusal: the status is not a success.
         """
         self.made.append(_curl(self.address, path))
         headers = {"range": f"bytes=0-{max_bytes - 1}"}
@@ -132,34 +132,34 @@ class Api:
         etag: str | None = None,
         mask: str | None = None,
     ) -> Json:
-        """Send a change; return the answer.
+        """Send a change and return the response.
 
         Args:
             method: the HTTP method.
-            path: in the API.
-            body: of the request.
-            request_id: of the form, so that its change happens once; None: the method takes none.
-            etag: the version that the form was made of; None: any.
-            mask: the fields to change; None: those of the body.
+            path: the path in the API.
+            body: the body of the request.
+            request_id: the form's id, for idempotency; None: the method takes none.
+            etag: the version that the form displayed; None: any version.
+            mask: the fields to change; None: the fields in the body.
 
         Raises:
-            ApiRefusal: it is not a success.
+            ApiRefusal: the status is not a success.
         """
         named = (("requestId", request_id), ("updateMask", mask))
         query = [(name, value) for name, value in named if value is not None]
-        # Whatever a form carried as an etag, it is one header.
+        # The etag comes from a form field; JSON quoting keeps it within one header.
         headers = {} if etag is None else {"if-match": json.dumps(etag)}
         return _read(await self._call(method, path, query=query, body=body, headers=headers))
 
     def download(self, path: str, query: Query, file: str) -> Response:
-        """Return an answer that streams what a path of the API answers, as a file."""
+        """Return a response that streams an API response to the browser as a file."""
         return Download(self.calls, path, query, file)
 
     async def erase(self, path: str, request_id: str) -> None:
-        """Remove a resource beyond recovery.
+        """Delete a resource permanently.
 
         Raises:
-            ApiRefusal: it is not a success.
+            ApiRefusal: the status is not a success.
         """
         query = [("permanent", "true"), ("requestId", request_id)]
         await self._call("DELETE", path, query=query)
@@ -173,7 +173,7 @@ class Api:
 
 
 class Download(Response):
-    """An answer of the API, handed through as a file while it is made."""
+    """A streamed API response with the headers of a file download."""
 
     def __init__(self, calls: InProcess, path: str, query: Query, file: str) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class Download(Response):
 
 
 async def refusals(changes: Mapping[str, Awaitable[Json]]) -> dict[str, str]:
-    """Make all changes of a form; return what the API says against some, by their names.
+    """Make all changes of a form concurrently; return the error messages, by change name.
 
     Raises:
         ApiRefusal: the caller lacks the permission.
@@ -207,13 +207,12 @@ async def refusals(changes: Mapping[str, Awaitable[Json]]) -> dict[str, str]:
 
 
 def _read(answer: InProcessAnswer) -> Json:
-    """Return the JSON of an answer."""
     content: Json = json.loads(answer.body, object_hook=Json)
     return content
 
 
 def _curl(address: str, path: str, query: Query = (), body: Mapping[str, Any] | None = None) -> str:
-    """Return a call as a command, with the key left out."""
+    """Return a call as a `curl` command with a placeholder for the key."""
     url = f"{address}{path}" + (f"?{urlencode(query)}" if query else "")
     command = 'curl -H "Authorization: Bearer $KEY"'
     if body is not None:

@@ -1,4 +1,4 @@
-"""Filters of the API, made of what users and models give."""
+"""Filters of the API, built from the input of users and models."""
 
 import json
 import re
@@ -12,19 +12,19 @@ _FROM_BROWSER = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?P<seconds>:\d\d(\.\d+)?)
 
 
 def all_of(parts: Iterable[str]) -> str:
-    """Return the filter that demands all parts; empty ones demand nothing."""
+    """Return a filter that joins the parts with AND and skips empty ones."""
     return " AND ".join(filter(None, parts))
 
 
 def pair(field: str, written: str) -> str:
-    """Return the comparison of a pair `key=value`; without a value: the key is there."""
+    """Return the comparison for a pair `key=value`; a key alone matches any value."""
     key, value = split_pair(written)
     name = f"{field}.{quoted(key)}"
     return f"{name}:*" if value is None else f"{name}={quoted(value)}"
 
 
 def split_pair(written: str) -> tuple[str, str | None]:
-    """Return the key and the value of a pair `key=value`; None: it has no value.
+    """Split a pair `key=value`; the value is None if there is no equals sign.
 
     A key in quotation marks, as in JSON, may hold an equals sign.
     """
@@ -39,33 +39,33 @@ def split_pair(written: str) -> tuple[str, str | None]:
 
 
 def written_pair(key: str, value: str) -> str:
-    """Return a pair as `split_pair` reads it."""
+    """Write a pair in the form that `split_pair` reads."""
     is_plain = "=" not in key and not key.startswith(_QUOTE) and key == key.strip()
     return f"{key if is_plain else quoted(key)}={value}"
 
 
 def quoted(text: str) -> str:
-    """Return a text as a filter writes it."""
+    """Return a text in quotation marks, as filters write it."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def contains(field: str, text: str) -> str:
-    """Return the comparison that finds a text anywhere in a field, whatever its case."""
+    """Return a comparison that finds a text anywhere in a field, ignoring case."""
     return f"{field}=~{quoted(f'(?is).*{_literal(text)}.*')}"
 
 
 def begins(field: str, text: str) -> str:
-    """Return the comparison that finds a text at the beginning of a field, whatever its case."""
+    """Return a comparison that finds a text at the start of a field, ignoring case."""
     return f"{field}=~{quoted(f'(?is){_literal(text)}.*')}"
 
 
 def moment(written: str) -> str:
-    """Return a time of a form as a filter writes it."""
+    """Return the time from a form field in the syntax of filters."""
     return quoted(utc(written))
 
 
 def utc(written: str) -> str:
-    """Return a time as browsers send it, in UTC, as the API takes it; others as they are."""
+    """Convert a time from a browser to the API's format in UTC; other texts are unchanged."""
     sent = _FROM_BROWSER.fullmatch(written)
     if sent is None:
         return written

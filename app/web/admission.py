@@ -1,8 +1,8 @@
 """Admission of requests: permission, reach, rate, concurrency and quota; with the audit log.
 
-Admission surrounds each of our routes, before parameters and body are parsed. `admitted` checks in
-this order: a missing permission is reported before a missing resource, and nothing is charged to an
-engine out of the caller's reach.
+Admission surrounds each of our routes and precedes the parsing of parameters and body. `admitted`
+checks in a fixed order. A missing permission is reported before a missing resource, and an engine
+out of the caller's reach is never charged.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ _RETRY_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Gate:
-    """The deciders of admission; `app.process.main` supplies the implementations."""
+    """The ports that decide on admission; `app.process.main` supplies the implementations."""
 
     directory: EngineDirectory
     limits: Limits
@@ -54,7 +54,7 @@ class Gate:
         """Charge a further part of a streamed body, once the rates allow it.
 
         Raises:
-            ResourceExhausted: something else than a rate is used up.
+            ResourceExhausted: a limit other than a rate is reached.
         """
         while True:
             try:
@@ -76,7 +76,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
         NotFound: the engine is out of the caller's reach.
         ResourceExhausted: a rate, the concurrency or a quota is used up.
         FailedPrecondition: the engine is being restored.
-        Unavailable: nothing can be written.
+        Unavailable: the database accepts no writes.
     """
     gate: Gate = request.app.state.gate
     caller: Caller = request.state.caller
@@ -106,7 +106,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
     finally:
         if is_audited and (error is not None or not demand.is_change):
             if isinstance(error, PermissionDenied):
-                # The refusal came before the engine was looked up; the event belongs in the
+                # The refusal preceded the look-up of the engine, but the event belongs in the
                 # engine's log.
                 with suppress(ServiceError):
                     engine = await _engine(gate.directory, caller, request.path_params)
@@ -127,13 +127,13 @@ async def _check_access(
             require(caller, demand.permission)
         return await _engine(gate.directory, caller, path)
     except (PermissionDenied, NotFound):
-        # At the highest cost: the audit log has a row for each refusal.
+        # At the highest cost, because each refusal adds a row to the audit log.
         await gate.limits.charge(caller, None, MAX_COST)
         raise
 
 
 def _choose_server(demand: Demand) -> None:
-    """Keep a request from a standby if it needs the present state."""
+    """Read only the primary for a request that needs the current state."""
     if demand.is_change or demand.waits:
         read_primary_only()
 
@@ -143,10 +143,10 @@ async def _check_state(request: Request, engine: EngineName | None, demand: Dema
 
     Raises:
         FailedPrecondition: the engine is being restored.
-        Unavailable: it is a change, and nothing can be written.
+        Unavailable: the request is a change, and the database accepts no writes.
     """
     if demand.is_change:
-        # Before anything is computed in vain, such as embeddings.
+        # Checked before costly work, such as embeddings.
         resources: Resources = request.app.state.resources
         resources.db.check_writable()
     if engine is not None and not demand.even_restoring:
@@ -155,10 +155,10 @@ async def _check_state(request: Request, engine: EngineName | None, demand: Dema
 
 
 def require(caller: Caller, permission: Permission) -> None:
-    """Check that a caller has a permission over everything it concerns.
+    """Check that a caller has a permission for everything that it covers.
 
     Raises:
-        PermissionDenied: the message names the permission and what is missing.
+        PermissionDenied: the message names the permission and the missing part.
     """
     if caller.may(permission):
         return
@@ -190,7 +190,7 @@ async def _engine(
         return EngineName(location.project, location.location, engine_id)
     if not caller.reach.is_all:
         raise NotFound.of(f"reasoningEngines/{engine_id}")
-    # Nothing to charge; the method itself reports what is missing.
+    # The method itself reports the missing resource, at no charge.
     return None
 
 
@@ -201,11 +201,11 @@ def _is_at(location: LocationName, path: Mapping[str, Any]) -> bool:
 
 
 def audited(request: Request, method: str, engine: EngineName | None) -> Audited:
-    """Return the audit event of a request for an engine, if that is known to exist."""
+    """Return the audit event of a request, for an engine that is known to exist or for none."""
     caller: Caller = request.state.caller
     named = request.path_params
-    # However the path spells the engine, it has one name. A project may be any text, so one that is
-    # not known to exist is not repeated.
+    # An engine has one name in the log, for every spelling of the path. A project may be any text,
+    # so the log omits unknown ones.
     place = LocationName("", "") if engine is None else engine.parent
     if "project" in named:
         named = {**named, "project": place.project, "location": place.location}
@@ -221,12 +221,12 @@ def audited(request: Request, method: str, engine: EngineName | None) -> Audited
 
 
 def _logged(path: Mapping[str, Any], engine: EngineName | None) -> dict[str, Any]:
-    """Return the names that the access log has of a request: none of an unknown engine."""
+    """Return the names for the access log; an unknown engine is not named."""
     if engine is None:
         return {}
     names: dict[str, Any] = {"engine": engine.engine, "project": engine.project}
     operation = str(path.get("operation", ""))
-    # The service makes such ids of digits; anything else is a caller's text.
+    # The service makes these ids of digits; other characters are a caller's text.
     if _OPERATION.fullmatch(operation) is not None:
         names["operation"] = operation
     return names

@@ -1,7 +1,7 @@
-"""Long answers: encoded in turns, sent in pieces, and counted from when they are read until then.
+"""Long answers: encoded in steps, sent in pieces, and counted from reading until sending.
 
-They count for their key and the process as bodies do (`app.kernel.limits`), without the last piece,
-which the connection holds.
+They count for their key and the process like bodies (`app.kernel.limits`). The last piece does not
+count, because the connection holds it.
 """
 
 import json
@@ -20,19 +20,19 @@ from app.kernel.wire.base import WireModel
 from app.web.address import address_of
 
 PIECE_BYTES = 64 * 1024
-"""Answers beyond this length count, and are sent in pieces of this length."""
+"""Longer answers are counted, and sent in pieces of this length."""
 _LARGE_BYTES = 256 * 1024
-"""Answers for which more than this was read are encoded in turns."""
+"""An answer is encoded in steps if more bytes than this were read for it."""
 
 
 class Answers:
-    """ASGI middleware that counts what requests hold for their answers."""
+    """ASGI middleware that counts the bytes held for the answers of requests."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; until it ends, its answer counts."""
+        """Serve a request; its answer counts until the request ends."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -64,7 +64,7 @@ class _Held(HeldAnswer):
             elif size > PIECE_BYTES:
                 self._held = self._hold(size)
         except ResourceExhausted as error:
-            # Unlike an unread body, an answer that is not sent leaves nothing on the connection.
+            # Unlike an unread body, an unsent answer leaves no bytes on the connection.
             error.ends_connection = False
             raise
 
@@ -76,12 +76,12 @@ class _Held(HeldAnswer):
 
 
 class PiecedAnswer(Response):
-    """A long answer, which frees its pieces while the client takes them.
+    """A long answer that frees its pieces as the client receives them.
 
     Args:
         pieces: the body.
-        headers: those that its length is added to.
-        status: of the answer.
+        headers: the headers, without the length.
+        status: the HTTP status.
     """
 
     def __init__(
@@ -104,17 +104,17 @@ class PiecedAnswer(Response):
 
 
 async def encoded(answer: object) -> object:
-    """Return a response in pieces for a long answer, and any other answer as it is."""
+    """Return a response in pieces for a long answer, or the answer unchanged."""
     return await _in_turns(answer, None) if isinstance(answer, WireModel) and _is_long() else answer
 
 
 async def json_answer(answer: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response for an answer that is JSON already."""
+    """Return the response for an answer that is already JSON."""
     return await _in_turns(answer, headers) if _is_long() else JSONResponse(answer, headers=headers)
 
 
 def in_pieces(answer: Response) -> Response:
-    """Return a response whose body is sent in pieces, if it is long; it is encoded already."""
+    """Return the response with a long body split into pieces; the body is already encoded."""
     body = answer.body
     if len(body) <= PIECE_BYTES:
         return answer
@@ -122,13 +122,13 @@ def in_pieces(answer: Response) -> Response:
     pieces = [bytes(body[start : start + PIECE_BYTES]) for start in starts]
     answer.body = b""
     pieced = PiecedAnswer(pieces, status=answer.status_code)
-    # As they are: a mapping would keep one of several equal headers.
+    # Raw headers: a mapping would keep only one of several equal names.
     pieced.raw_headers = answer.raw_headers
     return pieced
 
 
 def _is_long() -> bool:
-    """Return True if much has been read for the answer."""
+    """Return True if many bytes were read for the answer."""
     held = held_answer()
     return held is not None and held.size > _LARGE_BYTES
 
@@ -142,7 +142,7 @@ async def _in_turns(
 
 
 class _Gathered:
-    """Parts of a body, gathered into pieces that are worth being sent."""
+    """Parts of a body, gathered into pieces large enough to send."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -159,7 +159,7 @@ class _Gathered:
 
 
 def _parts(answer: WireModel | dict[str, Any]) -> Iterator[bytes]:
-    """Yield the JSON of an answer in parts, of which each entry of its lists is one."""
+    """Yield the JSON of an answer in parts; each entry of its lists is a part."""
     lists = {name: value for name, value in _fields(answer) if value and isinstance(value, list)}
     rest = _json(answer, exclude=set(lists))
     yield rest[:-1]

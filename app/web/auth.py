@@ -1,9 +1,9 @@
-"""Authentication, before every route, so that no route can omit it.
+"""Authentication, before every route: no route can omit it.
 
 A key or a token is accepted as `x-goog-api-key`, as `Authorization: Bearer`, and as the password of
-`Authorization: Basic`, which lets a browser open the documentation. If both headers are sent,
+`Authorization: Basic`. The latter lets a browser open the documentation. If both headers are sent,
 `x-goog-api-key` wins: Google's clients send a token of their own in the other. Calls within the
-process hand their caller over in the scope, before any header.
+process pass their caller in the scope, which takes precedence over the headers.
 """
 
 import base64
@@ -33,7 +33,7 @@ _FAILURES = Counter(
     ["reason"],
 )
 _MAX_BYTES = 16 * 1024
-"""Limit for a credential; a longer one is not worth hashing."""
+"""Maximum length of a credential; a longer one is not hashed."""
 
 
 class Authentication:
@@ -58,10 +58,10 @@ class Authentication:
 
 
 async def _authenticated(scope: Scope) -> Caller:
-    """Return the caller whom the headers name.
+    """Return the caller authenticated by the headers.
 
     Raises:
-        Unauthenticated: they name none.
+        Unauthenticated: the headers hold no valid credential.
         Unavailable: the caller has to wait for a connection.
     """
     authenticator: Authenticator = scope["app"].state.authenticator
@@ -76,7 +76,7 @@ async def _authenticated(scope: Scope) -> Caller:
 
 @contextmanager
 def counted_failures() -> Iterator[None]:
-    """Count the refusal of a key or token in the block."""
+    """Count a refused key or token in the block."""
     try:
         yield
     except Unauthenticated as error:
@@ -103,7 +103,7 @@ def _secret(scope: Scope) -> str:
     keys = [key for key in headers(scope, b"x-goog-api-key") if key]
     secrets = keys or headers(scope, b"authorization")
     if len(secrets) > 1:
-        # A proxy in front of this service may have checked another of them.
+        # A proxy in front of this service may have checked another value.
         raise Unauthenticated("Send exactly one API key or token.", Reason.CREDENTIAL_INVALID)
     if secrets and len(secrets[0]) > _MAX_BYTES:
         raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)

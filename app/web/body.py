@@ -23,12 +23,12 @@ from app.web.incoming import BodyPace, Incoming
 
 _INCOMPLETE = "The body is incomplete: the connection closed before its end."
 LONG_BYTES = 32 * 1024
-"""Bodies beyond this length are parsed in a thread."""
+"""Longer bodies are parsed in a thread."""
 _LARGE_BYTES = 256 * 1024
-"""Bodies beyond this length are charged to the key, and few are parsed at a time."""
+"""Longer bodies are charged to the key, and few are parsed at a time."""
 _CHECKED_AT_ONCE = 2
 _UNIT_BYTES = 512 * 1024
-"""Bytes of a large body that one unit of the key's rate pays for."""
+"""Bytes of a large body for each unit charged to the key's rate."""
 
 
 log = structlog.get_logger()
@@ -40,11 +40,11 @@ _REPLACED = Counter(
 
 @dataclass(frozen=True)
 class BodyRoutes:
-    """The routes whose bodies are read otherwise than most; each matches "METHOD /path".
+    """Routes with a special treatment of bodies; each matches "METHOD /path".
 
     Attributes:
-        streamed: those that read their bodies themselves.
-        said: those with fields in which characters are replaced: see `Demand.said`.
+        streamed: routes that read their bodies themselves.
+        said: routes with fields in which characters are replaced: see `Demand.said`.
     """
 
     streamed: re.Pattern[str]
@@ -56,13 +56,13 @@ class BodyRoutes:
 
 
 class JsonBody:
-    """ASGI middleware that checks every request body, and passes it on whole.
+    """ASGI middleware that checks every request body and passes it on whole.
 
     Args:
         app: the inner application.
         max_bytes: the maximum length of a body.
         pace: the minimum pace of a body.
-        bodies: the routes whose bodies are read otherwise.
+        bodies: the routes with a special treatment of bodies.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int, pace: BodyPace, bodies: BodyRoutes) -> None:
@@ -70,7 +70,7 @@ class JsonBody:
         self._bodies = bodies
         self._max_bytes = max_bytes
         self._pace = pace
-        # Parsing may take a hundred times the size of a body.
+        # Parsing may take a hundred times the memory of a body.
         self._checking = asyncio.Semaphore(_CHECKED_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,7 +81,7 @@ class JsonBody:
             with Incoming(scope, receive, self._pace, is_streamed=True) as incoming:
                 await self._app(scope, incoming.receive, send)
         elif _has_none(scope):
-            # Counting and timing a body would double the cost of this middleware.
+            # Counting and timing an absent body would double the cost of this middleware.
             await self._pass_on(scope, receive, receive, send)
         else:
             with Incoming(scope, receive, self._pace, is_streamed=False) as incoming:
@@ -92,21 +92,21 @@ class JsonBody:
         try:
             body = await read_body(scope, incoming, self._max_bytes)
             if body:
-                # Parsed once: the route takes the result from here.
+                # Parsed once: the route takes the result from the scope.
                 scope.setdefault("state", {})["json"] = await self._check(scope, body)
         except ServiceError as error:
             await render(await charged(scope, error))(scope, receive, send)
             return
         if body:
-            # The checked type, so that the framework parses it as JSON whatever was declared.
+            # The framework must parse the body as JSON, for any declared type.
             MutableHeaders(scope=scope)["content-type"] = "application/json"
         replayed = _replay(body, receive)
-        # Only `replayed` refers to the bytes now, so that the route can free them.
+        # With `replayed` as the only reference to the bytes, the route can free them.
         del body
         try:
             await self._app(scope, replayed, send)
         finally:
-            # An ended connection keeps its last request until the garbage is collected.
+            # A closed connection keeps its last request until garbage collection.
             scope.get("state", {}).pop("json", None)
 
     async def _check(self, scope: Scope, body: bytes) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class JsonBody:
             return self._read(scope, body, content_type)
         if len(body) <= _LARGE_BYTES:
             return await asyncio.to_thread(self._read, scope, body, content_type)
-        # Before the work; an admitted request also pays for its method.
+        # Charged before the work; an admitted request also pays for its method.
         await _charge(scope, min(MAX_COST, ceil(len(body) / _UNIT_BYTES)))
         async with self._checking:
             return await asyncio.to_thread(self._read, scope, body, content_type)
@@ -149,8 +149,8 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
     """Return the whole body of a request.
 
     Raises:
-        InvalidArgument: the connection closed before its end.
-        ResourceExhausted: it is too long.
+        InvalidArgument: the connection closed before the end of the body.
+        ResourceExhausted: the body is too long.
     """
     declared = header(scope, b"content-length") or b"0"
     if declared.isdigit() and int(declared) > max_bytes:
@@ -159,13 +159,13 @@ async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            # The request is incomplete, and nobody is left to read the answer.
+            # The request is incomplete, and the client is gone.
             raise InvalidArgument(_INCOMPLETE, Reason.BODY_NOT_JSON)
         body.write(message.get("body", b""))
         if body.tell() > max_bytes:
             raise _too_long(max_bytes)
         if not message.get("more_body"):
-            # Without a copy, which would block the loop and double the memory.
+            # A copy would block the event loop and double the memory.
             return body.getvalue()
 
 
@@ -188,7 +188,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def let_go(request: Request) -> None:
-    """Free the bytes of a parsed body, and stop counting it."""
+    """Free the bytes of a parsed body, and stop counting them."""
     # The framework only checks that the body is not empty.
     request._body = b"{}"  # noqa: SLF001 - the framework keeps it here
     del request.state.json
@@ -210,7 +210,7 @@ async def _charge(scope: Scope, cost: int) -> None:
 
 
 async def charged(scope: Scope, error: ServiceError) -> ServiceError:
-    """Charge a refusal to its key; return the refusal, or the error that the rate is used up."""
+    """Charge a refusal to its key; return the refusal, or the error of a used-up rate."""
     try:
         await _charge(scope, 1)
     except ServiceError as refusal:
@@ -223,7 +223,7 @@ def read_json(body: bytes, content_type: str | None) -> dict[str, Any]:
     """Parse a body as a JSON object with storable values only.
 
     Raises:
-        InvalidArgument: it is not such an object; status 415 if it is declared as another type.
+        InvalidArgument: the body is not a valid object; status 415 for another declared type.
     """
     media = media_type(content_type)
     if media != "application/json" and not media.endswith("+json"):
@@ -239,7 +239,7 @@ def media_type(content_type: str | None) -> str:
 
 
 async def pieces(request: Request) -> AsyncIterator[bytes]:
-    """Yield the parts of a body as they arrive, for a route whose demand is `is_streamed`.
+    """Yield the parts of a body as they arrive, for a route with the demand `is_streamed`.
 
     The length is unlimited; the pace is not.
 

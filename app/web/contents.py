@@ -15,7 +15,7 @@ _UNSATISFIABLE = 416
 def read_range(header: str | None, size: int) -> tuple[int, int] | None:
     """Return the start and the exclusive end of a requested range of bytes.
 
-    Returns None for the whole: also for several ranges, other units and malformed ranges.
+    Return None for the whole content: no range, or several, malformed or non-byte ranges.
 
     Raises:
         InvalidArgument: the range is empty; with status 416.
@@ -44,18 +44,18 @@ def check_whole(headers: Mapping[str, str]) -> None:
     """Refuse a body that is only a part of its content.
 
     Raises:
-        InvalidArgument: it is a part.
+        InvalidArgument: the headers declare a part.
     """
     if "content-range" in headers:
-        # Required by RFC 9110, 14.5: the part would be taken for the whole.
+        # Required by RFC 9110, 14.5: otherwise the part would replace the whole.
         raise InvalidArgument.of_field("Content-Range", "must be absent; send the whole content.")
 
 
 def read_digest(header: str | None) -> bytes | None:
-    """Return the SHA-256 of a `Content-Digest` header.
+    """Return the SHA-256 of a `Content-Digest` header, or None without the header.
 
     Raises:
-        InvalidArgument: it has none, or an unreadable one: its sender wants it verified.
+        InvalidArgument: the header has no readable SHA-256, but its sender expects a check.
     """
     if not header:
         return None

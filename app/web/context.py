@@ -23,9 +23,9 @@ MAX_REQUEST_ID_CHARS = 128
 
 @dataclass(frozen=True)
 class RequestContext:
-    """The caller of this request and the process's resources.
+    """The caller of a request, and the resources of the process.
 
-    Their database shows only what the caller may see, and audits changes.
+    The database shows only rows within the caller's reach, and audits changes.
     """
 
     resources: Resources
@@ -57,26 +57,26 @@ async def _context(request: Request) -> RequestContext:
         before_commit = partial(_ended, request, auditor)
         audit = partial(_audit_row, request, auditor)
     db = resources.db.for_caller(caller, before_commit, audit)
-    # As the audit log names it, but for the tool or page: "mcp/remember".
+    # The first part of the name in the audit log: "mcp" of "mcp/remember".
     surface = request.scope.get(SURFACE, "").partition("/")[0] or None
     return RequestContext(replace(resources, db=db, surface=surface), caller)
 
 
 def _audit_row(request: Request, auditor: Auditor, told: Mapping[str, str]) -> dict[str, Any]:
-    """Return the audit row of a hot change."""
+    """Return the audit row for a change that a hot statement writes."""
     _log_operation(request, told)
     return auditor.columns(request.state.audited, told)
 
 
 def _log_operation(request: Request, told: Mapping[str, str]) -> None:
-    """Have the access log name the operation that the request has made or found."""
+    """Add the operation that the request created or found to the access log."""
     if "operation" in told:
-        # Its id alone: the rest of the name may hold an id that a caller chose.
+        # Only its id: the rest of the name may hold an id chosen by a caller.
         request.state.logged["operation"] = told["operation"].rpartition("/")[2]
 
 
 async def _ended(request: Request, auditor: Auditor, session: Session) -> None:
-    """Audit a change, and mark the answer if an earlier request made it."""
+    """Audit a change, and mark the answer if an earlier request made the change."""
     request.state.is_replayed = "replayed" in noted(session)
     _log_operation(request, noted(session))
     await auditor.record(session, audited=request.state.audited)
@@ -131,7 +131,7 @@ async def _mutation(
         raise InvalidArgument.of_field(
             "requestId", "differs from the Idempotency-Key header; send one of them."
         )
-    # Generated clients send an empty id for none.
+    # Generated clients send an empty id if they have none.
     chosen = request_id or idempotency_key or None
     if chosen is not None and not (chosen.isprintable() and len(chosen) <= MAX_REQUEST_ID_CHARS):
         raise InvalidArgument.of_field(

@@ -1,6 +1,6 @@
-"""Demands of methods on their callers: permission, cost, and what else admission checks.
+"""Demands of methods on their callers: permission, cost, and further checks of admission.
 
-Each router holds those of its routes.
+Each router holds the demands of its routes.
 """
 
 from dataclasses import dataclass, replace
@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 
-# A read by key costs one unit; the others are weighed by the time that they take of the database
-# and of the models, as measured side by side with such a read.
+# A read by key costs one unit. Other methods are weighed by their use of the database and the
+# models, measured against such a read.
 READ = 1
 LIST = 2
 WRITE = 3
@@ -23,15 +23,15 @@ class Demand:
 
     Attributes:
         permission: None: any key will do.
-        cost: units taken from the rate of the key and of the engine.
-        is_change: whether it changes anything; the audit log has every such request.
-        is_costly: whether it holds one of the key's few places while it runs.
-        adds: what it adds to, beside bytes: it is refused where one of these quotas is used up.
-        is_streamed: whether the route reads its body itself, piece by piece.
-        even_restoring: whether it is served while its engine is being restored.
-        waits: whether it waits for changes, which a standby of a primary that is away never has.
-        said: the fields of its body that hold what was said elsewhere, in both spellings. There,
-            characters that cannot be stored are replaced; everywhere else they are refused.
+        cost: units taken from the rates of the key and of the engine.
+        is_change: True if it changes stored data; the audit log has every such request.
+        is_costly: True if it holds one of the key's few slots while it runs.
+        adds: the quantities that it adds to, besides bytes; a used-up quota among them refuses it.
+        is_streamed: True if the route reads its body itself, piece by piece.
+        even_restoring: True if it is served while its engine is being restored.
+        waits: True if it waits for changes, which never reach a standby without its primary.
+        said: the fields of the body with conversation text, in both spellings. Characters
+            that cannot be stored are replaced in these fields, and refused in all others.
     """
 
     permission: Permission | None
@@ -45,14 +45,14 @@ class Demand:
     said: frozenset[str] = frozenset()
 
     def with_said(self, fields: frozenset[str]) -> "Demand":
-        """Return the demand of a method whose body holds what was said elsewhere."""
+        """Return the demand of a method whose body has fields with conversation text."""
         return replace(self, said=fields)
 
 
 EVERY_FIELD = frozenset({"*"})
-"""As `said` of a demand: the whole body."""
+"""A value of `said`: the whole body."""
 CONVERSATION = frozenset({"directContentsSource", "direct_contents_source"})
-"""As `said` of a demand: the conversation in a request."""
+"""A value of `said`: the conversation in a request."""
 
 
 def change(
@@ -64,7 +64,7 @@ def change(
     is_streamed: bool = False,
     even_restoring: bool = False,
 ) -> Demand:
-    """Return the demand of a method that changes something."""
+    """Return the demand of a method that makes changes."""
     return Demand(
         permission,
         cost,

@@ -1,8 +1,8 @@
-"""Direct dispatch of a request to its route, where the framework would try each router in turn.
+"""Direct dispatch of requests to routes; the framework would try each router in turn.
 
-Routes are looked up by method and number of segments; the few candidates are tried in order of
-declaration, as in the framework. Anything else (the documentation's files, unknown paths,
-unsupported methods) is left to the framework.
+Routes are looked up by method and number of segments. The few candidates are tried in the order of
+declaration, as in the framework. The framework handles everything else: the documentation's files,
+unknown paths and unsupported methods.
 """
 
 from collections import defaultdict

@@ -27,7 +27,7 @@ router = Router(
 
 def assets() -> StaticFiles:
     """Return the scripts and styles of the documentation, from the installed package."""
-    # Located without an import, which would build an application of its own.
+    # Located without an import, which would build a second application.
     spec = find_spec("fastapi_offline")
     assert spec is not None
     assert spec.origin is not None
@@ -37,7 +37,7 @@ def assets() -> StaticFiles:
 @router.get("/openapi.json", operation_id="getOpenApi")
 async def get_openapi(request: Request) -> JSONResponse:
     """Return the OpenAPI document."""
-    # Beside the event loop, since the first caller waits for a second.
+    # In a thread: the first call takes a second and would block the event loop.
     return JSONResponse(await asyncio.to_thread(request.app.openapi))
 
 
@@ -51,6 +51,6 @@ async def get_docs() -> HTMLResponse:
         swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
         swagger_favicon_url=f"{ASSETS_PATH}/favicon.png",
     )
-    # The browser may have a key: no other page may trick its user into clicking here.
+    # The browser may hold a key: no other page may trick the user into clicking here.
     page.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
     return page

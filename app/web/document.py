@@ -27,15 +27,15 @@ TAGS = {
     "audit": "The log of changes and refusals, each with its caller.",
     "service": "The running service: health, metrics, processes.",
 }
-"""Groups of methods in the order of use, and what they are about."""
+"""Groups of methods in the order of use, with their descriptions."""
 
 
 def tidied(document: Schema) -> Schema:
-    """Return the document without inaccurate or empty parts.
+    """Return the document without inaccurate or empty parts, and with the groups of methods.
 
-    These are the framework's own validation errors, the null alternative of optional bodies, the
-    key of public paths, and titles generated from field names. Add the groups of methods and the
-    address, which is that of the document.
+    The removed parts are the framework's own validation errors, the null alternative of optional
+    bodies, the key of public paths, and titles generated from field names. The server address is
+    added as `/`, relative to the document.
     """
     schemas = document["components"]["schemas"]
     for name in _FRAMEWORK_ERRORS:
@@ -54,7 +54,7 @@ def tidied(document: Schema) -> Schema:
 
 
 def _types_of_errors() -> Schema:
-    """Return the types of error answers, which routes name without knowing them."""
+    """Return the types of error answers; routes reference them by name only."""
     template = "#/components/schemas/{model}"
     _, made = models_json_schema([(ErrorBody, "serialization")], ref_template=template)
     types: Schema = made["$defs"]

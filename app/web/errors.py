@@ -54,12 +54,12 @@ _STATUSES = {
     504: "A dependency was too slow.",
 }
 _REALM = "Open Memory Bank"
-# By reference: a model would be built anew for each status of each route.
+# By reference: the framework would build a model again for each status of each route.
 _BODY = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}}}
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": _BODY} for status, text in _STATUSES.items()
 }
-"""Responses of the API's document; `app/web/document.py` adds the type that they name."""
+"""Error responses in the OpenAPI document; `app/web/document.py` adds their type."""
 
 
 def render(error: ServiceError) -> JSONResponse:
@@ -77,7 +77,7 @@ def render(error: ServiceError) -> JSONResponse:
 
 
 def render_last(error: ServiceError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-    """Return status, headers and body of an answer that the server gives by itself."""
+    """Return status, headers and body of an answer that the server itself sends."""
     answer = render(error)
     answer.headers["Connection"] = "close"
     protect(answer.headers)
@@ -104,7 +104,7 @@ async def _service_error(_: Request, error: Exception) -> JSONResponse:
 
 async def _validation_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Skips the first element of the location, which names the part of the request.
+    # The first element of the location names the part of the request.
     return render(invalid_fields(error.errors(), skipped=1))
 
 
@@ -125,15 +125,15 @@ def _path_not_found(request: Request) -> JSONResponse:
 
 
 def _method_not_allowed(request: Request) -> JSONResponse:
-    """Name every method of the path; the framework knows only its first route's."""
+    """List every method of the path; the framework lists only the methods of its first route."""
     routes: Sequence[APIRoute] = request.app.state.routes
     path = request.scope["path"]
     fitting = [route for route in routes if route.path_regex.fullmatch(path)]
     if ":" in path and not any(":" in route.path for route in fitting):
-        # An intended verb was taken for a part of an id.
+        # The verb was taken for a part of an id.
         return _path_not_found(request)
     methods = (route.methods or () for route in fitting)
-    # Files and the OpenAPI document are not among our routes.
+    # Files and the OpenAPI document have no route of ours.
     allowed = ", ".join(sorted(set().union(*methods))) or "GET, HEAD"
     message = f"{request.method} is not served on this path; use {allowed}."
     answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))

@@ -1,4 +1,4 @@
-"""The `If-Match` header with the version that the caller has read."""
+"""The `If-Match` header, with the etag of the version that the caller has read."""
 
 from typing import Annotated
 

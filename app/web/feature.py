@@ -1,4 +1,4 @@
-"""The contribution of a feature to the service; each has one `FEATURE` in its `feature.py`.
+"""Contributions of features to the service; each has one `FEATURE` in its `feature.py`.
 
 `app/process/features.py` lists all of them; main, worker and sweeps iterate over that list.
 """
@@ -35,8 +35,8 @@ class Tick:
 
     Attributes:
         name: unique.
-        seconds: the interval, as the settings have it; longer on a distributed database.
-        start: returns what runs at each tick. It decides itself whether another process has run.
+        seconds: the interval from the settings; longer on a distributed database.
+        start: returns the function for each tick, which checks if another process has run.
     """
 
     name: str
@@ -49,28 +49,28 @@ class Feature:
     """A feature of the service.
 
     Attributes:
-        name: that of its folder.
-        routers: its routes, with what these demand.
-        kinds: of its operations.
-        jobs: imports and returns what runs those that are not done within their request, by kind.
-            Only a worker calls it, so that a server need not import what it never runs.
-        ticks: what every worker does from time to time.
-        sweeps: what the tick of the sweeps runs.
-        children: removes what an engine holds of this feature.
+        name: the name of its folder.
+        routers: its routes, with their demands.
+        kinds: the kinds of its operations.
+        jobs: imports and returns the functions that run operations outside a request, by kind.
+            Only a worker calls it, to spare servers the import.
+        ticks: the periodic work of every worker.
+        sweeps: the sweeps run by the tick for sweeps.
+        children: removes the rows of an engine from the tables of this feature.
         erasures: erase a scope from the tables of this feature.
-        texts: what a scan for sensitive values rewrites in place.
+        texts: the texts that a scan for sensitive values rewrites in place.
         examinations: examine its tables for `memory-bank check`.
         counted: its tables whose rows count in the totals of engines.
-        holds: whether an engine holds anything that its deletion needs `force` for.
+        holds: returns True if an engine holds rows that require `force` for its deletion.
         unembedded: counts the memories of an engine that wait for their vectors.
-        waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
-        restored: makes what an archive lacks of this feature, when an engine has been restored.
-        archived: what archives have of this feature.
-        retries: how failed operations are retried, by kind; the requests of these kinds are kept.
-        answers: the messages that its operations answer with, by the name in their `@type`.
-        response_readers: by the kind of the operations whose answers they complete.
-        gauges: refreshes metrics from the database, by the source that they stand for.
-        checks: what it adds to `/readyz`, by name.
+        waiting_kinds: kinds of operations that wait for a time, and fail without their engine.
+        restored: creates the data of this feature that archives lack, after a restore.
+        archived: the rows of this feature in archives.
+        retries: retries of failed operations, by kind; the requests of these kinds are kept.
+        answers: the response messages of its operations, by the name in their `@type`.
+        response_readers: readers that complete the responses of operations, by kind.
+        gauges: refreshes metrics from the database, by source.
+        checks: its checks in `/readyz`, by name.
         install: runs once for the resources of a process, before they serve.
     """
 

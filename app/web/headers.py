@@ -6,9 +6,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import Scope
 
 READ_AGE = "x-memory-bank-read-age-ms"
-"""The header of answers that a standby was read for."""
+"""The header with the age of answers that were read from a standby."""
 NODES_AWAY = "x-memory-bank-nodes-away"
-"""The header of lists that lack what lies on these nodes of a distributed database."""
+"""The header of lists that lack the rows on these nodes of a distributed database."""
 _DOCUMENTS = ("/openapi.json", "/docs")
 _ASSETS = ("/docs/assets/", "/console/static/")
 
@@ -16,7 +16,7 @@ _ASSETS = ("/docs/assets/", "/console/static/")
 def header(scope: Scope, name: bytes) -> bytes | None:
     """Return the first value of a header; None if it is absent.
 
-    It takes a fifth of the time of `starlette.datastructures.Headers`, and runs several times a
+    It takes a fifth of the time of `starlette.datastructures.Headers`, and runs several times per
     request.
     """
     for key, value in scope["headers"]:
@@ -41,9 +41,9 @@ def authority(written: bytes, default_port: int) -> tuple[bytes, int] | None:
 
 
 def protect(answer: MutableHeaders, path: str = "") -> None:
-    """Set the headers of every answer: its declared type is final, and no cache stores it.
+    """Set the headers of every answer: browsers must not guess its type, and no cache stores it.
 
-    Documents and their assets are the same for everyone and may be cached.
+    Documents and their assets are the same for every caller and may be cached.
     """
     answer["x-content-type-options"] = "nosniff"
     if path not in _DOCUMENTS and not path.startswith(_ASSETS):

@@ -17,7 +17,7 @@ PATHS = ("/healthz", "/readyz")
 _READY = "ok"
 _DEGRADED = "degraded"
 _CHECK_SECONDS = 5.0
-"""Time limit for the checks of features; a database that hangs leaves them unknown."""
+"""Time limit for the checks of features; without an answer, their state is unknown."""
 
 
 class Health(BaseModel):
@@ -82,7 +82,7 @@ async def get_readiness(resources: ProcessResources) -> Health:
         raise _not_ready(checks)
     model = resources.embedder.model_id
     note = " (lexical only)" if resources.embedder.lexical_only else ""
-    # `model` is the embedder's as well: it was the only model when the field got its name.
+    # `model` names the embedder as well: it was the only model when the field was introduced.
     models = {
         "embedder": model + note,
         "languages": resources.embedder.languages,
@@ -97,7 +97,7 @@ def _not_ready(checks: dict[str, str]) -> Unavailable:
 
 
 def _clock_check(resources: Resources) -> dict[str, Check]:
-    """Return the accuracy of the process's clock; requests use the database's clock anyway."""
+    """Return the state of the process's clock; requests use the database's clock in any case."""
     skew = resources.skew
     if skew.found is None:
         return {}
@@ -107,7 +107,7 @@ def _clock_check(resources: Resources) -> dict[str, Check]:
 
 
 async def _feature_checks(resources: Resources) -> dict[str, Check]:
-    """Return the checks of features; those that the database does not answer in time fail."""
+    """Return the checks of features; all fail if the database does not answer in time."""
     checks = resources.registry.checks
     try:
         async with asyncio.timeout(_CHECK_SECONDS):

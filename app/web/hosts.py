@@ -1,6 +1,6 @@
 """Host check: requests for hosts that the settings do not list are refused.
 
-An attacker's page whose name resolves to this machine sends its own name as `Host`.
+An attacker's host name may resolve to this machine; its pages then send that name as `Host`.
 
 Source: RFC 9110, sections 7.2 and 15.5.20.
 """

@@ -1,7 +1,7 @@
-"""Incoming bodies, counted while they arrive and bounded in slowness.
+"""Incoming bodies, counted while they arrive, with a limit on slowness.
 
-Only the time counts in which the service waits for the client. `app.kernel.limits` decides what a
-body counts for and when that is too much; this module reports to it and obeys.
+Only the time spent waiting for the client counts. `app.kernel.limits` decides on the count of each
+body and on the limits; this module reports to it and obeys.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _LOOKS = 5
 _SLACK_LOOKS = 1
 """Additional checks in the measurement: a burst may fall on either side of a check."""
 _LATE_SECONDS = 0.5
-"""Delay of a check beyond which this process, not the client, is to blame."""
+"""Delay of a check beyond which this process is too slow, not the client."""
 _SHORTEST_SECONDS = 0.001
 
 
@@ -71,7 +71,7 @@ class Incoming:
         self._has_ended = False
         self._received = 0
         self._kept = PIECE_BYTES
-        """Accounted bytes, beyond which more must be requested."""
+        """Bytes accounted for; beyond this number, more must be requested."""
         self._waited = 0.0
         self._deadline = pace.seconds
         self._next_look = LOOK_SECONDS
@@ -85,7 +85,7 @@ class Incoming:
         self._stop()
 
     def release(self) -> None:
-        """Stop accounting for the body: its content is no longer held."""
+        """Stop counting the body: its content is no longer held."""
         if self._held is not None:
             self._held.release()
             self._held = None
@@ -143,7 +143,7 @@ class Incoming:
             seconds = max(min(self._next_look, self._deadline) - self._waited, _SHORTEST_SECONDS)
             began = loop.time()
             try:
-                # Only the client is awaited here: no statement can be cancelled.
+                # Only the client is awaited here: no database statement can be cancelled.
                 async with asyncio.timeout(seconds) as self._clock:
                     return await self._receive()
             except TimeoutError:

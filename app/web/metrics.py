@@ -41,7 +41,7 @@ _UP = of_all(
     "1 if the database has just answered, else 0; its gauges then keep their values.",
 )
 DATABASE = "database"
-"""The source that only checks whether the database answers."""
+"""The source that only checks the connection to the database."""
 _INTERVAL = timedelta(seconds=5)
 _WAIT_SECONDS = 3.0
 """Longest wait for the database; scrapers commonly give up after ten seconds."""
@@ -53,7 +53,7 @@ Refresher = Callable[[], Awaitable[None]]
 class GaugeRefresh:
     """The refresh of database gauges before they are returned.
 
-    A failed or slow refresh leaves its gauges unchanged: `_READ_TIME` tells their age.
+    A failed or slow refresh leaves its gauges unchanged: `_READ_TIME` shows their age.
     """
 
     def __init__(
@@ -70,8 +70,8 @@ class GaugeRefresh:
         self._has_answered = False
 
     async def refresh(self) -> None:
-        """Start readings that are due; return once they are complete, or after a short wait."""
-        # The gauges are those of the primary, also for whoever asks while it is away.
+        """Start the readings that are due; return after they complete, or after a short wait."""
+        # Gauges describe the primary, even if a standby answers other requests.
         read_primary_only()
         now = self._clock.now()
         if self._last is None or abs(now - self._last) >= _INTERVAL:
@@ -79,7 +79,7 @@ class GaugeRefresh:
             for source in [name for name in self._refreshers if name not in self._running]:
                 self._running[source] = asyncio.create_task(self._read(source))
         if self._running:
-            # Not cancelled if it takes long, as that would also cost the connection.
+            # Not cancelled on a timeout, since this would also close the connection.
             await asyncio.wait(self._running.values(), timeout=self._wait_seconds)
         _UP.set(self._has_answered and DATABASE not in self._running)
 
@@ -112,6 +112,6 @@ async def get_metrics(request: Request) -> Response:
     """Return the metrics in the Prometheus text format, of all processes that serve this port."""
     gauges: GaugeRefresh = request.app.state.gauges
     await gauges.refresh()
-    # In a thread: those of many processes are read from their files.
+    # In a thread: the metrics of several processes are read from their files.
     text = await asyncio.to_thread(generate_latest, request.app.state.registry)
     return Response(text, media_type=CONTENT_TYPE_LATEST)

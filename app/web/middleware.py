@@ -59,7 +59,7 @@ class RequestLog:
                 protect(headers, scope["path"])
             await send(message)
 
-        # The caller is unknown yet; bound here, it is also reset at the end.
+        # The caller is still unknown; bound here, it is also reset at the end.
         bound = bind_contextvars(request_id=request_id, caller=None)
         with tracing.request_span(_traceparent(scope)), reads_of_request() as reads:
             try:
@@ -75,13 +75,13 @@ class RequestLog:
 
 
 class Faults:
-    """ASGI middleware that answers faults nothing further inside has answered."""
+    """ASGI middleware that answers faults left unhandled by the inner application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; a fault is logged in detail and reported to the client in brief."""
+        """Serve a request; log a fault in detail, and report it to the client in brief."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -142,7 +142,7 @@ def _request_id(scope: Scope) -> str:
 
 
 def _traceparent(scope: Scope) -> str | None:
-    """Return the name of the sender's span, if it has a form that is read."""
+    """Return the sender's span from the `traceparent` header, if its form is supported."""
     given = header(scope, b"traceparent") or b""
     return given.decode() if _TRACEPARENT.fullmatch(given) else None
 
@@ -155,11 +155,11 @@ def _series(method: str, route: str, status: int) -> Histogram:
 def _record(scope: Scope, status: int, seconds: float) -> None:
     """Log and measure a request by its route, never by its path or its query.
 
-    Paths contain ids, and a query may contain a key. Of ids, the log has only that of the
-    engine, if it is within the caller's reach, and that of the operation.
+    Paths contain ids, and a query may contain a key. The log has only two ids: the engine's, if it
+    is within the caller's reach, and the operation's.
     """
     route = getattr(scope.get("route"), "path", "none")
-    # Callers may invent methods; each would be a series of its own.
+    # Callers may invent methods; each would create a new time series.
     method = scope["method"] if scope["method"] in _METHODS else "other"
     _series(method, route, status).observe(seconds)
     tracing.name_request(method, route, status)

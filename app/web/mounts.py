@@ -9,9 +9,9 @@ from app.kernel.errors import NotFound, Reason
 
 
 class Mount:
-    """ASGI middleware that hands a path and all below it to another application.
+    """ASGI middleware that hands a path and all paths below it to another application.
 
-    The scope stays as it is, so that the log names the route, and `scope["app"]` is the API.
+    The scope stays unchanged: the log shows the route, and `scope["app"]` is the API.
     """
 
     def __init__(self, app: ASGIApp, path: str, mounted: ASGIApp) -> None:
@@ -48,7 +48,7 @@ class Late:
 
 
 async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - of ASGI
-    """Stand for an application that is not served.
+    """Stand in for an application that is not served.
 
     Raises:
         NotFound: always.

@@ -33,7 +33,7 @@ from app.kernel.task_names import (
 ParentT = TypeVar("ParentT")
 NameT = TypeVar("NameT")
 
-# For the OpenAPI document; the parsers answer an id of another form with 404.
+# For the OpenAPI document; the parsers answer a malformed id with 404.
 _PARENT_ID = r"^[^/\u0000-\u001f\u007f]{1,256}$"
 _INT64_ID = f"^{INT64_ID}$"
 _TEXT_ID = f"^{STORED_ID}$"
@@ -42,13 +42,13 @@ _TASK_ID = f"^{TASK_ID}$"
 
 
 class _Collection(NamedTuple):
-    """A collection of resources, as paths and the OpenAPI document name it.
+    """A collection of resources, as named in paths and in the OpenAPI document.
 
     Attributes:
-        parameter: of the path.
-        segment: of a resource name, before the id.
-        pattern: of the ids.
-        description: of the parameter.
+        parameter: the path parameter.
+        segment: the segment before the id in a resource name.
+        pattern: the pattern of the ids.
+        description: the description of the parameter.
         example: an id.
     """
 
@@ -85,8 +85,8 @@ _PARSERS: Mapping[str, Callable[[str, str], str]] = {
 _UNNAMED = "?"
 
 
-# Read from the path itself: as dependencies of the framework, the parts would take half a
-# millisecond. `path_parameters` declares them to the OpenAPI document.
+# Read from the path itself: the framework would take half a millisecond for the parts as
+# dependencies. `path_parameters` declares them in the OpenAPI document.
 
 
 async def _location(request: Request) -> LocationName:
@@ -110,7 +110,7 @@ async def _key(request: Request) -> str:
 
 
 def _id(parameter: str, request: Request) -> str:
-    """Return an id in the path; one of another form is NOT_FOUND."""
+    """Return an id from the path; a malformed id is NOT_FOUND."""
     collection = _BY_PARAMETER[parameter]
     return _PARSERS[collection.pattern](collection.segment, request.path_params[parameter])
 
@@ -120,7 +120,7 @@ def _child(
     parent: Callable[[Request], Awaitable[ParentT]],
     parameter: str,
 ) -> Callable[[Request], Awaitable[NameT]]:
-    """Return the reader of a name that is made of its parent's and of the id in a parameter."""
+    """Return a reader of names that consist of a parent's name and an id from a parameter."""
 
     async def read(request: Request) -> NameT:
         return name(await parent(request), _id(parameter, request))
@@ -170,7 +170,7 @@ def path_parameters(path: str) -> list[dict[str, Any]]:
 
 
 def resource_named_by(path: Mapping[str, str]) -> str:
-    """Return the resource name that path parameters form; invalid ids are not repeated."""
+    """Return the resource name formed by path parameters; `?` replaces invalid ids."""
     parts: list[str] = []
     for collection in _COLLECTIONS:
         if (given := path.get(collection.parameter)) is not None:

@@ -1,4 +1,4 @@
-"""Streamed answers of any length: one JSON object a line."""
+"""Streamed answers of any length: one JSON object per line."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +13,7 @@ MEDIA_TYPE = "application/x-ndjson"
 
 
 def documented(model: type[WireModel]) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI responses of such an answer."""
+    """Return the OpenAPI responses of a streamed answer."""
     return {
         200: {
             "description": f"One {model.__name__} a line.",
@@ -23,9 +23,9 @@ def documented(model: type[WireModel]) -> dict[int | str, dict[str, Any]]:
 
 
 async def ndjson(pages: AsyncIterator[Sequence[WireModel]]) -> StreamingResponse:
-    """Stream the messages of pages, reading each page while the one before is sent.
+    """Stream the messages of pages, reading each page while the previous one is sent.
 
-    The first page is read here, so that a faulty request still gets an error answer.
+    The first page is read before streaming, to answer a faulty request with an error.
     """
     first = await anext(pages, ())
 

@@ -1,20 +1,20 @@
 """Cross-origin check: pages of other origins are refused unless their origin is listed.
 
 It does more than omit the headers that let a page read an answer. A browser that has opened the
-documentation sends the key in `Authorization: Basic` on its own, whichever page sends the request.
+documentation sends the key in `Authorization: Basic` automatically, for requests of any page.
 Such a request would take effect even if the page cannot read the answer. So a request
 
-    with Sec-Fetch-Site: same-origin     is served: the browser knows, whatever proxies are between
+    with Sec-Fetch-Site: same-origin     is served: the browser knows it behind any proxies
     with Sec-Fetch-Site: cross-site, same-site
                                          is served if `Origin` is listed, or if it follows a link,
-                                         whose answer no page can read
+                                         since no page can read that answer
     without it, with Origin              is served if `Origin` names the request's host and port,
                                          or is listed
     with neither                         is served: it comes from no browser, or from the user
 
 Without Sec-Fetch-Site, origins are compared without their scheme: behind a proxy that ends TLS,
-this service does not know it. `null`, the origin of files and of sandboxed frames, belongs to
-nobody. A listed origin is served without `Authorization: Basic`: its pages send a key of their own.
+this service does not know it. `null`, the origin of files and of sandboxed frames, is never
+accepted. A listed origin is served without `Authorization: Basic`: its pages send their own key.
 
 Source: Fetch Standard, sections 3.2 and 3.3; Fetch Metadata Request Headers; RFC 6454.
 """
@@ -54,7 +54,7 @@ class Origins:
             allow_origins=allowed,
             allow_methods=_METHODS,
             allow_headers=("*",),
-            # A listed page of the internet may call a service of the local network.
+            # A listed page on the internet may call a service on the local network.
             allow_private_network=True,
             expose_headers=_EXPOSED,
             max_age=_PREFLIGHT_SECONDS,
@@ -93,7 +93,7 @@ def _is_foreign(scope: Scope, origin: bytes | None) -> bool:
 
 
 def _is_followed_link(scope: Scope) -> bool:
-    """Return True if the answer opens as a window of its own, not inside another page."""
+    """Return True if the answer opens in its own window, not inside another page."""
     return (
         scope["method"] == "GET"
         and _token(scope, b"sec-fetch-mode") == b"navigate"
@@ -115,7 +115,7 @@ def _is_own(origin: bytes, host: bytes) -> bool:
 
 
 def _drop_basic(scope: Scope) -> None:
-    """Remove credentials that a browser may have sent on its own."""
+    """Remove credentials that a browser may send automatically."""
     scope["headers"] = [
         (name, value)
         for name, value in scope["headers"]

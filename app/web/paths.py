@@ -56,8 +56,8 @@ class CanonicalPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on under its canonical path."""
         if scope["type"] == "http":
-            # In place: the outer middleware reads the route from the same scope. A slash written
-            # as %2F is part of an id.
+            # In place: the outer middleware reads the route from the same scope. A slash encoded as
+            # %2F is part of an id.
             has_slash = scope["raw_path"].endswith(b"/") and scope["path"] != "/"
             scope["path"] = canonical(scope["path"].removesuffix("/" if has_slash else ""))
             scope["raw_path"] = scope["path"].encode()

@@ -30,7 +30,7 @@ class QueryNames:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with the routes' parameter names."""
         if scope["type"] == "http" and not _is_canonical(scope["query_string"]):
-            # In place, since the middleware outside this one reads the route from the same scope.
+            # In place: the outer middleware reads the route from the same scope.
             scope["query_string"] = _canonical(scope["query_string"])
         await self._app(scope, receive, send)
 
@@ -49,7 +49,7 @@ async def refuse_unknown(request: Request) -> None:
     """Refuse parameters unknown to the route: a misspelt one would have no effect.
 
     Raises:
-        InvalidArgument: the message names them and the accepted ones.
+        InvalidArgument: the message names the unknown parameters and the accepted ones.
     """
     names = set(request.query_params) - _STANDARD
     if not names:

@@ -34,7 +34,7 @@ _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class AdmittedRoute(APIRoute):
-    """A route that admits callers by the demand of its method."""
+    """A route that admits callers according to the demand of its method."""
 
     demands: ClassVar[Mapping[str, Demand]] = {}
     """Demands of the router's routes, by operation id."""
@@ -71,10 +71,10 @@ class AdmittedRoute(APIRoute):
 
 
 async def _answered(handle: _Handler, request: Request) -> Response:
-    """Return the answer to a request, which is done again if its new ids clash.
+    """Return the answer to a request; repeat the request if its new ids clash.
 
     Raises:
-        Aborted: they clashed each time, or the body can be read only once.
+        Aborted: the ids clashed in every attempt, or the body can be read only once.
     """
 
     async def attempt() -> Response:
@@ -89,7 +89,7 @@ async def _answered(handle: _Handler, request: Request) -> Response:
 
 
 async def _pass_body(request: Request, body: ModelField | None) -> None:
-    """Pass the body already read to the framework; validate a long one in a thread.
+    """Pass the parsed body to the framework; validate a long one in a thread.
 
     Raises:
         RequestValidationError: a long body is invalid.
@@ -98,7 +98,7 @@ async def _pass_body(request: Request, body: ModelField | None) -> None:
     if read is None:
         return
     if body is not None and len(await request.body()) > LONG_BYTES:
-        # In a thread, so that it does not block the event loop.
+        # In a thread, to keep the event loop free.
         read, errors = await asyncio.to_thread(body.validate, read, loc=("body",))
         if errors:
             raise RequestValidationError(errors)
@@ -108,7 +108,7 @@ async def _pass_body(request: Request, body: ModelField | None) -> None:
 
 
 class _Streamed(Response):
-    """An answer generated while it is sent; its admission lasts until its end."""
+    """An answer generated during sending; its admission lasts until its end."""
 
     def __init__(self, answer: StreamingResponse, admission: AsyncExitStack) -> None:
         super().__init__()
@@ -121,8 +121,8 @@ class _Streamed(Response):
             async with self._admission:
                 await self._answer(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - the answer has begun, so no error can be sent
-            # An unfinished answer shows the client that it is incomplete: the server cuts it off.
-            # Not `exception`: see `describe`.
+            # The server closes the connection, which shows the client that the answer is
+            # incomplete. Not `exception`: see `describe`.
             log.error("request.broken_off", error=describe(error))  # noqa: TRY400 - as above
 
 
@@ -130,18 +130,18 @@ class Router(APIRouter):
     """An `APIRouter` with the properties common to all routes of the API.
 
     Args:
-        tags: of the routes, in the API's document.
-        demands: of every route, by operation id.
-        include_in_schema: whether the API's document has the routes.
+        tags: the tags of the routes in the OpenAPI document.
+        demands: the demand of every route, by operation id.
+        include_in_schema: True if the OpenAPI document has the routes.
 
     Raises:
-        KeyError: when a route is added whose operation id has no demand.
+        KeyError: on adding a route without a demand for its operation id.
     """
 
     def __init__(
         self, *tags: str, demands: Mapping[str, Demand], include_in_schema: bool = True
     ) -> None:
-        # The framework makes routes anew where a router is included, knowing their class alone.
+        # The framework creates routes again on including a router, and keeps only their class.
         route_class = type(AdmittedRoute.__name__, (AdmittedRoute,), {"demands": demands})
         super().__init__(
             tags=list(tags),
@@ -153,7 +153,7 @@ class Router(APIRouter):
 
     @property
     def admitted(self) -> list[AdmittedRoute]:
-        """Its routes."""
+        """The routes of this router."""
         return [route for route in self.routes if isinstance(route, AdmittedRoute)]
 
     @override
@@ -170,7 +170,7 @@ class Router(APIRouter):
 
 
 def _in_turns(endpoint: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
-    """Return an endpoint whose long answers are encoded in turns, unlike the framework's."""
+    """Return an endpoint that encodes long answers in steps, unlike the framework."""
 
     @wraps(endpoint)
     async def answering(*arguments: object, **values: object) -> object:

@@ -1,7 +1,7 @@
-"""Unknown paths: explanations of the unknown part and of the alternatives.
+"""Unknown paths: explanations of the unknown part, with the alternatives.
 
-The explanation covers only the API's paths, which are the same for every key: whether the named
-resources exist is not checked.
+The explanation covers only the API's paths, which are the same for every key. It does not check
+that the named resources exist.
 """
 
 import json
@@ -77,7 +77,7 @@ def _quoted(part: str) -> str:
 
 
 def _sentence(fault: str, passed: list[str], known: Iterable[str]) -> str:
-    # The last two segments show the position: the collection and the id in it.
+    # The last two segments show the position: the collection and the id.
     where = f"after {'/'.join(passed[-2:])}" if passed else "at the beginning"
     listed = ", ".join(sorted(known)) or "nothing"
     return f"No such path: {fault} {where}, where the API has {listed}."

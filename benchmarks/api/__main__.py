@@ -7,6 +7,9 @@ service's own. All three stand behind the same connections, middlewares and auth
 client is a process of its own on the same machine, the database an embedded one, and the embedder
 hashes, so that the service is measured and no model.
 
+Then what a key that is bound to users and a request id add to the CPU of a request: the ways take
+turns in one process, and the ratios within a round count.
+
 Then, with MiniLM, searches that are all different: what they cost the service, beside what it costs
 to embed the same number of such texts and do nothing else. Last, what several processes answer
 together: see `benchmarks.api.processes`.
@@ -14,10 +17,11 @@ together: see `benchmarks.api.processes`.
 
 import argparse
 import asyncio
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 from time import process_time, sleep
@@ -65,6 +69,14 @@ _ROUTES: dict[str, Asked] = {
         },
     ),
 }
+_ONCE = {"Idempotency-Key": f"benchmark-{COUNTED}"}
+_ADDED = {
+    ("create", "bound key"): 1.1,
+    ("create", "request id"): 1.25,
+    ("create", "bound key, request id"): 1.25,
+    ("search", "bound key"): 1.1,
+}
+"""By route and way, the bar of its CPU, as a multiple of an unbound key's without a request id."""
 _FACTS = (
     "I like {} tea in the morning.",
     "My sister Anna moved to {} in 2021.",
@@ -145,6 +157,49 @@ def _print(found: dict[tuple[str, str], list[Figure]]) -> None:
         )
 
 
+def _measure_keys(rounds: int, seconds: float) -> bool:
+    """Print what bound keys and request ids add; return True if no bar is missed."""
+    with _serving(EmbedderChoice.HASH) as (port, pid):
+        with _client(port) as client:
+            _fill(client)
+            bound = _bound_key(client)
+        found: dict[tuple[str, str], list[float]] = defaultdict(list)
+        with loader(port, _KEY) as unbound, loader(port, bound) as loading:
+            ways: dict[tuple[str, str], tuple[Loader, Asked]] = {
+                (route, "plain"): (unbound, _ROUTES[route]) for route in ("create", "search")
+            }
+            for route, way in _ADDED:
+                headers = _ONCE if "request id" in way else {}
+                asking = loading if "bound key" in way else unbound
+                ways[route, way] = asking, replace(_ROUTES[route], headers=headers)
+            for turn in range(rounds):
+                order = list(ways)
+                for key in order[turn % len(order) :] + order[: turn % len(order)]:
+                    by, asked = ways[key]
+                    found[key].append(_measure(by, pid, asked, seconds).service)
+    print("\nmilliseconds of CPU of the service, by key and request id")
+    are_met = True
+    for (route, way), bar in _ADDED.items():
+        plain = found[route, "plain"]
+        ratio = median(a / b for a, b in zip(found[route, way], plain, strict=True))
+        are_met &= ratio <= bar
+        print(
+            f"  {route:<8}{way:<24}{median(found[route, way]):>6.2f}, plain {median(plain):.2f}",
+            end="",
+        )
+        print(f": {ratio:.2f} (bar {bar})")
+    return are_met
+
+
+def _bound_key(client: httpx.Client) -> str:
+    """Return the secret of a new key that is bound to the users of the routes."""
+    users = [_SCOPE["user_id"], "written"]
+    key = {"displayName": "bound", "roles": ["editor"], "scopeConditions": {"user_id": users}}
+    answer = client.post("/v1/keys", json=key).raise_for_status().json()
+    secret: str = answer["secret"]
+    return secret
+
+
 def _measure_minilm(rounds: int, seconds: float) -> None:
     asked = _ROUTES["search"]
     query = {"searchQuery": f"Which tea do I like, number {COUNTED}?", "topK": 3}
@@ -211,12 +266,14 @@ def main() -> None:
             for name, asked in _ROUTES.items():
                 _record(client, name, asked)
         _print(_rounds(loading, pid, options.rounds, options.seconds))
+    are_met = _measure_keys(options.rounds, options.seconds)
     _measure_minilm(options.rounds, options.seconds)
     seconds = ["--seconds", str(options.seconds)]
     print("\nby processes of `serve`")
     processes.report(processes.parsed(seconds))
     print("\nby processes of `serve`, with MiniLM")
     processes.report(processes.parsed([*seconds, "--embedder", "minilm", "--routes", "search"]))
+    sys.exit(not are_met)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """Adds the words of scripts without blanks: bigrams, in a column of memories and one of chunks.
 
 The worker computes them for the rows that have such scripts, in batches, as it computes missing
-search hints. Hints of facts with format characters or with vowel signs are computed again, since
-their comparison form has changed. No table is rewritten.
+search hints. Hints of facts with format characters, variation selectors or vowel signs are computed
+again, since their comparison form has changed. No table is rewritten.
+
+From the first dropped index to the end of the transaction, memories can be neither read nor
+written; chunks of task memory from their column on.
 """
 
 from collections.abc import Sequence
@@ -25,11 +28,12 @@ _SIGN = (
     r"\uff66-\uff9f\u3105-\u312f\u31a0-\u31bf"
     r"\u3005-\u3007\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]"
 )
-_COMPARED_ANEW = (
-    # Format characters.
+_FOLDED_DIFFERENTLY = (
+    # Format characters, and selectors of a variant of the sign before them.
     r"[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
-    r"\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
-    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f"
+    r"\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000110bd\U000110cd"
+    r"\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
+    r"\U000e0020-\U000e007f\U000e0100-\U000e01ef"
     # Scripts with vowel signs, other than those above.
     r"\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711-\u0dff"
     r"\u0f18-\u0fff\u135d-\u135f\u1712-\u177f\u1800-\u1dff\ua66f-\ua95f\ua980-\uabff]"
@@ -44,7 +48,7 @@ _FORMER = "ix_memories_without_cues"
 
 
 def upgrade() -> None:
-    op.execute(f"update memories set cues = null where fact ~ '{_COMPARED_ANEW}'")  # noqa: S608 - of constants
+    op.execute(f"update memories set cues = null where fact ~ '{_FOLDED_DIFFERENTLY}'")  # noqa: S608 - of constants
     op.drop_index(_FORMER, "memories")
     for table, index in _INDEXES.items():
         op.add_column(table, sa.Column("grams", pg.TSVECTOR(), nullable=True))

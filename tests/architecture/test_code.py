@@ -7,9 +7,6 @@ import pytest
 
 from tests.architecture.code import Module, module, modules
 
-MAX_FILE_LINES = 600
-MAX_FUNCTION_LINES = 60
-
 COMMITS = {
     "app.adapters.db.session": "the one place",
     "app.adapters.db.direct": "each call of a hot statement, or of several, is a transaction",
@@ -39,20 +36,6 @@ WRITERS = {
     **dict.fromkeys(REPOSITORIES, "called by the ledger alone"),
     "app.memory.retention.store.repository": "the sweep that removes revisions past their time",
 }
-
-
-def test_files_are_short() -> None:
-    lengths = {code.name: len(code.text.splitlines()) for code in modules()}
-    assert {name: n for name, n in lengths.items() if n > MAX_FILE_LINES} == {}
-
-
-def test_functions_are_short() -> None:
-    lengths = {
-        (code.name, node.name): (node.end_lineno or 0) - node.lineno + 1
-        for code in modules()
-        for node in code.functions()
-    }
-    assert {name: n for name, n in lengths.items() if n > MAX_FUNCTION_LINES} == {}
 
 
 def test_transactions_end_in_one_place() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import grimp
 
-from scripts import measure_house
 from tests.architecture.code import ROOT, modules
 
 AREAS = ("conversation", "artifacts", "memory", "platform")
@@ -99,7 +98,3 @@ def test_the_areas_are_all_that_is_at_the_top() -> None:
     entries = {path.name for path in (ROOT / "app").iterdir()} - {"__init__.py", "__pycache__"}
     named = next(contract for contract in contracts() if contract["id"] == "map")["layers"]
     assert entries == {name for layer in named for name in layer.split(" | ")}
-
-
-def test_the_structure_has_no_faults() -> None:
-    assert measure_house.faults() == []

@@ -10,9 +10,9 @@ import numpy as np
 from pydantic import BaseModel
 from typing_extensions import override
 
-from app.adapters.llm.asking import answered
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage, Vectors
+from app.adapters.llm.replies import answered
 from app.kernel.guard import refuse_inside_transaction
 from app.language.tokens import estimate_tokens
 

@@ -73,7 +73,7 @@ def test_what_is_to_be_set_is_told(server: ModelServer) -> None:
     assert done.stdout.partition("Change:\n")[2].splitlines()[:3] == [
         "  MEMORY_BANK_MODEL_OUTPUT=tool",
         "  MEMORY_BANK_MODEL_MAX_OUTPUT_TOKENS=4096",
-        "  A model that quotes exactly: facts without a right quote are dropped.",
+        "  Use a model that quotes exactly: a fact whose quote is wrong is dropped.",
     ]
 
 
@@ -82,7 +82,7 @@ def test_a_model_that_finds_nothing_is_of_no_use(server: ModelServer) -> None:
 
     assert done.exit_code == 1
     assert "Quotes: exact but for punctuation" in done.stdout
-    assert "A larger model: this one finds nothing" in done.stdout
+    assert "Use a larger model: this one found no fact" in done.stdout
 
 
 def test_without_a_model_it_says_how_to_name_one() -> None:
@@ -157,7 +157,7 @@ def test_an_embedder_tells_its_vectors_meaning_and_size(server: ModelServer) -> 
     lines = done.stdout.splitlines()
     assert lines[0] == f"http:bge at {server.url}"
     assert lines[1].startswith("Vectors: 8 numbers. (")
-    assert lines[2].startswith("Meaning: what answers a question is ")
+    assert lines[2].startswith("Meaning: ")
     assert lines[3].startswith("Texts at once: 4. (texts: 16, ")
 
 
@@ -166,14 +166,37 @@ def test_an_embedder_that_cuts_says_where(server: ModelServer) -> None:
         refusal(413, "too long") if max(map(len, body["input"])) > 3_000 else None
     )
 
-    assert "  Of a text, the first 2,370 characters alone become" in embedder(server).stdout
+    assert "  Only the first 2,370 characters of a text are embedded." in embedder(server).stdout
+
+
+@pytest.mark.parametrize(
+    ("near", "code", "said"),
+    [
+        ("tea", 0, "the text that answers a question is nearest (distances 0.00 and 1.41)."),
+        ("invoice", 1, "another text is nearer than the answer (distances 1.41 and 0.00)."),
+    ],
+)  # fmt: skip
+def test_what_is_nearest_is_told(server: ModelServer, near: str, code: int, said: str) -> None:
+    def judge(body: Json) -> Behaviour:
+        rows = [
+            {"index": at, "embedding": [1, 0] if near in text or "?" in text else [0, 1]}
+            for at, text in enumerate(body["input"])
+        ]
+        return Behaviour(body=json.dumps({"data": rows}).encode())
+
+    server.judge = judge
+
+    done = embedder(server)
+
+    assert (done.exit_code, said in done.stdout) == (code, True)
+    assert ("Use a model that is made for search" in done.stdout) == (code == 1)
 
 
 def test_the_embedder_of_this_process_can_be_checked_too() -> None:
     done = run("check-embedder", embedder="hash")
 
     assert done.exit_code == 0
-    assert "Meaning: none, it knows words alone." in done.stdout
+    assert "Meaning: it compares words, not meanings." in done.stdout
     assert done.stdout.endswith("Nothing has to be changed.\n")
 
 

@@ -67,6 +67,35 @@ def test_keys_in_variables_of_providers_are_treated_alike(
     assert "cret" not in said
 
 
+def test_addresses_in_variables_of_providers_are_treated_alike(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("app.adapters.terminal.configure_logs", lambda _: None)
+    query = "https://a/openai/deployments/g?api-version=1"
+    variables = {
+        "OPENAI_BASE_URL": f'"{query.replace("?", "/chat/completions?")}"\n',
+        "OLLAMA_BASE_URL": " http://a:11434/v1/ ",
+        "ANTHROPIC_BASE_URL": query,
+        "GOOGLE_GEMINI_BASE_URL": "",
+    }
+    monkeypatch.setattr("app.adapters.terminal.environment", lambda: variables)
+    read_settings()
+    assert list(variables.values()) == [query, "http://a:11434/v1", query, ""]
+
+    for name, given, said in (
+        ("OPENAI_BASE_URL", "localhost:8080/v1?key=cret", "must be an address with its http://"),
+        ("GOOGLE_GEMINI_BASE_URL", "http://a?key=cret", "must be an address without a query."),
+    ):
+        variables[name] = given
+        with pytest.raises(typer.Exit) as ended:
+            read_settings()
+        assert ended.value.exit_code == MISUSED
+        error = capsys.readouterr().err
+        assert error.startswith(f"{name} {said}")
+        assert "cret" not in error
+        variables[name] = ""
+
+
 @pytest.mark.parametrize("name", _ADDRESSES)
 @pytest.mark.parametrize(
     ("pasted", "address"),

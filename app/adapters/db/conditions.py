@@ -39,7 +39,7 @@ from typing_extensions import override
 
 from app.adapters.db.base import Base
 from app.adapters.db.bindings import Binding, ByParent, conditioned_rows, table_of
-from app.kernel.auth import NO_CONDITIONS, Conditions, Scopes, all_meet
+from app.kernel.auth import NO_CONDITIONS, Conditions, Scopes, all_meet, of_one
 from app.kernel.errors import NotFound, Reason
 
 _KEY = "conditions"
@@ -182,7 +182,7 @@ def check_scope(session: AsyncSession, scope: Mapping[str, str]) -> None:
     Raises:
         NotFound: the caller does not reach the scope.
     """
-    check_scopes(session, {key: [value] for key, value in scope.items()})
+    check_scopes(session, of_one(scope))
 
 
 def check_scopes(session: AsyncSession, scopes: Scopes | None) -> None:

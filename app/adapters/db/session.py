@@ -25,7 +25,7 @@ from app.adapters.db.nodes import Nodes
 from app.adapters.db.server import DatabaseServer
 from app.adapters.db.standby import Standby
 from app.adapters.db.transaction_settings import limited, set_local
-from app.kernel.auth import Caller, Conditions, all_meet
+from app.kernel.auth import Caller, Conditions, all_meet, of_one
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, IdClash
 from app.kernel.guard import transaction_open
@@ -151,12 +151,11 @@ class Database:
         return database
 
     def reaches(self, scope: Mapping[str, str]) -> bool:
-        """Return True if the view may include rows of a scope.
+        """Return True if the view includes the rows of a scope; if not, it includes none of them.
 
-        For searches in one scope: a search that can match nothing would take longest.
+        For searches and creations in one scope: no row has to be checked after it.
         """
-        scopes = {key: [value] for key, value in scope.items()}
-        return all_meet(scopes, self._view.conditions)
+        return all_meet(of_one(scope), self._view.conditions)
 
     @asynccontextmanager
     async def transaction(self, *, writes_vectors: bool = True) -> AsyncIterator[Session]:
@@ -315,14 +314,13 @@ class Database:
         """The id of the caller's key; None: the service itself."""
         return self._view.caller
 
-    @property
-    def audit(self) -> Audit | None:
-        """The function that returns the audit row for a hot write of the caller.
+    def audit_within(self, scope: Mapping[str, str]) -> Audit | None:
+        """Return the function that makes the audit row for a hot write in one scope.
 
-        None if hot writes are not possible with this view: the caller sees only a part, so inserted
-        rows must be checked; or the change has no caller.
+        None if a hot write is not possible: the caller does not reach the scope, or the change has
+        no caller.
         """
-        return None if self._view.conditions else self._view.audit
+        return self._view.audit if self.reaches(scope) else None
 
     def reach(self, row: type[Base], alias: str) -> tuple[str, dict[str, Any]]:
         """Return the caller's condition on a table as SQL text, with its values."""

@@ -1,34 +1,17 @@
 """The circuit breaker of a provider."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-
-class Admission:
-    """An admitted request. `over` is set once a trial request has ended."""
-
-    def __init__(self) -> None:
-        self.over = asyncio.Event()
-
-
-class Spared(Exception):
-    """The breaker is open: until a time, or while one trial request runs.
-
-    `cause` is the first of the failures in a row.
-    """
-
-    def __init__(self, until: float, trial: Admission | None, cause: str) -> None:
-        super().__init__(until)
-        self.until = until
-        self.trial = trial
-        self.cause = cause
+from app.kernel.errors import Reason, Unavailable
 
 
 class Breaker:
     """A circuit breaker that opens after a number of failures in a row, and later admits a trial.
 
-    Times are seconds of the event loop's clock. Every admission ends with exactly one of
-    `succeeded`, `failed` and `ended`. While the breaker is open only the trial counts: earlier
-    requests tell only about the past.
+    Times are seconds of the event loop's clock. While the breaker is open only the trial counts:
+    earlier requests tell only about the past.
     """
 
     def __init__(self, failures: int, seconds: float) -> None:
@@ -37,45 +20,64 @@ class Breaker:
         self._failed = 0
         self._cause = ""
         self._spared_until = 0.0
-        self._trial: Admission | None = None
+        self._trial = asyncio.Lock()
+        """Held by the request that waits for the end of the pause, and then is the trial."""
 
-    def admit(self, now: float) -> Admission:
-        """Admit a request.
-
-        Raises:
-            Spared: the breaker is open, or another trial request is running.
-        """
-        admission = Admission()
-        if self._is_open:
-            if now < self._spared_until or self._trial is not None:
-                raise Spared(self._spared_until, self._trial, self._cause)
-            self._trial = admission
-        return admission
-
-    def succeeded(self, admission: Admission) -> None:
-        """Count an answer of the provider, of any kind."""
-        if self._counts(admission):
-            self._failed = 0
-        self.ended(admission)
-
-    def failed(self, admission: Admission, now: float, cause: str) -> None:
-        """Count a failure of the provider."""
-        if self._counts(admission):
-            self._cause = self._cause if self._failed else cause
-            self._failed += 1
-            if self._is_open:
-                self._spared_until = now + self._seconds
-        self.ended(admission)
-
-    def ended(self, admission: Admission) -> None:
-        """Count nothing: the request says nothing about the provider's health."""
-        if admission is self._trial:
-            self._trial = None
-            admission.over.set()
-
-    @property
-    def _is_open(self) -> bool:
+    def is_open(self) -> bool:
+        """Return True while the provider is spared."""
         return self._failed >= self._failures
 
-    def _counts(self, admission: Admission) -> bool:
-        return not self._is_open or admission is self._trial
+    @asynccontextmanager
+    async def admitted(self, limit: float) -> AsyncIterator[bool]:
+        """Wait until a request may be made in the block; yield True if it is the trial.
+
+        Raises:
+            Unavailable: that is not before `limit`.
+        """
+        if not self.is_open():
+            yield False
+            return
+        self._refuse_beyond(limit)
+        try:
+            async with asyncio.timeout_at(limit):
+                await self._trial.acquire()
+        except TimeoutError:
+            raise self._refusal() from None
+        try:
+            if self.is_open():
+                self._refuse_beyond(limit)
+                await asyncio.sleep(self._spared_until - _now())
+                yield True
+                return
+        finally:
+            self._trial.release()
+        # The trial that was waited for has closed the breaker.
+        yield False
+
+    def succeeded(self, *, is_trial: bool) -> None:
+        """Count an answer of the provider, of any kind."""
+        if is_trial or not self.is_open():
+            self._failed = 0
+
+    def failed(self, cause: str, *, is_trial: bool) -> None:
+        """Count a failure of the provider; the cause of the first in a row is told to others."""
+        if is_trial or not self.is_open():
+            self._cause = self._cause if self._failed else cause
+            self._failed += 1
+            self._spared_until = _now() + self._seconds
+
+    def _refuse_beyond(self, limit: float) -> None:
+        if self._spared_until >= limit:
+            raise self._refusal()
+
+    def _refusal(self) -> Unavailable:
+        seconds = max(round(self._spared_until - _now(), 1), 1)
+        return Unavailable(
+            f"{self._cause} Requests to the provider are paused for {seconds:g} seconds.",
+            Reason.MODEL_UNAVAILABLE,
+            retry_after_seconds=seconds,
+        )
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

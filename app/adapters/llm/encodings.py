@@ -47,6 +47,7 @@ def available(folder: Path | None) -> Sequence[str]:
     return [name for name in _PATTERNS if _file(folder, name).is_file()]
 
 
+@lru_cache
 def load(folder: Path, name: str) -> "Encoding":
     """Return one of the `available` encodings; the first load takes about a second.
 
@@ -54,15 +55,11 @@ def load(folder: Path, name: str) -> "Encoding":
         OSError: the file cannot be read.
         ValueError: it is not the table of an encoding.
     """
-    return _load(_file(folder, name), name)
-
-
-@lru_cache
-def _load(file: Path, name: str) -> "Encoding":
     # Imported here: without encodings, the package is not needed.
     from tiktoken import Encoding  # noqa: PLC0415 - as above
 
-    return Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=_ranks(file), special_tokens={})
+    ranks = _ranks(_file(folder, name))
+    return Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
 
 
 def _ranks(file: Path) -> dict[bytes, int]:

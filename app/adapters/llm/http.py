@@ -19,7 +19,7 @@ _CONNECT_SECONDS = 5.0
 _TOO_LONG = "The model's reply is longer than the service reads."
 _PACKED = "The model's reply is compressed, which was not requested."
 
-GLIMPSE_BYTES = 4_096
+_GLIMPSE_BYTES = 4_096
 """The part of a reply in which a provider's words are searched."""
 _LEAST_KEY_CHARS = 6
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
@@ -39,7 +39,7 @@ class Glimpse:
     secrets: tuple[str, ...] = ()
 
 
-_GLIMPSE: ContextVar[Glimpse | None] = ContextVar("glimpse", default=None)
+_GLIMPSE: ContextVar[Glimpse] = ContextVar("glimpse")
 
 
 @contextmanager
@@ -55,11 +55,6 @@ def glimpsed() -> Iterator[Glimpse]:
 
 class ReplyUnread(httpx2.TransportError):
     """The reply is not read; the message says why."""
-
-
-def is_unreachable(error: BaseException) -> bool:
-    """Return True if there was no connection to the server."""
-    return isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
 
 
 @cache
@@ -79,22 +74,14 @@ def open_client(
 
     async def bound(response: httpx2.Response) -> None:
         # Compressed data, which was not asked for, says nothing about its length.
-        is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
-        declared = response.headers.get("content-length", "0")
-        if response.is_success:
-            if is_packed:
-                raise ReplyUnread(_PACKED)
-            if declared.isdecimal() and int(declared) > max_reply_bytes:
-                raise ReplyUnread(_TOO_LONG)
-        elif is_packed:
-            del response.headers["content-encoding"]
-        if (glimpse := _GLIMPSE.get()) is not None:
-            glimpse.head, glimpse.secrets = b"", secrets_of(response.request)
+        is_packed = response.headers.pop("content-encoding", "identity").lower() != "identity"
+        if is_packed and response.is_success:
+            raise ReplyUnread(_PACKED)
+        glimpse = _GLIMPSE.get(None) or Glimpse()
+        glimpse.head, glimpse.secrets = b"", _secrets_of(response.request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         max_bytes = 0 if is_packed else max_reply_bytes
-        response.stream = _BoundStream(
-            response.stream, max_bytes, glimpse, is_cut=not response.is_success
-        )
+        response.stream = _BoundStream(response.stream, max_bytes, not response.is_success, glimpse)
 
     return httpx2.AsyncClient(
         verify=_certificates(is_direct=is_direct),
@@ -107,42 +94,34 @@ def open_client(
     )
 
 
+@dataclass
 class _BoundStream(httpx2.AsyncByteStream):
     """A response body of bounded length: more is an error, or is cut."""
 
-    def __init__(
-        self,
-        inner: httpx2.AsyncByteStream,
-        max_bytes: int,
-        glimpse: Glimpse | None,
-        *,
-        is_cut: bool,
-    ) -> None:
-        self._inner = inner
-        self._glimpse = glimpse
-        self._max_bytes = max_bytes
-        self._is_cut = is_cut
+    inner: httpx2.AsyncByteStream
+    max_bytes: int
+    is_cut: bool
+    glimpse: Glimpse
 
     @override
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._max_bytes
-        async for chunk in self._inner:
+        left = self.max_bytes
+        async for chunk in self.inner:
             left -= len(chunk)
             if left >= 0:
-                if self._glimpse is not None and len(self._glimpse.head) < GLIMPSE_BYTES:
-                    self._glimpse.head = (self._glimpse.head + chunk)[:GLIMPSE_BYTES]
+                self.glimpse.head += chunk[: _GLIMPSE_BYTES - len(self.glimpse.head)]
                 yield chunk
-            elif self._is_cut:
+            elif self.is_cut:
                 return
             else:
                 raise ReplyUnread(_TOO_LONG)
 
     @override
     async def aclose(self) -> None:
-        await self._inner.aclose()
+        await self.inner.aclose()
 
 
-def secrets_of(request: httpx2.Request) -> tuple[str, ...]:
+def _secrets_of(request: httpx2.Request) -> tuple[str, ...]:
     """Return the keys that a request has in its headers and in its address."""
     sent = (request.headers.get(name, "") for name in _CREDENTIALS)
     parts = (part for name, part in request.url.params.items() if name != _NO_SECRET)
@@ -158,19 +137,13 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
     Source: RFC 9110, section 10.2.3.
     """
-    asked = headers.get("retry-after")
-    if asked is None:
-        return None
+    asked = headers.get("retry-after", "")
     try:
-        seconds = float(asked)
-    except ValueError:
-        return _seconds_until(asked, headers.get("date"))
-    return max(seconds, 0) if isfinite(seconds) else None
-
-
-def _seconds_until(then: str, now: str | None) -> float | None:
-    try:
-        wait = parsedate_to_datetime(then) - parsedate_to_datetime(now or "")
+        try:
+            seconds = float(asked)
+        except ValueError:
+            wait = parsedate_to_datetime(asked) - parsedate_to_datetime(headers.get("date", ""))
+            seconds = wait.total_seconds()
     except (ValueError, TypeError):
         return None
-    return max(wait.total_seconds(), 0)
+    return max(seconds, 0) if isfinite(seconds) else None

@@ -1,14 +1,12 @@
 """JSON values in a model's text: strict JSON where it is, else what a library mends.
 
-A reply is hostile until it is read: values that are only nearly JSON have bounds of length and
-nesting, within which the library takes a time that grows with the length alone.
+A reply is hostile until it is read: values have a bound of nesting, and those that are only nearly
+JSON have one of length and quotes together, within which the library takes three seconds at most.
 """
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import json_repair
@@ -25,68 +23,45 @@ def _integer(digits: str) -> int | str:
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 """Raw line ends and tabs are taken within strings."""
-_START = re.compile(r"[{\[]")
-_LOOKS_LIKE_JSON = re.compile(r"""[{\[]\s*(?:[{\[\]}"'\u201c]|//|/\*|#|\w+["']?\s*:)""")
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.?+[^"\\]*+)*+("?+)|[{}\[\]]', re.DOTALL)
-_BRACKET = re.compile(r"[{}\[\]]")
+_START = re.compile(r"""[{\[]\s*(?:[{\[\]}"'\u201c]|//|/\*|#|\w+["']?\s*:)""")
+"""A bracket that may begin JSON, not a remark in prose."""
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.?+)*+(?:"|\Z)|[{}\[\]]', re.DOTALL)
+"""A string or a bracket; a string that nothing closes goes on to the end of the text."""
 _CLOSING = {"{": "}", "[": "]"}
 _AFTER_END = "` \t\r\n"
 """Blanks, and the end of a fence."""
-_MAX_STARTS = 20_000
-"""Brackets that are tried, so that a reply full of them costs little."""
-_MAX_EFFORT = 8_000_000
-"""Characters that are read without a result: each of many nested lists may break off at its end."""
-_MAX_MENDED_CHARS = 262_144
-_MAX_MENDED_DEPTH = 32
+_MAX_VALUES = 20_000
+_MAX_DEPTH = 32
+_MAX_EFFORT = 65_000_000
+"""For each character that is mended: the quotes of its value, and `_EASE` more."""
+_EASE = 250
+"""The library may look through a list for each quote; most characters it reads once."""
 
 
-class NotMended(Exception):
-    """The text is too long or too deeply nested to be mended."""
+def values(text: str) -> Sequence[FoundValue]:
+    """Return the outermost values in a text, in their order.
 
-
-@dataclass
-class Values:
-    """The outermost values of a text; `is_cut` is True if it ends inside the last of them.
-
-    Of such a one, only whole objects are taken.
-    """
-
-    found: list[FoundValue] = field(default_factory=list)
-    is_cut: bool = False
-
-
-def values(text: str) -> Values:
-    """Return the values in a text, in their order.
+    Of the last one only whole objects are taken if the text ends inside it.
 
     Raises:
-        NotMended: a value is no JSON, and too long or too deep to be mended or read to its fault.
-        RecursionError: a value is nested too deeply.
-        ValueError: a number is too long.
+        ValueError: a value is nested too deeply, or the values that are no JSON are too long.
     """
-    result = Values()
-    at = effort = 0
-    for _ in range(_MAX_STARTS):
-        start = _START.search(text, at)
-        if start is None:
+    found: list[FoundValue] = []
+    at: int | None = 0
+    effort = 0
+    while at is not None and len(found) < _MAX_VALUES:
+        if (start := _START.search(text, at)) is None:
             break
-        at = start.start()
+        value, at = _extent(text, start.start())
         try:
-            value, at = _DECODER.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            is_open = error.msg.startswith("Unterminated")
-            effort += (len(text) if is_open else error.pos) - at
+            found.append(FoundValue(_DECODER.decode(value), is_cut=at is None))
+        except ValueError:
+            effort += len(value) * (value.count('"') + value.count("'") + _EASE)
             if effort > _MAX_EFFORT:
-                raise NotMended from None
-            if not _LOOKS_LIKE_JSON.match(text, at):
-                at += 1
-                continue
-            nearly, end = _extent(text, at)
-            result.is_cut = end is None
-            result.found.append(_mended(nearly))
-            at = len(text) if end is None else end
-        else:
-            result.found.append(FoundValue(value))
-    return result
+                raise
+            mended: Any = json_repair.loads(value, skip_json_loads=True)
+            found.append(FoundValue(mended, is_mended=True, is_cut=at is None))
+    return found
 
 
 def _extent(text: str, start: int) -> tuple[str, int | None]:
@@ -96,47 +71,26 @@ def _extent(text: str, start: int) -> tuple[str, int | None]:
     after its last whole object; then there is no end.
     """
     opened: list[str] = []
-    whole = ""
-    for token in _tokens(text, start):
+    end, missing = start, ""
+    for token in _TOKEN.finditer(text, start):
         sign = token[0]
         if sign in _CLOSING:
             opened.append(_CLOSING[sign])
-            if len(opened) > _MAX_MENDED_DEPTH:
-                raise NotMended
+            if len(opened) > _MAX_DEPTH:
+                raise ValueError("too deep")
         elif sign in _CLOSING.values():
             opened.pop()
             if not opened:
                 return text[start : token.end()], token.end()
-            if _is_between_entries(opened) and sign == "}":
-                whole = text[start : token.end()] + "".join(reversed(opened))
+            if sign == "}" and _is_between_entries(opened):
+                end, missing = token.end(), "".join(reversed(opened))
     rest = text[start:].rstrip(_AFTER_END)
-    ends = rest.endswith(tuple(_CLOSING.values()))
     is_between = "]" not in opened or _is_between_entries(opened)
-    return (rest, len(text)) if ends and is_between else (whole, None)
-
-
-def _tokens(text: str, start: int) -> Iterator[re.Match[str]]:
-    """Yield strings and brackets; after a quote that nothing closes, brackets alone.
-
-    No later quote is closed either: each was found to be escaped. To look again for each of them
-    would take a time that grows with the square of their number.
-    """
-    for token in _TOKEN.finditer(text, start):
-        if token[1] == "":
-            yield from _BRACKET.finditer(text, token.start())
-            return
-        yield token
+    if is_between and rest.endswith(tuple(_CLOSING.values())):
+        return rest, len(text)
+    return text[start:end] + missing, None
 
 
 def _is_between_entries(opened: Sequence[str]) -> bool:
     """Return True within the outermost list, outside its entries."""
     return opened[-1] == "]" and opened.count("]") == 1
-
-
-def _mended(nearly: str) -> FoundValue:
-    with suppress(ValueError):
-        return FoundValue(json.loads(nearly, strict=False))
-    if len(nearly) > _MAX_MENDED_CHARS:
-        raise NotMended
-    value: Any = json_repair.loads(nearly, skip_json_loads=True)
-    return FoundValue(value, is_mended=True)

@@ -1,10 +1,10 @@
-"""The life cycle and languages of an embedder: open, warm, close."""
+"""The port of embedders: vectors, life cycle and languages."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from app.adapters.llm.ports import Embedder
+from app.adapters.llm.ports import Prefixes, Vectors
 from app.kernel.languages import CODES, NAMES
 from app.language.search_languages import foreign_language
 
@@ -32,15 +32,32 @@ class BatchSize:
         return replace(self, chars=chars) if chars >= _LEAST_CHARS else None
 
 
-class ManagedEmbedder(Embedder, Protocol):
-    """An embedder with a life cycle. Features see only `Embedder`; its owner sees this."""
+class ManagedEmbedder(Protocol):
+    """The port that turns texts into vectors whose Euclidean distance measures similarity."""
 
+    model_id: str
+    """The name of the model and its version; vectors of different ids are not comparable."""
+    dimensions: int
+    lexical_only: bool
+    """True if the vectors know words but no meaning."""
+    prefixes: Prefixes = Prefixes()
+    """For the caller to put before a text, whose role it knows; `embed` adds none."""
     is_local: bool = False
     """True if its input stays in this process; false unless an embedder says so."""
     takes: BatchSize | None = None
     """The most that its server takes at once; None: it has none."""
     covers: tuple[str, ...] | None = None
     """The languages that it understands, as ISO 639-1 codes. None: it is not known to lack one."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, in order. Does not block the event loop.
+
+        Must not be called inside a transaction.
+
+        Raises:
+            RuntimeError: a transaction is open in this task.
+        """
+        ...
 
     @property
     def languages(self) -> str:

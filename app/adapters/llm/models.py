@@ -1,14 +1,12 @@
-"""The text models of a process, and the lookup of a bank's model name."""
+"""The text models of a process: those that write memories, and those that read task memory."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+import httpx2
 
 from app.adapters.llm.ports import TextModel
 from app.language.facts import ENGINE
-
-
-async def _nothing() -> None:
-    """Close nothing."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +17,8 @@ class TextModels:
     """The model of banks that name none, or one that the settings do not know."""
     aliases: Mapping[str, TextModel] = field(default_factory=dict)
     """Models by the name that banks give, or by its last segment."""
-    on_close: Callable[[], Awaitable[None]] = _nothing
+    clients: Sequence[httpx2.AsyncClient] = ()
+    """The connections to close."""
 
     def choose(self, name: str | None) -> TextModel | None:
         """Return the model for a bank's `generationConfig.model`. None: no model.
@@ -58,4 +57,28 @@ class TextModels:
 
     async def close(self) -> None:
         """Close the connections to the providers."""
-        await self.on_close()
+        for client in self.clients:
+            await client.aclose()
+
+
+@dataclass(frozen=True)
+class ReaderHandle:
+    """A model that reads task memory on behalf of prompts, under the name that requests give."""
+
+    name: str
+    model: TextModel
+    is_local: bool
+    """True if its input stays on the operator's machines."""
+
+
+@dataclass(frozen=True)
+class Readers:
+    """The readers of the settings, in order; without any, only the built-in one reads."""
+
+    by_name: Mapping[str, ReaderHandle] = field(default_factory=dict)
+    clients: Sequence[httpx2.AsyncClient] = ()
+
+    async def close(self) -> None:
+        """Close the connections to the models."""
+        for client in self.clients:
+            await client.aclose()

@@ -1,7 +1,7 @@
 """Output modes of a model: the best way of requesting a structure that its server accepts now."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import structlog
 from prometheus_client import Gauge
@@ -19,8 +19,8 @@ _IN_USE = Gauge(
     ["model", "mode"],
 )
 
-Refusals = Sequence[tuple[OutputMode, RequestFailed]]
-"""The modes that a server refused for one question, with the failures."""
+Refusals = Mapping[OutputMode, RequestFailed]
+"""The modes that a server refused for one question, in order, with the failures."""
 
 
 class Ways:
@@ -60,26 +60,23 @@ class Ways:
     def worked(self, mode: OutputMode, refusals: Refusals, now: float) -> None:
         """Record the mode that brought an answer, and the refused modes before it."""
         before = self.in_use
-        self.latest, self.refused = mode, [refused for refused, _ in refusals]
+        self.latest, self.refused = mode, list(refusals)
         self._refused[mode] = 0
         self._until.pop(mode, None)
-        for refused, _ in refusals:
+        for refused in refusals:
             self._refused[refused] += 1
             if self._refused[refused] >= _MOST_REFUSALS:
                 self._until[refused] = now + self._rest_seconds
         if self.in_use is not before:
-            self._tell(before, refusals)
-
-    def _tell(self, before: OutputMode, refusals: Refusals) -> None:
-        self._show()
-        told = refusals[-1][1].log_fields if refusals else {}
-        _log.warning(
-            "model.mode_changed",
-            model=self._model_id,
-            before=before.value,
-            mode=self.in_use.value,
-            **told,
-        )
+            self._show()
+            failed = refusals.get(before)
+            _log.warning(
+                "model.mode_changed",
+                model=self._model_id,
+                before=before.value,
+                mode=self.in_use.value,
+                **(failed.log_fields if failed else {}),
+            )
 
     def _show(self) -> None:
         for mode in self._modes:

@@ -11,7 +11,6 @@ ADDRESSES = {
     "ollama": "http://localhost:11434/v1",
 }
 """The address of each provider, unless a setting or the environment gives another."""
-PROVIDERS = tuple(ADDRESSES)
 NO_KEY = "none"
 """The key sent to self-hosted servers that need none; never a key meant for a vendor."""
 
@@ -39,7 +38,7 @@ class ModelName:
             ModelSetupError: the provider is unknown, or the model is missing.
         """
         provider, _, model = text.partition(":")
-        if provider not in PROVIDERS or not model.strip():
-            known = ", ".join(f"{provider}:..." for provider in PROVIDERS)
+        if provider not in ADDRESSES or not model.strip():
+            known = ", ".join(f"{provider}:..." for provider in ADDRESSES)
             raise ModelSetupError(f"{setting} must be one of {known}; got {text!r}.")
         return cls(provider, model.strip())

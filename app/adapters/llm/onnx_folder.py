@@ -1,6 +1,6 @@
 """The loaded model of an operator's folder. Importing this module is expensive."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,14 @@ class FolderModel(OnnxEncoder):
     """
 
     def __init__(self, graph: Path, tokenizer: Path, pooling: Pooling, max_tokens: int) -> None:
-        read = _tokenizer(tokenizer)
+        form = "a tokenizer in the form of the library tokenizers"
+        read = _opened(tokenizer, form, lambda: Tokenizer.from_file(str(tokenizer)))
         super().__init__(read, max_tokens)
         self._pooling = pooling
-        self._session = _session(graph)
+        self._session = _opened(graph, "an ONNX graph", lambda: open_session(graph, graph.parent))
         self._types = {spec.name: _NUMBERS.get(spec.type) for spec in self._session.get_inputs()}
         _check_inputs(graph, self._types)
-        self._output = self._find_output(graph)
-        self._check_reach(graph, read.get_vocab_size() - 1, max_tokens)
+        self._output = self._find_output(graph, read.get_vocab_size() - 1, max_tokens)
 
     @override
     def _run(self, ids: Tokens, mask: Tokens) -> Vectors:
@@ -72,13 +72,20 @@ class FolderModel(OnnxEncoder):
         }
         return {name: named[name].astype(kind) for name, kind in self._types.items()}
 
-    def _find_output(self, graph: Path) -> str:
-        """Return the name of the output with the states of all tokens, else with the vectors."""
-        ids = np.array([self._tokenizer.encode("warm").ids or [self._pad_id]], np.int64)
+    def _find_output(self, graph: Path, last_id: int, max_tokens: int) -> str:
+        """Return the name of the output with the states of all tokens, else with the vectors.
+
+        The network is given as many tokens as it may be, each the last one that the tokenizer has.
+        """
+        ids = np.full((1, max_tokens), last_id, np.int64)
         try:
             outputs = self._session.run(None, self._feeds(ids, np.ones_like(ids)))
         except Exception as error:
-            raise _unread(graph, "an ONNX graph that takes a text's tokens", error) from error
+            raise ModelSetupError(
+                f"{graph} must take {max_tokens} tokens of a text"
+                f" (MEMORY_BANK_EMBEDDER_MAX_TOKENS), and know the {last_id + 1} of the"
+                f" tokenizer.json beside it: {_excerpt(error)}"
+            ) from error
         names: list[str] = [output.name for output in self._session.get_outputs()]
         for axes, rows in ((_STATES, ids.shape), (_POOLED, ids.shape[:1])):
             for name, values in zip(names, outputs, strict=True):
@@ -91,34 +98,17 @@ class FolderModel(OnnxEncoder):
             f" (texts, dimensions); got {_listed(names)}."
         )
 
-    def _check_reach(self, graph: Path, last_id: int, max_tokens: int) -> None:
-        """Check that the network knows the last token and accepts the maximal number of tokens."""
-        ids = np.full((1, max_tokens), last_id, np.int64)
-        try:
-            self._session.run([self._output], self._feeds(ids, np.ones_like(ids)))
-        except Exception as error:
-            raise ModelSetupError(
-                f"{graph} must take {max_tokens} tokens of a text"
-                f" (MEMORY_BANK_EMBEDDER_MAX_TOKENS), and know the {last_id + 1} of the"
-                f" tokenizer.json beside it: {_excerpt(error)}"
-            ) from error
-
 
 _NUMBERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
-def _tokenizer(path: Path) -> Tokenizer:
+def _opened(path: Path, expected: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 - of libraries
     try:
-        return Tokenizer.from_file(str(path))
+        return read()
     except Exception as error:
-        raise _unread(path, "a tokenizer in the form of the library tokenizers", error) from error
-
-
-def _session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no types
-    try:
-        return open_session(path, path.parent)
-    except Exception as error:
-        raise _unread(path, "an ONNX graph", error) from error
+        raise ModelSetupError(
+            f"{path} must be {expected}; it cannot be read: {_excerpt(error)}"
+        ) from error
 
 
 def _check_inputs(path: Path, types: Mapping[str, Any]) -> None:
@@ -128,10 +118,6 @@ def _check_inputs(path: Path, types: Mapping[str, Any]) -> None:
             f"{path} must have the inputs input_ids and attention_mask of whole numbers, may have"
             f" token_type_ids, and no other; got {_listed(types)}."
         )
-
-
-def _unread(path: Path, expected: str, error: Exception) -> ModelSetupError:
-    return ModelSetupError(f"{path} must be {expected}; it cannot be read: {_excerpt(error)}")
 
 
 def _excerpt(error: Exception) -> str:

@@ -1,7 +1,8 @@
-"""The ports of text models and embedders, and their plain types."""
+"""The port of text models, and the plain types of models and embedders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -23,28 +24,6 @@ class Prefixes:
 
     query: str = ""
     text: str = ""
-
-
-class Embedder(Protocol):
-    """The port that turns texts into vectors whose Euclidean distance measures similarity."""
-
-    model_id: str
-    """The name of the model and its version; vectors of different ids are not comparable."""
-    dimensions: int
-    lexical_only: bool
-    """True if the vectors know words but no meaning."""
-    prefixes: Prefixes = Prefixes()
-    """For the caller to put before a text, whose role it knows; `embed` adds none."""
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text, in order. Does not block the event loop.
-
-        Must not be called inside a transaction.
-
-        Raises:
-            RuntimeError: a transaction is open in this task.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -97,6 +76,44 @@ class Prompt:
     instructions: str
     text: str
     attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """The content of one request; `fault` is the fault of the first answer."""
+
+    prompt: Prompt
+    output: type[BaseModel]
+    fault: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The text of the prompt; after an invalid answer, with a request to correct it."""
+        if self.fault is None:
+            return self.prompt.text
+        return (
+            f"{self.prompt.text}\n\nYour last answer was invalid: {self.fault}"
+            " Answer again, with the JSON object alone."
+        )
+
+
+class Ending(Enum):
+    """The reason why an answer ends; the value tells people of one that ends early."""
+
+    WHOLE = ""
+    CUT = "was cut off at its longest"
+    FILTERED = "was stopped by the content filter of its provider"
+    REFUSED = "was a refusal to answer"
+
+
+@dataclass(frozen=True)
+class ChannelReply:
+    """A model's answer to one request."""
+
+    text: str
+    input_tokens: int
+    output_tokens: int
+    ending: Ending = Ending.WHOLE
 
 
 OutputT = TypeVar("OutputT", bound=BaseModel)

@@ -1,14 +1,18 @@
 """Calls of a provider, with bounded retries, bounded concurrency and a circuit breaker."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 from random import SystemRandom
 from typing import TypeVar
 
-from app.adapters.llm.breaker import Admission, Breaker, Spared
+import httpx2
+from typing_extensions import override
+
+from app.adapters.llm.breaker import Breaker
+from app.adapters.llm.http import ReplyUnread
 from app.adapters.llm.refusals import is_of_mode, is_of_size
 from app.adapters.llm.words import CUT, SILENCE, Words
 from app.kernel.errors import (
@@ -43,27 +47,25 @@ _random = SystemRandom()
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class RequestFailed(Exception):
     """A request without an answer: its HTTP status and words, if there was a reply at all.
 
-    `is_unreachable`: there was not even a connection.
+    Attributes:
+        is_unreachable: True if there was not even a connection.
+        is_final: True if something smaller is to be requested, whatever the status.
     """
 
-    def __init__(
-        self,
-        status: int | None = None,
-        retry_after_seconds: float | None = None,
-        words: Words = SILENCE,
-        *,
-        is_unreachable: bool = False,
-    ) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
-        self.retry_after_seconds = retry_after_seconds
-        self.words = words
-        self.is_unreachable = is_unreachable
-        self.is_final = False
-        """True if something smaller is to be requested, whatever the status."""
+    status: int | None = None
+    retry_after_seconds: float | None = None
+    words: Words = field(default=SILENCE, repr=False)
+    _: KW_ONLY
+    is_unreachable: bool = False
+    is_final: bool = False
+
+    @override
+    def __str__(self) -> str:
+        return f"status {self.status}"
 
     @property
     def log_fields(self) -> Mapping[str, int | str | None]:
@@ -96,8 +98,13 @@ class RequestFailed(Exception):
         return self.is_refusal and self.status != _NO_KEY and is_of_mode(self.words.whole)
 
 
-class Unread(Exception):
-    """A reply that is not read; the message says why. A retry would not help."""
+def without_reply(error: httpx2.TransportError) -> RequestFailed | BadGateway:
+    """Return the failure of a request whose reply was not read to its end."""
+    if isinstance(error, ReplyUnread):
+        # A retry would not help.
+        return BadGateway(str(error), Reason.MODEL_OUTPUT_INVALID)
+    is_unreachable = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
+    return RequestFailed(is_unreachable=is_unreachable)
 
 
 @dataclass(frozen=True)
@@ -141,15 +148,16 @@ class Provider:
     ) -> T:
         """Return the result of `request`, retried if that may help.
 
-        `request` raises RequestFailed or Unread; `deadline` is a time of the event loop. A request
-        may take all the remaining time: cutting it off earlier would never let a slow model finish.
+        `request` raises RequestFailed or BadGateway; `deadline` is a time of the event loop. A
+        request may take all the remaining time: cutting it off earlier would never let a slow model
+        finish.
 
         Raises:
             ResourceExhausted: the provider keeps refusing with 429.
             Unavailable: the provider keeps failing, or its breaker stays open for too long.
             DeadlineExceeded: the deadline has passed.
             FailedPrecondition: the provider refuses the request or the key.
-            BadGateway: the reply is too long, or compressed.
+            BadGateway: the reply is not read.
         """
         for attempt in range(1, self._max_attempts + 1):
             try:
@@ -165,71 +173,49 @@ class Provider:
     async def _attempt(
         self, request: Callable[[], Awaitable[T]], deadline: float, target: ProviderTarget
     ) -> T:
-        """Make one request once a slot is free."""
-        admission = await self._admitted(deadline)
-        try:
-            return await self._counted(request, deadline, admission, target)
-        finally:
-            self._slots.release()
+        """Make one request once the breaker admits it and a slot is free.
 
-    async def _admitted(self, deadline: float) -> Admission:
-        """Wait for a slot and for the breaker to admit; the caller must release the slot.
-
-        No slot is held while the breaker is open: the trial that may close it needs one.
+        A request that the breaker holds up has no slot: the trial that may close it needs one.
         """
         limit = min(deadline, _now() + self._patience_seconds)
         while True:
-            await self._take_slot(deadline)
-            try:
-                return self._breaker.admit(_now())
-            except Spared as spared:
-                self._slots.release()
-                pause = spared
-            await _outlast(pause, limit)
-
-    async def _take_slot(self, deadline: float) -> None:
-        if _now() >= deadline:
-            raise _too_late()
-        try:
-            async with asyncio.timeout_at(deadline):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise _too_late() from None
+            async with self._breaker.admitted(limit) as is_trial:
+                async with _in_time(deadline):
+                    await self._slots.acquire()
+                try:
+                    if is_trial or not self._breaker.is_open():
+                        return await self._counted(request, deadline, target, is_trial=is_trial)
+                finally:
+                    self._slots.release()
 
     async def _counted(
         self,
         request: Callable[[], Awaitable[T]],
         deadline: float,
-        admission: Admission,
         target: ProviderTarget,
+        *,
+        is_trial: bool,
     ) -> T:
         """Make one request, and report its outcome to the breaker."""
-        succeeded = partial(self._breaker.succeeded, admission)
-        tell = partial(self._breaker.ended, admission)
         began = _now()
         try:
-            async with asyncio.timeout_at(deadline):
+            async with _in_time(deadline):
                 answer = await request()
-            tell = succeeded
-        except TimeoutError:
+        except DeadlineExceeded as late:
             if deadline - began >= self._fair_seconds:
-                tell = self._failed(admission, _too_late().message)
-            raise _too_late() from None
-        except Unread as unread:
-            tell = succeeded
-            raise BadGateway(str(unread), Reason.MODEL_OUTPUT_INVALID) from None
+                self._breaker.failed(late.message, is_trial=is_trial)
+            raise
+        except BadGateway:
+            self._breaker.succeeded(is_trial=is_trial)
+            raise
         except RequestFailed as failed:
             if failed.is_refusal:
-                tell = succeeded
+                self._breaker.succeeded(is_trial=is_trial)
             elif not failed.is_rate_limit:
-                tell = self._failed(admission, _lasting(failed, target))
+                self._breaker.failed(_lasting(failed, target), is_trial=is_trial)
             raise
-        finally:
-            tell()
+        self._breaker.succeeded(is_trial=is_trial)
         return answer
-
-    def _failed(self, admission: Admission, cause: str) -> partial[None]:
-        return partial(self._breaker.failed, admission, _now(), cause)
 
 
 def _now() -> float:
@@ -242,73 +228,44 @@ def _delay(failed: RequestFailed, attempt: int) -> float:
     return (failed.retry_after_seconds or 0) + longest * _random.random()
 
 
-async def _outlast(pause: Spared, limit: float) -> None:
-    """Wait until another request may be admitted.
-
-    Raises:
-        Unavailable: that is not before `limit`.
-    """
-    if pause.trial is not None:
-        try:
-            async with asyncio.timeout_at(limit):
-                await pause.trial.over.wait()
-        except TimeoutError:
-            raise _is_spared(pause) from None
-    elif pause.until >= limit:
-        raise _is_spared(pause)
-    else:
-        await asyncio.sleep(pause.until - _now())
-
-
-def _is_spared(pause: Spared) -> Unavailable:
-    seconds = max(round(pause.until - _now(), 1), 1)
-    return Unavailable(
-        f"{pause.cause} Requests to the provider are paused for {seconds:g} seconds.",
-        Reason.MODEL_UNAVAILABLE,
-        retry_after_seconds=seconds,
-    )
-
-
-def _too_late() -> DeadlineExceeded:
-    return DeadlineExceeded("The model did not answer in time.", Reason.MODEL_TIMEOUT)
+@asynccontextmanager
+async def _in_time(deadline: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout_at(deadline):
+            yield
+    except TimeoutError:
+        raise DeadlineExceeded("The model did not answer in time.", Reason.MODEL_TIMEOUT) from None
 
 
 def _as_service_error(failed: RequestFailed, target: ProviderTarget) -> ServiceError:
-    metadata = {} if failed.status is None else {"httpStatus": str(failed.status)}
+    message, wait = _message(failed, target), failed.retry_after_seconds
+    error: ServiceError
     if failed.is_rate_limit:
-        return ResourceExhausted(
-            _message("accepts no more requests at the moment", failed, target),
-            Reason.MODEL_RATE_LIMITED,
-            retry_after_seconds=failed.retry_after_seconds,
-            metadata=metadata,
-        )
-    if failed.is_refusal:
-        return FailedPrecondition(
-            _message(f"refuses the request with HTTP {failed.status}", failed, target),
-            Reason.MODEL_REFUSED,
-            metadata=metadata,
-        )
-    return Unavailable(
-        _message(_failing(failed), failed, target),
-        Reason.MODEL_UNAVAILABLE,
-        retry_after_seconds=failed.retry_after_seconds,
-        metadata=metadata,
-    )
-
-
-def _failing(failed: RequestFailed) -> str:
-    if failed.is_unreachable:
-        return "cannot be reached"
-    return "sends no answer that can be read" if failed.status == _OK else "keeps failing"
+        error = ResourceExhausted(message, Reason.MODEL_RATE_LIMITED, retry_after_seconds=wait)
+    elif failed.is_refusal:
+        error = FailedPrecondition(message, Reason.MODEL_REFUSED)
+    else:
+        error = Unavailable(message, Reason.MODEL_UNAVAILABLE, retry_after_seconds=wait)
+    if failed.status is not None:
+        error.metadata["httpStatus"] = str(failed.status)
+    return error
 
 
 def _lasting(failed: RequestFailed, target: ProviderTarget) -> str:
     """Return a failure's message for other callers, who must not see each other's words."""
     repeats = CUT in failed.words.message
-    return _message(_failing(failed), RequestFailed(failed.status) if repeats else failed, target)
+    return _message(RequestFailed(failed.status) if repeats else failed, target)
 
 
-def _message(what: str, failed: RequestFailed, target: ProviderTarget) -> str:
+def _message(failed: RequestFailed, target: ProviderTarget) -> str:
     """Return the provider's behaviour, the setting to look at, and the provider's own words."""
+    if failed.is_rate_limit:
+        what = "accepts no more requests at the moment"
+    elif failed.is_refusal:
+        what = f"refuses the request with HTTP {failed.status}"
+    elif failed.is_unreachable:
+        what = "cannot be reached"
+    else:
+        what = "sends no answer that can be read" if failed.status == _OK else "keeps failing"
     setting = target.setting_of(failed)
     return f"The provider of {target.model} {what}; see {setting}.{failed.words.told}"

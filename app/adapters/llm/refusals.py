@@ -14,7 +14,7 @@ _OF_MODE = re.compile(
 )
 _OF_SIZE = re.compile(
     r"too (?:long|large)\b|context[ _](?:length|size|window)|batch[ _]?size"
-    r"|maximum (?:\w+ )?length",
+    r"|maximum (?:\w+ )?length|than [\d,]+ tokens",
     re.IGNORECASE,
 )
 _OF_ANSWER = re.compile(

@@ -18,13 +18,7 @@ _LET_GO: int | None = getattr(mmap, "MADV_DONTNEED", None)
 
 @dataclass(frozen=True)
 class Weight:
-    """The position of a float tensor in its file.
-
-    Attributes:
-        shape: the lengths of its axes.
-        offset: the bytes before it.
-        length: its bytes.
-    """
+    """The position of a float tensor in its file: its shape, the bytes before it, and its bytes."""
 
     shape: Sequence[int]
     offset: int

@@ -4,6 +4,7 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from typing_extensions import override
@@ -56,19 +57,15 @@ class ThreadedEmbedder(ManagedEmbedder):
         cut = [text[:_MAX_CHARS] for text in texts]
         portions = list(_portions(cut))
         vectors: list[Vectors] = [np.empty((0, self.dimensions), np.float32)]
+        run = partial(asyncio.get_running_loop().run_in_executor, self._executor)
         for at in range(0, len(portions), self._threads):
-            vectors += await self._compute_side_by_side(portions[at : at + self._threads])
+            side_by_side = portions[at : at + self._threads]
+            vectors += await asyncio.gather(*(run(self._compute, part) for part in side_by_side))
         if len(texts) >= _MANY:
-            await asyncio.get_running_loop().run_in_executor(self._executor, give_back)
+            await run(give_back)
         return np.concatenate(vectors)
 
-    async def _compute_side_by_side(self, portions: list[list[str]]) -> list[Vectors]:
-        loop = asyncio.get_running_loop()
-        return await asyncio.gather(
-            *(loop.run_in_executor(self._executor, self._compute, part) for part in portions)
-        )
-
-    def _load(self) -> None:
+    def _load(self) -> object:
         """Load the needs of `_compute`. Runs in a thread of the embedder."""
 
     @abstractmethod

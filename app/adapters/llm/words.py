@@ -1,4 +1,4 @@
-"""A provider's words about a failed request, without what they repeat of it (pure).
+"""A provider's words about a failed request, without what they repeat of it.
 
 Parsed from the reply itself, since each vendor's client changes it: the shapes of OpenAI,
 Anthropic, Google, Ollama and vLLM, an HTML page, or plain text.
@@ -10,6 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from typing import Any
+
+from app.adapters import offload
+from app.adapters.llm.http import Glimpse
 
 MAX_CHARS = 200
 _RUN_CHARS = 20
@@ -75,6 +78,12 @@ class ProviderRequest:
     texts: Collection[str]
     secrets: Collection[str]
     model: str
+
+
+async def heard(glimpse: Glimpse, texts: Collection[str], model: str) -> Words:
+    """Parse the beginning of a reply to these texts; aside if they are long."""
+    request = ProviderRequest(texts, glimpse.secrets, model)
+    return await offload.done(sum(map(len, texts)), read, glimpse.head, request)
 
 
 def read(head: bytes, request: ProviderRequest) -> Words:

@@ -1,4 +1,4 @@
-"""Registers readers."""
+"""Registration of readers."""
 
 from app.artifacts.readers.routes import router
 from app.web.feature import Feature

@@ -28,7 +28,7 @@ from app.web.routing import Router
 router = Router(
     "task memory",
     demands={
-        # What is kept off the prompt is counted where it is stored.
+        # Results kept off the prompt are counted when they are stored.
         "queryNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
         "summarizeNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
         "getToolSpecs": Demand(Permission.ARTIFACTS_REFERENCE),

@@ -1,4 +1,4 @@
-"""Registers tasks."""
+"""Registration of tasks."""
 
 from app.adapters.batches import spread, swept
 from app.adapters.resources import Archived

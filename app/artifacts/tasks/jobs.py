@@ -1,4 +1,4 @@
-"""Jobs of a worker: cut a long text into chunks, and embed the chunks of a namespace."""
+"""Worker jobs that cut long texts into chunks and embed the chunks of a namespace."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -35,12 +35,12 @@ from app.settings.settings import Settings
 
 _AT_ONCE = 200
 EMBEDDED_AT_ONCE = 64
-"""Chunks that are embedded together and stored by one transaction."""
+"""Number of chunks embedded together and stored in one transaction."""
 _READ_SECONDS = 60
 
 
 async def index(job: Job, resources: Resources) -> None:
-    """Cut a text into chunks, a batch in each transaction; the last one makes the artifact ready.
+    """Cut a text into chunks, with one transaction per batch, then mark the artifact ready.
 
     Chunks written by an aborted attempt are deleted first.
 
@@ -72,7 +72,7 @@ async def index(job: Job, resources: Resources) -> None:
 async def _cut(
     job: Job, settings: Settings, place: ContentPlace, row: ArtifactRow
 ) -> dict[str, object]:
-    """Store the chunks of a text; return the columns of the artifact that is ready then."""
+    """Store the chunks of a text; return the new column values of the artifact."""
     with _Pages(job, place, asyncio.get_running_loop()) as pages:
         text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
         coming = chunks(text, cutting_of(settings))
@@ -92,7 +92,7 @@ async def _cut(
 async def _end(
     job: Job, settings: Settings, place: ContentPlace, values: dict[str, object]
 ) -> None:
-    """Make the artifact ready and finish the operation, in one transaction."""
+    """Mark the artifact ready and finish the operation, in one transaction."""
     name = _name_of(job, place.memory, place.namespace)
     async with job.db.transaction() as session:
         namespace = await repository.lock_namespace(session, name)
@@ -112,10 +112,10 @@ def _take(source: Iterator[Chunk]) -> list[Chunk]:
 
 
 class _Pages:
-    """The pages of a content, read from a thread other than the event loop's.
+    """Pages of a content, read from a thread outside the event loop.
 
-    Reading stops when the block ends. Long stretches may hold no text, so each page checks for
-    cancellation.
+    Reading stops when the block ends. Cancellation is checked at each page, since long stretches
+    may contain no text.
     """
 
     def __init__(self, job: Job, place: ContentPlace, loop: asyncio.AbstractEventLoop) -> None:
@@ -128,7 +128,7 @@ class _Pages:
         return self
 
     def __exit__(self, *error: object) -> None:
-        # Cancelling the task does not stop the thread.
+        # Cancelling the task does not stop the thread, which checks this flag.
         self._is_over = True
 
     def up_to(self, size: int) -> Iterator[bytes]:
@@ -174,8 +174,8 @@ def _name_of(job: Job, memory: str, namespace: str) -> NamespaceName:
 async def embed(job: Job, resources: Resources) -> None:
     """Embed the chunks of a namespace with the model that it names.
 
-    Works batch by batch, outside any transaction, so that a worker that takes over repeats at most
-    one batch. The namespace is checked again before each batch is embedded, and before it is
+    Chunks are embedded in batches, outside any transaction; a worker that takes over repeats at
+    most one batch. The namespace is checked again before each batch is embedded and before it is
     stored.
 
     Raises:
@@ -231,7 +231,7 @@ class _Embedding:
             raise Postponed(self.job.clock.now() + later) from error
 
     async def _try_finish(self) -> bool:
-        """Finish the operation if every chunk has its vectors; return True if it is finished."""
+        """Finish the operation if every chunk has its vectors; return True if it was finished."""
         async with self.job.db.transaction() as session:
             model_id = await self._model(session, is_locked=True)
             if model_id is not None and await self._list_unembedded(session, BEGINNING, 1):
@@ -246,7 +246,7 @@ class _Embedding:
         if row is None or row.embedding_model is None:
             return None
         if self.resources.embedders.find(row.embedding_model) is None:
-            # Another worker may have it configured.
+            # The model is not configured in this process, but may be in another worker.
             return row.embedding_model
         embedder = embedder_of(self.resources.embedders, row)
         return None if embedder is None else embedder.model_id
@@ -259,20 +259,20 @@ class _Embedding:
 
 
 async def remove_expired(batches: SweepBatches) -> int:
-    """Free the artifacts that can no longer be read; return how many rows that were."""
+    """Delete artifacts that can no longer be read; return the number of deleted rows."""
     grace = _grace(batches.resources.settings)
     find, remove = erasure.find_expired, erasure.remove_expired
-    # By namespace, which a transaction locks before anything in it.
+    # Grouped by namespace, since a transaction locks the namespace before its artifacts.
     return await batches.spread(partial(find, grace), partial(remove, grace), shared=3)
 
 
 async def remove_expired_namespaces(batches: SweepBatches) -> int:
-    """Remove the empty namespaces past their time; return how many."""
+    """Remove expired, empty namespaces; return the count."""
     grace = _grace(batches.resources.settings)
     find, remove = erasure.find_expired_namespaces, erasure.remove_expired_namespaces
     return await batches.spread(partial(find, grace), partial(remove, grace))
 
 
 def _grace(settings: Settings) -> timedelta:
-    """Return how long ago task memory has expired that no request can be about to revive."""
+    """Return the time after expiry from which no running request can still revive content."""
     return timedelta(seconds=settings.tuning.task_sweep_grace_seconds)

@@ -1,4 +1,4 @@
-"""Registers contexts."""
+"""Registration of contexts."""
 
 from app.conversation.contexts.routes import router
 from app.web.feature import Feature

@@ -17,7 +17,7 @@ from app.web.routing import Router
 router = Router(
     "contexts",
     demands={
-        # It may have summaries made, for which another permission is asked; no event is changed.
+        # It may enqueue summaries, which requires another permission; it changes no event.
         "composeContext": Demand(Permission.EVENTS_LIST, SEARCH, is_costly=True),
     },
 )

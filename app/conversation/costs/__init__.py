@@ -1,1 +1,1 @@
-"""Estimates of what contexts cost under each strategy, in tokens and money."""
+"""Estimates of the cost of contexts under each strategy, in tokens and money."""

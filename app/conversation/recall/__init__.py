@@ -1,1 +1,1 @@
-"""Search in a session: passages word for word, or an answer made from them."""
+"""Search in sessions and memories for passages, or for an answer made from them."""

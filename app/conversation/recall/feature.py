@@ -1,4 +1,4 @@
-"""Registers recall."""
+"""Registration of recall."""
 
 from app.conversation.recall.routes import router
 from app.web.feature import Feature

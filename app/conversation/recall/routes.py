@@ -31,7 +31,7 @@ router = Router(
 )
 
 
-# Before the route of one session, whose path fits as well.
+# Must precede the route of one session, since its path also matches.
 @router.post(
     ENGINE + "/sessions/-:recall",
     summary="Recall from all sessions of a user",

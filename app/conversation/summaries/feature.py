@@ -1,4 +1,4 @@
-"""Registers summaries."""
+"""Registration of summaries."""
 
 from collections.abc import Mapping
 

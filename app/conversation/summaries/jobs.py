@@ -1,10 +1,10 @@
 """Worker jobs that make the summaries of a session.
 
-Each step reads the inputs that are due, writes the summary, and stores it in a transaction that
-locks the session, until nothing is due. Whether a summary is due is checked without that lock;
-under the lock only changes since then are checked. A summary whose inputs have changed meanwhile is
-discarded and made again. If the model fails, the failure is stored and the operation waits, so that
-no other one starts.
+Each step reads the inputs of a due summary, writes the summary, and stores it in a transaction that
+locks the session. Steps repeat until no summary is due. The check for due summaries runs without
+that lock; under the lock, the job only checks for changes since then. If the inputs have changed
+meanwhile, the summary is discarded and made again. If the model fails, the failure is stored and
+the operation waits for its retry, which prevents another one from starting.
 """
 
 from collections.abc import Mapping
@@ -43,13 +43,13 @@ from app.platform.sessions.store.tables import SessionRow
 
 _PAGE = 200
 _MOST_IN_VAIN = 3
-"""Discarded summaries in a row before the job gives up for now."""
+"""Consecutive discarded summaries after which the job gives up for now."""
 _MOST_LOOKS = 3
-"""Checks without the lock before a constantly changing session is checked under it."""
+"""Checks without the lock after which a constantly changing session is checked under it."""
 
 
 async def summarize(job: Job, resources: Resources) -> None:
-    """Make all summaries of a session that are due by a policy."""
+    """Make all summaries of a session that are due under a policy."""
     request = job.claim.request
     fixed = request.get("fixed") or {}
     work = _work(job, resources, request)
@@ -77,7 +77,7 @@ def _work(job: Job, resources: Resources, request: Mapping[str, Any]) -> Work | 
     rules = rules_of(policy)
     if rules.summarising is None:
         return None
-    # The engine's current address, as the operation names it.
+    # The operation has the engine's current name.
     engine = EngineName.parse(job.claim.engine_name)
     name = SessionName(engine, SessionName.parse(request["session"]).session)
     is_asked = "summary" in request
@@ -98,10 +98,10 @@ class _Summarizing:
     """One run of the summarise operation, for a session and a policy.
 
     Attributes:
-        is_own: whether the policy was the session's own when the operation was requested. Once the
-            session has another policy, nothing is due.
-        in_vain: number of discarded summaries in a row.
-        looks: number of checks in a row that found nothing due in a session that had changed.
+        is_own: whether the policy was the session's own when the operation was requested. If so,
+            no summary is due once the session has another policy.
+        in_vain: number of consecutive discarded summaries.
+        looks: number of consecutive checks that found no summary due but a changed session.
     """
 
     work: Work
@@ -115,7 +115,7 @@ class _Summarizing:
         """Make summaries until none is due.
 
         Raises:
-            Postponed: the summariser fails, or today's token budget is used up.
+            Postponed: the summariser failed, or today's token budget is used up.
             Aborted: the session changed during each attempt.
         """
         while not await self._step():
@@ -152,7 +152,7 @@ class _Summarizing:
         return True
 
     async def _has_more(self, session: Session, row: SessionRow, state: "_State | None") -> bool:
-        """Return True if another check is needed; counting events must not block the session."""
+        """Return True if another step is needed; counting events should not block the session."""
         now = await self._state(session, row)
         if now == state or not now.is_held:
             return False
@@ -166,7 +166,6 @@ class _Summarizing:
         await work.job.finish(session, _response("SummarizeSessionResponse"), work.details())
 
     async def _read(self) -> "tuple[_State | None, SummaryInput | None]":
-        """Read the session's state and the inputs of the summary that is due; None if absent."""
         async with self.work.job.db.snapshot() as session:
             row = await self.work.find(session)
             if row is None:
@@ -203,7 +202,7 @@ class _Summarizing:
 
 @dataclass(frozen=True)
 class _State:
-    """State of a session, by which a change is noticed that may make a summary due.
+    """State of a session that is compared to detect changes that may make a summary due.
 
     Attributes:
         active: number of active summaries of the policy. Erased events reduce it; only this job can
@@ -219,7 +218,6 @@ class _State:
 
 
 async def _previous(session: Session, work: Work, due: Due) -> list[str]:
-    """Return the texts of the summaries that a new one absorbs."""
     if not due.previous:
         return []
     texts = await lookups.list_texts(session, work.name, due.previous)
@@ -228,7 +226,7 @@ async def _previous(session: Session, work: Work, due: Due) -> list[str]:
 
 @dataclass(frozen=True)
 class _Regenerating:
-    """One run of the operation that makes one summary again."""
+    """One run of the operation that regenerates a summary."""
 
     work: Work
     summary: SummaryName
@@ -238,7 +236,7 @@ class _Regenerating:
 
         Raises:
             FailedPrecondition: the summary is no longer active.
-            ServiceError: the summariser fails.
+            ServiceError: the summariser failed.
         """
         work, meter = self.work, Meter()
         async with work.job.db.snapshot() as session:
@@ -284,7 +282,7 @@ class _Regenerating:
 
 
 def _due_of(row: SessionSummaryRow, chars_per_token: int) -> Due:
-    """Return the parameters with which a stored summary was made."""
+    """Return the parameters of a stored summary."""
     read = None
     if row.read_first_seq is not None and row.read_last_seq is not None:
         read = (row.read_first_seq, row.read_last_seq)

@@ -28,7 +28,7 @@ router = Router(
     "contexts",
     demands={
         "clearSession": change(Permission.SESSIONS_UPDATE),
-        # They tell what events say.
+        # Summaries reveal the content of events.
         "listSummaries": Demand(Permission.EVENTS_LIST, LIST),
         "getSummary": Demand(Permission.EVENTS_LIST),
         "regenerateSummary": change(

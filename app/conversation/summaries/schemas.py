@@ -1,4 +1,4 @@
-"""Answers of the operations that make summaries, and summaries in archives."""
+"""Responses of the operations that make summaries, and summaries in archives."""
 
 from collections.abc import Iterable
 from typing import Annotated

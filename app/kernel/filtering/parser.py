@@ -8,9 +8,9 @@ r"""A parser of AIP-160 text into a tree.
     operator   = "=" "!=" "<" "<=" ">" ">=" ":" "=~" "!~"
     value      = bare | "quoted" | 'quoted'
 
-Escapes inside quotes: `\" \' \\ \/ \n \r \t \uXXXX`, so that every JSON string without control
-characters reads as itself. Before any other character the backslash is kept, so that regular
-expressions can be written plainly: `fact =~ ".*\d+.*"`.
+Escapes inside quotes: `\" \' \\ \/ \n \r \t \uXXXX`, which reads every JSON string
+without control characters unchanged. Before any other character the backslash is kept, to allow
+regular expressions without double escapes: `fact =~ ".*\d+.*"`.
 
 Not supported: searches without a field, functions, and parentheses as a value.
 
@@ -202,7 +202,6 @@ class _Parser:
         return match is not None
 
     def _is_at_end(self) -> bool:
-        """Return True if the text or the current parenthesis ends here."""
         self._skip_space()
         return self._peek() in {"", ")"}
 

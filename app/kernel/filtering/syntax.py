@@ -18,7 +18,7 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 class Operator(StrEnum):
-    """A comparison operator, as it is written."""
+    """A comparison operator in its text form."""
 
     EQUAL = "="
     NOT_EQUAL = "!="
@@ -41,7 +41,7 @@ class Comparison:
     value: str
     """The value's text, quotes and escapes removed."""
     is_quoted: bool
-    """A bare `*` asks for presence; a quoted one is a star."""
+    """True if the value was in quotes: a bare `*` asks for presence, a quoted one is a star."""
     column: int = field(default=1, compare=False)
     """The column at which the field's name starts in the text, from 1."""
     value_column: int = field(default=1, compare=False)
@@ -101,7 +101,7 @@ def quote(text: str) -> str:
 
 
 def invalid_filter(column: int, description: str) -> InvalidArgument:
-    """Return the error at a column, from 1. It must not repeat values."""
+    """Return the error at a column, from 1; `description` must not repeat values."""
     described = f"column {column}: {description}"
     return InvalidArgument(
         f"{FIELD}: {described}",
@@ -117,5 +117,5 @@ def _segment_text(segment: str) -> str:
 
 
 def _nested_text(term: Node) -> str:
-    # OR binds tighter than AND, which readers do not expect; so both get parentheses.
+    # OR binds tighter than AND, which few readers expect. Parentheses around both make it clear.
     return str(term) if isinstance(term, Comparison) else f"({term})"

@@ -1,7 +1,7 @@
-"""The rows that archives bring, validated with the types by which the API validates requests.
+"""Validation of archived rows with the types that the API uses for requests.
 
-A feature describes the columns of each kind of lines that it holds by an `ArchivedRow`. An archive
-can be forged, so nothing of it is stored that a request could not have stored as well.
+Each feature describes the columns of its rows by an `ArchivedRow`. An archive can be forged: a
+restore stores only values that a request could have stored too.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,25 +23,24 @@ from app.kernel.wire.reading import MAX_VALUES
 from app.kernel.wire.violations import invalid_fields
 
 WITH_MASKS = 2
-"""Times by which a text may be longer than in its request: masks can be longer than what they hide.
-"""
+"""Maximum growth factor of a text after masking: masks can be longer than the masked values."""
 MAX_COUNT = 2**40
-"""Far beyond what any release counts in a row; sums of millions of them still fit a column."""
+"""Far above any count in a row of any release; sums of millions of them still fit a column."""
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _RETRY = timedelta(days=366)
 _FAR = timedelta(days=365_250)
-"""Beyond every life that is reckoned from the present: a thousand years, and one more."""
+"""Longer than any period counted from the present: a thousand years and one."""
 _LATEST = "latest"
 _IN_A_FORM = (dict, list, str)
-"""Types of values that the API may store in another form than it is sent."""
+"""Types of values that the API may store in a form other than the form received."""
 
 
 class WrongColumnError(ValueError):
     """A value that no release stores.
 
     Attributes:
-        column: that has it.
-        path: below the column, in wire spelling; empty: the column's own value.
+        column: the column with the value.
+        path: the path below the column, in wire spelling; empty for the column's own value.
         description: as in "must be ...".
     """
 
@@ -54,7 +53,7 @@ class WrongColumnError(ValueError):
 
 @dataclass(frozen=True)
 class ReadRow:
-    """A row as it is stored.
+    """A validated row in its stored form.
 
     Attributes:
         values: by column.
@@ -71,24 +70,25 @@ class ArchivedRow(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     former: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
-    """By column: turns a value that a former release accepted into one that is accepted today."""
+    """By column: a function that converts a value of a former release to the current form."""
 
     untouched: ClassVar[frozenset[str]] = frozenset()
-    """Columns whose JSON is kept as it is: answers show it so."""
+    """Columns whose JSON is stored unchanged: answers return it as it is."""
 
     @classmethod
     def read(cls, values: Mapping[str, Any], latest: datetime) -> ReadRow:
-        """Check the columns of a line; return them in today's form.
+        """Check the columns of a line; return them in the current form.
 
         Args:
-            values: by column, as the line has them.
-            latest: the last moment that has passed; a few minutes of wrong clocks included.
+            values: by column, as they are in the line.
+            latest: the latest possible time of a past event, with minutes of clock skew allowed.
 
         Raises:
-            WrongColumnError: a value is none that a request could have stored.
+            WrongColumnError: no request could have stored a value.
         """
         for column, value in values.items():
-            # Each wrong entry of a long one would become an error, all of which are in memory.
+            # Limited first: pydantic creates an error in memory for each wrong entry of a long
+            # value.
             if isinstance(value, dict | list) and len(value) > MAX_VALUES:
                 raise WrongColumnError(column, "", f"must have at most {MAX_VALUES} entries")
         given, converted = dict(values), list[str]()
@@ -99,9 +99,9 @@ class ArchivedRow(BaseModel):
 
     @classmethod
     def _validated(cls, given: dict[str, Any], converted: list[str], latest: datetime) -> Self:
-        """Return the row, once values of a former release are converted in place."""
+        """Validate the row, after converting the values of a former release in place."""
         try:
-            # Of the configuration of engines: what was accepted once stays readable.
+            # `stored` keeps configurations of engines readable that were accepted once.
             return cls.model_validate(given, context={"stored": True, _LATEST: latest})
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
@@ -114,11 +114,11 @@ class ArchivedRow(BaseModel):
         return cls._validated(given, converted, latest)
 
     def contradictions(self) -> Iterable[tuple[str, str]]:
-        """Return columns that contradict others of the row, each with what it must be."""
+        """Return the columns that contradict other columns, each with the required value."""
         return ()
 
     def normalise(self, values: dict[str, Any]) -> Sequence[str]:
-        """Give values the form that the API stores; return the columns that had another."""
+        """Convert values in place to the form that the API stores; return the changed columns."""
         names = {name for name, value in values.items() if isinstance(value, _IN_A_FORM)}
         names -= self.untouched
         stored = self.model_dump(mode="json", by_alias=True, exclude_none=True, include=names)
@@ -135,7 +135,7 @@ def _wrong(column: str, error: Any) -> WrongColumnError:  # noqa: ANN401 - the s
 
 
 def _moment(most: timedelta, description: str) -> PlainValidator:
-    """Return the validator of a time from 1970 to so long after the present."""
+    """Return a validator of times from 1970 to `most` after the present."""
 
     def read(moment: Any, info: ValidationInfo) -> datetime:  # noqa: ANN401 - pydantic hands over anything
         latest: datetime = (info.context or {})[_LATEST]
@@ -160,24 +160,24 @@ def _any_moment(moment: Any) -> datetime:  # noqa: ANN401 - pydantic hands over 
 
 
 Past = Annotated[datetime, _moment(timedelta(), "5 minutes after the database's present time")]
-"""The time of something that has happened."""
+"""The time of a past event."""
 PastDay = Annotated[date, PlainValidator(_read_day)]
-"""A day of UTC that has begun."""
+"""A day in UTC that has begun."""
 Retry = Annotated[datetime, _moment(_RETRY, "a year from now")]
 """The time of another attempt."""
 Ending = Annotated[datetime, _moment(_FAR, "a thousand years from now")]
-"""The end of a life that is reckoned from the present."""
+"""The end of a period counted from the present."""
 Moment = Annotated[datetime, PlainValidator(_any_moment)]
 """A time that callers may choose freely."""
 
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
-"""A number of things, or of bytes."""
+"""A number of items or bytes."""
 Position = Annotated[int, Field(ge=1, le=MAX_COUNT)]
-"""A place or a version, from 1."""
+"""A position or a version, counted from 1."""
 Amount = Annotated[float, Field(ge=0, le=MAX_COUNT)]
-"""A number that is not counted, such as a price."""
+"""A fractional amount, such as a price."""
 Place = Annotated[float, Field(allow_inf_nan=False)]
-"""A place in an order that callers choose freely."""
+"""A position in an order that callers choose freely."""
 UtcOffset = Annotated[int, Field(gt=-24 * 60, lt=24 * 60)]
 """Minutes by which a clock is ahead of UTC."""
 Text = Annotated[str, Field(min_length=1, max_length=1_024)]
@@ -189,6 +189,6 @@ StoredId = Annotated[str, Field(pattern=f"^(?:{STORED_ID})$")]
 SessionId = Annotated[str, Field(pattern=f"^(?:{SESSION_ID})$")]
 Int64Id = Annotated[int, Field(ge=1, le=MAX_INT64)]
 Digest = Annotated[bytes, Field(min_length=32, max_length=32)]
-"""A SHA-256."""
+"""A SHA-256 digest."""
 KindName = Annotated[str, Field(pattern=r"^[A-Za-z.]{1,64}$")]
-"""The name of a kind of operations, or of work."""
+"""The name of a kind of operation or work."""

@@ -1,11 +1,11 @@
-"""The content part that refers to task memory: names and figures only.
+"""The content part that refers to task memory, by names and figures only.
 
-`artifactRef` is the `reference` that `processOutput` and similar methods return, or a subset of it:
+`artifactRef` is the `reference` returned by `processOutput` and similar methods, or a subset of it:
 only memory and namespace are required. It names artifacts but holds none of their content. Its
-fields are names of a narrow form, media types, figures, times and enum words.
+fields are restricted names, media types, figures, times and enum words.
 
-It is not a link. The server resolves it neither on receipt nor on display: its target may have
-expired, and only callers who may read the namespace may learn whether it exists.
+It is not a link. The server never resolves it, neither on receipt nor on display. Its target may
+have expired, and only callers with access to the namespace may learn of its existence.
 """
 
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ from app.kernel.wire.scalars import Int64, Timestamp
 from app.kernel.wire.task_fields import MediaTypeField, TaskId, TaskModel
 
 MAX_LISTED = 100
-"""Artifacts and sources that a reference lists at most; its count and bytes cover all."""
+"""Maximum number of listed artifacts and sources; the count and the bytes cover all of them."""
 _MAX_COUNT = 2**31 - 1
 _MAX_READERS = 4
 

@@ -76,7 +76,7 @@ class Part(WireModel):
 
     def _others(self) -> list[Any]:
         named = type(self).model_fields.keys() - {"artifact_ref"}
-        # A second spelling of a field is among the unknown kinds.
+        # A second spelling of a field is kept as an unknown kind.
         return [*(getattr(self, name) for name in named), *(self.model_extra or {}).values()]
 
 

@@ -1,9 +1,9 @@
 """Caller-supplied schemas, normalised into one plain form.
 
-Callers write JSON Schema, or the dialect of the API ("OBJECT", `any_of`, `nullable`, 64-bit numbers
-as strings). The plain form has one spelling, no references and only known keywords. It is bounded,
-and its patterns match in linear time: validation is cheap whoever wrote the schema, and it never
-fetches anything.
+Callers write JSON Schema or the dialect of the API ("OBJECT", `any_of`, `nullable`, 64-bit numbers
+as strings). The plain form has one spelling, no references and only known keywords. Its size is
+bounded, and its patterns match in linear time. Validation is therefore cheap for any schema, and it
+never fetches anything.
 
 Source: JSON Schema 2020-12; google.cloud.aiplatform.v1beta1.Schema.
 """
@@ -76,14 +76,14 @@ _PLAIN: Mapping[str, Callable[[JsonValue], bool]] = {
     "enum": lambda value: isinstance(value, list),
     "const": lambda _: True,
 }
-"""The keywords that hold no schema, and the checks of their values."""
+"""The keywords without subschemas, and the checks of their values."""
 
 
 def read_schema(schema: Mapping[str, Any]) -> JsonObject:
     """Return the schema in its plain form.
 
     Raises:
-        ValueError: the schema is invalid, too large, or refers to itself or to something outside.
+        ValueError: the schema is invalid, too large, or refers to itself or outside itself.
     """
     plain = _Reader(schema).read(dict(schema), 0)
     return plain if isinstance(plain, dict) else {}
@@ -172,7 +172,7 @@ def _object(value: JsonValue) -> Iterable[tuple[str, JsonValue]]:
 
 
 def _types(value: JsonValue) -> JsonValue:
-    """Return the type or types. None: the schema leaves it open."""
+    """Return the type or types. None: any type is allowed."""
     if isinstance(value, list):
         return list(dict.fromkeys(name for name in map(_type, value) if name)) or None
     return _type(value) or None
@@ -199,7 +199,7 @@ def _step(node: Any, part: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _joined(own: JsonObject, other: JsonValue) -> JsonObject:
-    """Combine both schemas; one that only annotates keeps the other's types visible."""
+    """Combine both schemas; mere annotations are merged, to keep the types of `other` visible."""
     if isinstance(other, dict) and own.keys() <= _ANNOTATIONS:
         return {**other, **own}
     all_of: list[JsonValue] = [other]
@@ -209,7 +209,7 @@ def _joined(own: JsonObject, other: JsonValue) -> JsonObject:
 
 
 def _unwrapped(own: JsonObject) -> JsonObject:
-    """Unwrap `anyOf` and the like of a single schema and null, which generators write."""
+    """Remove `anyOf` and similar keywords around a single schema and null, as generators write."""
     for key in ("anyOf", "oneOf", "allOf"):
         branches = own.get(key)
         if not isinstance(branches, list):

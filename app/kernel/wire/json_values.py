@@ -1,4 +1,4 @@
-"""Values of fields that schemas describe: coerced and validated.
+"""Values of fields with a schema: coerced and validated.
 
 Source: JSON Schema 2020-12.
 """
@@ -37,7 +37,7 @@ def options_of(schema: JsonObject) -> list[str]:
 
 
 def coerced(schema: JsonValue, value: JsonValue) -> JsonValue:
-    """Convert the value to the form of its plain schema if that loses nothing.
+    """Convert the value to the form of its plain schema if the conversion is lossless.
 
     Text converts to a number, a list or one of the options: "34" to 34, "Blue" to the option
     "blue", "a, b" to a list. The value is not validated.
@@ -125,7 +125,7 @@ def _parts(item: JsonValue) -> Iterable[JsonValue]:
 
 
 def _size(value: JsonValue) -> float:
-    """Return the size as JSON in bytes; infinity if it is not JSON, such as NaN."""
+    """Return the size in bytes as JSON; infinity for a value without JSON form, such as NaN."""
     try:
         return len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
     except ValueError:
@@ -133,7 +133,7 @@ def _size(value: JsonValue) -> float:
 
 
 def same(value: JsonValue, other: JsonValue) -> bool:
-    """Return True if two values are equal in JSON, where 1 is not true."""
+    """Return True if two values are equal as JSON, where 1 differs from true."""
     return json.dumps(value, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 

@@ -7,13 +7,13 @@ from pydantic import AfterValidator, WithJsonSchema
 
 MAX_LABELS = 64
 MAX_LABEL_CHARS = 64
-"""Limit of keys, and of values but for those of revisions."""
+"""Maximum characters of keys, and of values other than those of revisions."""
 MAX_REVISION_LABEL_CHARS = 512
-"""Limit of the values of revisions' labels: a URL or the id of a document fits."""
+"""Maximum characters of the values of revision labels: enough for a URL or a document id."""
 
 
 def _checking(max_value_chars: int) -> Callable[[dict[str, str]], dict[str, str]]:
-    """Return the check of labels whose values have at most so many characters."""
+    """Return a check of labels that limits the length of their values."""
 
     def check(labels: dict[str, str]) -> dict[str, str]:
         if len(labels) > MAX_LABELS:

@@ -1,8 +1,8 @@
-"""The context policy of a session: the events that a prompt shows, and those that are summarised.
+"""The context policy of a session: the events shown in a prompt and the events summarised.
 
 The named strategies are settings of one engine (the feature `strategies`). A policy comes with a
-session, as the default of an engine, or with one request. Only the given fields are stored; the
-rest is filled in where the policy is read (`strategies/logic/policies.py`).
+session, as the default of an engine, or with one request. Only the given fields are stored.
+`strategies/logic/policies.py` fills in the others on reading.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class Strategy(StrEnum):
     FULLY_ABSTRACTED = "fully_abstracted"
     """Keep one summary, which absorbs each new block."""
     AGENT_SUMMARY = "agent_summary"
-    """Show the newest events under a share of the budget, and one summary of all before."""
+    """Show the newest events within a share of the budget, and one summary of earlier ones."""
 
 
 class Refresh(StrEnum):

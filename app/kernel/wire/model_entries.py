@@ -1,4 +1,4 @@
-"""Structures of lists that a model writes: each entry is read by itself, so one costs no other."""
+"""Lists of entries in a model's reply, read one by one: an unreadable entry affects no other."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,34 +12,33 @@ from app.kernel.errors import BadGateway, Reason
 from app.kernel.text import UNSTORABLE
 
 _MAX_ENTRIES = 2_000
-"""Entries of one list that are read; the others are lost, and counted."""
+"""Maximum number of entries read from one list; further entries are lost, and counted."""
 _MAX_DEPTH = 5
-"""Wrappers around a structure that are looked into."""
+"""Maximum depth of wrappers searched for a structure."""
 _MAX_DIGITS = 9
 _TRUE, _FALSE = frozenset({"true", "yes", "y", "1"}), frozenset({"false", "no", "n", "0", ""})
 
 
 def _text(said: object) -> object:
-    """Return a text for a number, without what no database stores."""
+    """Convert a number to text, and remove characters that the database cannot store."""
     if isinstance(said, int | float) and not isinstance(said, bool):
         said = str(said)
     return UNSTORABLE.sub("", said) if isinstance(said, str) else said
 
 
 def _joined(said: object) -> object:
-    """Return one text for a list of texts."""
     if isinstance(said, list) and all(isinstance(one, str) for one in said):
         return " ... ".join(said)
     return said
 
 
 def _written(said: object) -> object:
-    """Return the JSON text of a value that should have been one."""
+    """Convert a JSON value to text where text was expected."""
     return json.dumps(said, ensure_ascii=False) if isinstance(said, dict | list | bool) else said
 
 
 def _number(said: object) -> object:
-    """Return the number that a text, or a list of one, holds: "4", "line 4", "4 U"."""
+    """Return the number in a text or in a list of one text: "4", "line 4", "4 U"."""
     if isinstance(said, list) and said:
         said = said[0]
     if isinstance(said, str):
@@ -49,7 +48,7 @@ def _number(said: object) -> object:
 
 
 def _texts(said: object) -> object:
-    """Return a list of texts for a text with commas, or for objects with a name."""
+    """Return a list of texts for a comma-separated text, or for objects with a name."""
     if isinstance(said, str):
         said = said.strip("[] ").replace(";", ",").replace("\n", ",").split(",")
     if isinstance(said, list):
@@ -59,8 +58,8 @@ def _texts(said: object) -> object:
     return said
 
 
-def _flag(said: object) -> object:
-    """Return the truth value that a word stands for."""
+def said_flag(said: object) -> object:
+    """Convert a word such as "yes" to a truth value."""
     word = said.strip().casefold() if isinstance(said, str) else ""
     return word in _TRUE if isinstance(said, str) and word in _TRUE | _FALSE else said
 
@@ -70,7 +69,7 @@ MendedQuote = Annotated[MendedText, BeforeValidator(_joined)]
 MendedJson = Annotated[MendedText, BeforeValidator(_written)]
 MendedNumber = Annotated[int, BeforeValidator(_number)]
 MendedTexts = Annotated[list[str], BeforeValidator(_texts)]
-MendedFlag = Annotated[bool, BeforeValidator(_flag)]
+MendedFlag = Annotated[bool, BeforeValidator(said_flag)]
 
 
 class ModelEntry(BaseModel):
@@ -80,7 +79,7 @@ class ModelEntry(BaseModel):
 
     @property
     def subject(self) -> object:
-        """The part that tells it from others; of several objects with the same, the last counts."""
+        """The identity of the entry; of several objects with the same identity, the last counts."""
         return self.model_dump_json()
 
 
@@ -90,12 +89,12 @@ _Types = Mapping[str, type[ModelEntry]]
 
 @dataclass(frozen=True)
 class EntryTally:
-    """Numbers of the entries of one list, by what they cost.
+    """Numbers of entries of one list, by the result of reading.
 
     Attributes:
-        sound: read as they are.
+        sound: read without a repair.
         mended: read after a repair.
-        unreadable: lost; of an answer that was cut off, the one in which it ends.
+        unreadable: lost; includes the incomplete entry at the end of a truncated reply.
     """
 
     sound: int = 0
@@ -112,13 +111,17 @@ class EntryTally:
 
 @dataclass(frozen=True)
 class FoundValue:
-    """A JSON value in a reply; `is_mended` is True if it was only nearly JSON.
+    """A JSON value in a reply.
 
-    `number` is the place of the object that holds it.
+    Attributes:
+        is_mended: True if the JSON needed a repair.
+        is_cut: True if the reply ends inside the value.
+        number: the position of the enclosing object.
     """
 
     value: Any
     is_mended: bool = False
+    is_cut: bool = False
     number: int = 0
 
 
@@ -133,54 +136,54 @@ class EntriesReply(BaseModel):
 
     @property
     def tallies(self) -> Mapping[str, EntryTally]:
-        """The entries that were read and lost, by the name of their list."""
+        """The numbers of entries read and lost, by the name of their list."""
         return self._tallies
 
     @property
     def lost(self) -> Sequence[Mapping[str, Any]]:
-        """The entries that could not be read; without fields, if they are no objects."""
+        """The unreadable entries; an empty mapping for an entry that is not an object."""
         return self._lost
 
     @property
     def cut(self) -> str:
-        """The words of an error that says that the reply was cut off; "" if it was not."""
+        """The error message for a truncated reply; "" if the reply was complete."""
         return self._cut
 
     @property
     def is_usable(self) -> bool:
-        """True unless there are only entries that could not be read."""
+        """True if an entry was read, or the reply has no entries at all and no fault."""
         read = sum(tally.sound + tally.mended for tally in self._tallies.values())
         return read > 0 or not (self._lost or self._cut)
 
     def require_usable(self) -> None:
-        """Refuse a reply that was cut off before its first entry ended.
+        """Refuse a reply that was truncated before its first entry ended.
 
         Raises:
-            BadGateway: it was; the message quotes nothing of it.
+            BadGateway: no entry was readable; the message quotes nothing of the reply.
         """
         if not self.is_usable:
             raise BadGateway(self._cut, Reason.MODEL_OUTPUT_INVALID)
 
     def mark_cut(self, words: str) -> None:
-        """Note that the reply was cut off; the entry in which it ends is lost."""
+        """Record that the reply was truncated; its last, incomplete entry is lost."""
         if not self._cut:
             self.count(next(iter(type(self).model_fields)), EntryTally(unreadable=1), [{}])
         self._cut = words
 
     def count(self, name: str, tally: EntryTally, lost: Sequence[Mapping[str, Any]]) -> None:
-        """Add the numbers of a list, and the entries that it has lost."""
+        """Add the numbers of a list, and its unreadable entries."""
         self._tallies[name] = self._tallies.get(name, EntryTally()) + tally
         self._lost.extend(lost)
 
     @classmethod
     def of_values(cls, found: Sequence[FoundValue]) -> Self | None:
-        """Return the structure of all values together, or None if none of them is a part of it."""
+        """Return the structure of all values together; None if no value is a part of it."""
         types = _entry_types(cls)
         raw: dict[str, list[FoundValue]] = {}
         for number, one in enumerate(found):
             for name, entries in _lists_in(one.value, types):
                 raw.setdefault(name, []).extend(
-                    FoundValue(entry, one.is_mended, number) for entry in entries
+                    FoundValue(entry, one.is_mended, number=number) for entry in entries
                 )
         if not raw:
             return None
@@ -209,14 +212,15 @@ class _Reading:
         kept: dict[int, ModelEntry] = {}
         about: dict[object, tuple[int, list[int]]] = {}
         for at, one in enumerate(self._raw[:_MAX_ENTRIES]):
-            value = _decoded(one.value) if isinstance(one.value, str) else one.value
+            said = decoded(one.value)
+            value = with_plain_names(said) if isinstance(said, dict) else {}
             entry = _entry(self._kind, value)
             if entry is None:
-                self.lost.append(value if isinstance(value, dict) else {})
+                self.lost.append(value)
                 continue
             number, places = about.get(entry.subject, (one.number, []))
             if number != one.number:
-                # Said again in a later object: a repetition, or a correction.
+                # Repeated in a later object: a repetition or a correction.
                 for place in places:
                     del kept[place]
                 places = []
@@ -231,38 +235,41 @@ class _Reading:
         return self
 
 
-def _entry(kind: type[ModelEntry], value: object) -> ModelEntry | None:
-    if not isinstance(value, dict):
-        return None
+def _entry(kind: type[ModelEntry], value: Mapping[str, Any]) -> ModelEntry | None:
     with suppress(ValidationError):
-        # Null stands for a field that was left out, and unknown fields for nothing.
+        # Null stands for an omitted field; unknown fields are ignored.
         filled = {name: part for name, part in value.items() if part is not None}
         return kind.model_validate(filled, extra="ignore")
     return None
 
 
-def _is_mended(entry: ModelEntry, value: object) -> bool:
+def _is_mended(entry: ModelEntry, value: Mapping[str, Any]) -> bool:
     read = entry.model_dump()
-    assert isinstance(value, dict), "an entry was read from it"
     return any(name in read and said != read[name] for name, said in value.items())
 
 
-def _decoded(text: str) -> object:
-    """Return the JSON value that a text holds, if it holds an object or a list."""
-    if text.lstrip()[:1] in {"{", "["}:
+def decoded(value: object) -> object:
+    """Decode a text that holds a JSON object or list; return any other value unchanged."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         with suppress(ValueError, RecursionError):
-            return json.loads(text, strict=False)
-    return None
+            return json.loads(value, strict=False)
+    return value
+
+
+def with_plain_names(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with lower-case field names, as in the schemas."""
+    return {name.strip().lower(): part for name, part in value.items()}
 
 
 def _lists_in(
     value: object, types: _Types, depth: int = 0
 ) -> Iterator[tuple[str, Sequence[object]]]:
-    """Yield the lists of entries in a value, by their names, whatever wraps them."""
-    if isinstance(value, str):
-        value = _decoded(value)
+    """Yield the lists of entries in a value by name, through any wrappers."""
+    value = decoded(value)
     if value == [] and not depth:
         yield next(iter(types)), []
+    if isinstance(value, dict):
+        value = with_plain_names(value)
     own = _lists_of(value, types)
     yield from own
     parts = list(value.values()) if isinstance(value, dict) else value
@@ -273,7 +280,7 @@ def _lists_in(
 
 
 def _lists_of(value: object, types: _Types) -> list[tuple[str, Sequence[object]]]:
-    """Return the lists that a value has, or is; a bare entry is a list of one."""
+    """Return the lists in a value, or the value itself as a list; a bare entry is a list of one."""
     if isinstance(value, list):
         kinds = {name for one in value for name in _kinds_of(one, types)}
         return [(name, value) for name in kinds] if len(kinds) == 1 else []
@@ -285,22 +292,27 @@ def _lists_of(value: object, types: _Types) -> list[tuple[str, Sequence[object]]
 
 
 def _entries(value: object, kind: type[ModelEntry]) -> Sequence[object] | None:
-    """Return the entries of a field that should be a list of them, or None if it has none."""
-    if isinstance(value, str):
-        value = _decoded(value)
+    """Return the entries of a field that should be a list; None if it has none.
+
+    Null stands for an empty list.
+    """
+    value = [] if value is None else decoded(value)
     if isinstance(value, list):
         return value
     return [value] if isinstance(value, dict) and _kinds_of(value, {"": kind}) else None
 
 
 def _kinds_of(value: object, types: _Types) -> list[str]:
-    """Return the list that an object is an entry of: it has the first field, with a value."""
-    if not isinstance(value, dict) or not types.keys().isdisjoint(value):
+    """Return the list to which an object belongs: the object has the first field, with a value."""
+    if not isinstance(value, dict):
+        return []
+    value = with_plain_names(value)
+    if not types.keys().isdisjoint(value):
         return []
     names = [name for name, kind in types.items() if _has_first(value, kind)]
     return names[:1]
 
 
 def _has_first(value: Mapping[str, Any], kind: type[ModelEntry]) -> bool:
-    """Return True if an object has the first field of an entry; in a schema, it has no value."""
+    """Return True if an object has the first field of an entry; a schema has no value for it."""
     return isinstance(value.get(next(iter(kind.model_fields))), str | int)

@@ -1,4 +1,4 @@
-"""Texts that models write in structured answers."""
+"""Texts in structured replies of models."""
 
 from typing import Annotated, Self
 
@@ -9,7 +9,7 @@ from app.kernel.text import UNSTORABLE
 
 
 def _storable(said: object) -> object:
-    """Remove characters that no database stores; a reply of nothing else is malformed."""
+    """Remove unstorable characters; pydantic then refuses an empty text."""
     return UNSTORABLE.sub("", said) if isinstance(said, str) else said
 
 
@@ -18,7 +18,7 @@ ModelText = Annotated[
     StringConstraints(strip_whitespace=True, min_length=1),
     BeforeValidator(_storable),
 ]
-"""A text from a model: not blank, without characters that no database stores."""
+"""A text from a model: not blank, without characters that the database cannot store."""
 
 
 class TextReply(BaseModel):

@@ -20,7 +20,7 @@ def check_size(value: dict[str, Any]) -> dict[str, Any]:
     """Refuse an object that is too large to be stored with a row.
 
     Raises:
-        ValueError: it has more bytes as JSON than are accepted.
+        ValueError: its JSON form exceeds the size limit.
     """
     if size_of(value) > MAX_OBJECT_BYTES:
         raise ValueError(f"must have at most {MAX_OBJECT_BYTES} bytes as JSON")
@@ -41,4 +41,4 @@ def _camelised(value: object) -> object:
 
 
 AnyMessage = Annotated[dict[str, Any], BeforeValidator(_camelised)]
-"""A message of another API, stored as sent but for its names: both spellings in, camelCase out."""
+"""A message of another API, stored as sent except for names: both spellings in, camelCase out."""

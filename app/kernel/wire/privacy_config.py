@@ -1,4 +1,4 @@
-"""Rules about sensitive values: what is found, where, and what becomes of it (`privacyConfig`)."""
+"""Rules about sensitive values: kinds, places and actions (`privacyConfig`)."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ MAX_CUSTOM_PATTERNS = 20
 _MAX_PATTERN_CHARS = 256
 _MAX_RULES = 100
 _PROGRAM_BYTES = 16 * 1024 * 1024
-"""Memory of all custom patterns of an engine together; RE2 refuses what needs more."""
+"""Total memory of the custom patterns of an engine; RE2 refuses patterns that need more."""
 
 
 _BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
@@ -55,7 +55,7 @@ class Place(StrEnum):
     SESSION_EVENTS = "SESSION_EVENTS"
     """Events of sessions, and their state."""
     ARTIFACTS = "ARTIFACTS"
-    """Tool outputs kept off the prompt, where they are text or JSON."""
+    """Tool outputs that are text or JSON and kept off the prompt."""
 
 
 class CustomPattern(WireModel):
@@ -114,7 +114,7 @@ class PrivacyConfig(WireModel):
                     f"rules[{number}].kind must be one of {', '.join(Kind)} or the name of a custom"
                     f" pattern; got {rule.kind!r}"
                 )
-            # A place that one rule names twice says nothing new.
+            # A place named twice by one rule has no further effect.
             keys = {(rule.kind, place) for place in rule.where or (None,)}
             if not keys.isdisjoint(seen):
                 raise ValueError(
@@ -130,14 +130,14 @@ class PrivacyConfig(WireModel):
         return self
 
     def actions(self, place: Place) -> dict[str, PrivacyAction]:
-        """Return the action at a place for each kind that a rule names."""
+        """Return the action at a place for each kind that has a rule."""
         rules = self.rules or ()
         general = {rule.kind: rule.action for rule in rules if not rule.where}
         return general | {rule.kind: rule.action for rule in rules if place in (rule.where or ())}
 
 
 def built_in_rules() -> PrivacyConfig:
-    """Return the rules of an installation that sets none."""
+    """Return the rules of an installation without rules of its own."""
     masked = [
         PrivacyRule(kind=kind, action=PrivacyAction.MASK, where=[Place.GENERATION])
         for kind in (Kind.CREDENTIAL, Kind.PAYMENT_CARD)
@@ -147,7 +147,7 @@ def built_in_rules() -> PrivacyConfig:
 
 @lru_cache(maxsize=256)
 def compile_all(patterns: Iterable[str]) -> tuple[Any, ...]:
-    """Compile patterns with RE2, which matches in linear time, in a share of the memory each.
+    """Compile patterns with RE2, which matches in linear time, with equal shares of the memory.
 
     Raises:
         ValueError: a pattern is not of RE2 syntax, matches the empty text, or is too large.

@@ -12,11 +12,11 @@ from app.kernel.wire.structure import bound, count
 MAX_DEPTH = 100
 """The limit of protocol buffers."""
 MAX_VALUES = 100_000
-"""Keys and values, at any depth: the cost of validation grows with them, not with bytes."""
+"""Limit of keys and values, at any depth: the cost of validation grows with their number."""
 _MAX_LEADING_BLANKS = 64 * 1024
 _BLANKS = b" \t\r\n"
 _SHOWN_CHARS = 80
-"""Characters shown of a key that an error names."""
+"""Maximum characters of a key that an error shows."""
 _REPLACEMENT = "\ufffd"
 _INFINITIES = frozenset({float("inf"), float("-inf")})
 
@@ -32,7 +32,7 @@ def read_object(text: bytes, what: str) -> dict[str, Any]:
 
     Raises:
         InvalidArgument: the text is not a JSON object, or holds values that cannot be stored;
-            `Unstorable` if nothing but their characters is wrong.
+            `Unstorable` if unstorable characters are its only fault.
     """
     try:
         _check_size(text)
@@ -46,12 +46,12 @@ def read_object(text: bytes, what: str) -> dict[str, Any]:
 
 
 def read_said(text: bytes, what: str, is_said: Callable[[str], bool]) -> tuple[dict[str, Any], int]:
-    """Parse a JSON object like `read_object`, with U+FFFD for characters that cannot be stored.
+    """Parse a JSON object like `read_object`, and replace unstorable characters by U+FFFD.
 
-    They are replaced in the fields that `is_said` selects. Returns their number, too.
+    Only characters in the fields selected by `is_said` are replaced. Returns their number, too.
 
     Raises:
-        InvalidArgument: another field has such a character, or replacing makes two keys one.
+        InvalidArgument: another field has such a character, or replacing makes two keys equal.
     """
     replaced = 0
 
@@ -86,7 +86,7 @@ class Unstorable(InvalidArgument):
 
 
 class _Refused(Exception):
-    """An invalid text; the message is the rest of a sentence about it."""
+    """An invalid text; the message completes a sentence about it."""
 
     kind: type[InvalidArgument] = InvalidArgument
 
@@ -124,11 +124,11 @@ def _parse(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
     except UnicodeDecodeError:
         _refuse("must be UTF-8.")
     except json.JSONDecodeError as error:
-        # Some of its messages already end in "at".
+        # Some messages of the parser already end in "at".
         problem = error.msg.removesuffix(" at")
         _refuse(f"is not JSON: {problem} at line {error.lineno}, column {error.colno}.")
     except ValueError:
-        # Python refuses to read a number of thousands of digits.
+        # Python refuses to parse a number of thousands of digits.
         _refuse("holds a number that is too long.")
 
 
@@ -137,7 +137,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _read_pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a duplicate key: readers disagree on which of its values counts."""
+    """Refuse a duplicate key: parsers disagree on the value that counts."""
     pairs_by_key = dict(pairs)
     if len(pairs_by_key) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -146,7 +146,7 @@ def _read_pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_integer(digits: str) -> int:
-    """Parse an integer as `json` itself does, but let other threads run between two of them.
+    """Parse an integer as `json` does, but let other threads run between two integers.
 
     Thousands of long integers take a tenth of a second or more.
     """

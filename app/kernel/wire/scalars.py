@@ -1,7 +1,7 @@
 """The JSON forms of durations, timestamps, 64-bit integers, enums and bytes.
 
 Each type is for `Annotated` fields of wire models. Python values of the inner type are accepted as
-well, so that a row's values go straight into an output model.
+well: values of a row need no conversion for an output model.
 
 Source: proto3 JSON mapping; RFC 3339; google.protobuf.Duration; google.protobuf.Timestamp.
 """
@@ -109,16 +109,16 @@ def format_timestamp(moment: datetime) -> str:
 
 
 def format_zoned_timestamp(moment: datetime) -> str:
-    """Format an aware time with its own offset; one of zero is written as `Z`."""
+    """Format an aware time with its own offset; an offset of zero becomes `Z`."""
     if not moment.utcoffset():
         return format_timestamp(moment)
     return moment.isoformat()
 
 
 def utc_offset(moment: datetime) -> int | None:
-    """Return the minutes by which the sender's clock was ahead of UTC; None: it did not say.
+    """Return the offset of the sender's clock from UTC in minutes; None if it is unknown.
 
-    Many clients write UTC wherever they are, so an offset of zero says nothing.
+    Many clients write UTC wherever they are, so an offset of zero counts as unknown.
     """
     offset = moment.utcoffset()
     return round(offset.total_seconds() / 60) if offset else None
@@ -127,7 +127,7 @@ def utc_offset(moment: datetime) -> int | None:
 def with_utc_offset(moment: datetime, minutes: int | None) -> datetime:
     """Return a time with the offset that `utc_offset` returned.
 
-    An archive may hold one that leads out of the calendar; the time is then in UTC.
+    An offset from an archive may lead out of the calendar. The time is then in UTC.
     """
     zone = UTC if minutes is None else timezone(timedelta(minutes=minutes))
     try:
@@ -213,7 +213,7 @@ def _whole_number(value: object) -> int | None:
 def _read_base64(value: object) -> bytes:
     if isinstance(value, bytes):
         return value
-    # A value that is not text fails below, like text with an invalid character.
+    # Other types fail below, like text with an invalid character.
     text = value if isinstance(value, str) else "?"
     standard = text.translate(str.maketrans("-_", "+/")).rstrip("=")
     try:
@@ -267,7 +267,7 @@ def _output(write: Callable[..., str]) -> PlainSerializer:
     return PlainSerializer(write, return_type=str, when_used="json-unless-none")
 
 
-# The JSON Schema `format` named "duration" is ISO 8601 ("PT1H"), which this is not.
+# The JSON Schema `format` named "duration" means ISO 8601 ("PT1H"), a different form.
 _DURATION_SCHEMA = _schema("google-duration", _DURATION_PATTERN, "3600s", "1.5s")
 
 Duration = Annotated[

@@ -1,8 +1,8 @@
-"""The size of a JSON structure, counted in its bytes, to refuse too large a text before parsing.
+"""The size of a JSON structure, counted from its bytes to refuse a large text before parsing.
 
-Parsing millions of empty lists takes seconds, during which the interpreter runs nothing else.
-Counting them takes a hundredth of that, in blocks between which other work runs. The counts are
-exact for JSON; for anything else they are exact up to the first error, where a parser stops.
+Parsing millions of empty lists takes seconds, during which the interpreter runs no other work.
+Counting takes a hundredth of that time, in blocks with other work between them. The counts are
+exact for valid JSON. For an invalid text they are exact up to the first error of a parser.
 """
 
 from collections.abc import Iterator

@@ -58,7 +58,7 @@ _WORDS = {
     **dict.fromkeys(("uuid_type", "uuid_parsing"), "a UUID"),
     **dict.fromkeys(("url_type", "url_parsing", "url_syntax_violation"), "a URL"),
 }
-"""The words of JSON for a value of the wrong type, where pydantic names types of Python."""
+"""JSON words for the expected type, in place of pydantic's Python names."""
 _FORMS = {
     "extra_forbidden": "is not a field of this message.",
     "missing": "is required.",
@@ -71,7 +71,7 @@ _COUNTED = " after validation, not "
 
 
 def described(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
-    """Return what a field must be, from one of pydantic's errors, in words of JSON."""
+    """Describe the requirement that a field violates in JSON terms, from one error of pydantic."""
     kind, text = str(item["type"]), str(item["msg"])
     if kind in _FORMS:
         return _FORMS[kind].format_map(item.get("ctx") or {})

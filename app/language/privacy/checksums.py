@@ -1,4 +1,4 @@
-"""Checks by which a number or a token is told from a look-alike (pure)."""
+"""Checks that distinguish a number or a token from a look-alike (pure)."""
 
 import ipaddress
 import json
@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import accumulate, chain, zip_longest
 
 _CARD_LENGTHS: tuple[tuple[int, int, frozenset[int]], ...] = (
-    # (least prefix, greatest prefix, lengths): the ranges that networks publish.
+    # (least prefix, greatest prefix, lengths): the ranges published by card networks.
     (4, 4, frozenset({13, 16, 19})),
     (51, 55, frozenset({16})),
     (2221, 2720, frozenset({16})),
@@ -63,13 +63,13 @@ def card_lengths(prefix: str) -> frozenset[int]:
 
 
 def has_luhn(digits: bytes) -> bool:
-    """Return True if Luhn's checksum of a number holds."""
+    """Return True if the Luhn checksum of a number is valid."""
     other = digits[-2::-2].translate(_DOUBLES)
     return (sum(digits[::-2]) + sum(other) - ord("0") * len(digits)) % 10 == 0
 
 
 class Luhn:
-    """Luhn's checksum over any part of a row of digits, in constant time each."""
+    """The Luhn checksum over any part of a row of digits, in constant time for each part."""
 
     def __init__(self, digits: bytes) -> None:
         plain = [byte - ord("0") for byte in digits]
@@ -84,25 +84,25 @@ class Luhn:
         )
 
     def holds(self, start: int, end: int) -> bool:
-        """Return True if the checksum of the digits from `start` to `end` holds."""
+        """Return True if the checksum of the digits from `start` to `end` is valid."""
         sums = self._sums[end % 2]
         return (sums[end] - sums[start]) % 10 == 0
 
 
 def iban_length(country: str) -> int | None:
-    """Return the length of a country's IBANs; None for a country without."""
+    """Return the length of a country's IBANs; None for a country without IBANs."""
     return _IBAN_LENGTHS.get(country.upper())
 
 
 def is_iban(text: str) -> bool:
-    """Return True for an IBAN without blanks: the length of its country, and mod 97."""
+    """Return True for an IBAN without blanks, by the length for its country and mod 97."""
     if iban_length(text[:2]) != len(text) or not (text.isascii() and text.isalnum()):
         return False
     return int("".join(str(int(char, 36)) for char in text[4:] + text[:4])) % 97 == 1
 
 
 def is_json_object(part: str) -> bool:
-    """Return True if the first part of a token is a JSON object in base64, as a JWT's is."""
+    """Return True if the first part of a token is a JSON object in base64, as in a JWT."""
     try:
         head = json.loads(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (ValueError, RecursionError):
@@ -111,7 +111,7 @@ def is_json_object(part: str) -> bool:
 
 
 def is_public_address(text: str) -> bool:
-    """Return True for an IP address that is neither private nor kept for documents."""
+    """Return True for an IP address that is neither private nor reserved for documentation."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -120,6 +120,6 @@ def is_public_address(text: str) -> bool:
 
 
 def is_ssn(digits: str) -> bool:
-    """Return True for nine digits in the ranges that US social security numbers have."""
+    """Return True for nine digits in the ranges of US social security numbers."""
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     return area not in {"000", "666"} and area < "900" and group != "00" and serial != "0000"

@@ -17,7 +17,7 @@ _MASK = re2.compile(rb"\[[A-Z_]{1,32}\]")
 _SHOWN = re2.compile(rb"[\pL\pN]")
 _LEAST_BYTES = 3
 _LEAST_LETTERS = 16
-"""Length of the shortest value that may be all letters, that of a key of AWS."""
+"""Length of the shortest value that may consist of letters only, an AWS key."""
 
 _Placed = tuple[int, int, str]
 """Begin, end and kind of a value."""
@@ -37,8 +37,8 @@ def find(
 ) -> list[Finding]:
     """Return the values of some kinds, in their order; they do not overlap.
 
-    Values that overlap are one, of the kind of the longest, so that no part of any is left. A text
-    is searched as it is, and in the copy in which look-alike characters are the same.
+    Overlapping values are merged into one, of the kind of the longest, to leave no part of any
+    value. A text is searched as it is, and in a copy with unified look-alike characters.
     `custom` has compiled patterns by name.
     """
     if len(text) < _LEAST_BYTES or (not custom and _is_short_word(text)):
@@ -59,7 +59,7 @@ def _spans(text: str, kinds: Collection[str], custom: Mapping[str, Any]) -> list
 
 
 def _is_short_word(text: str) -> bool:
-    """Return True for a word that no form of ours can match, as most names of fields are."""
+    """Return True for a word that is too short to match a form, such as most field names."""
     return len(text) < _LEAST_LETTERS and text.isascii() and text.isalpha()
 
 
@@ -85,7 +85,7 @@ def _of_form(data: bytes, form: Form) -> Iterator[Span]:
 
 
 def _unmasked(data: bytes, spans: list[_Placed]) -> list[_Placed]:
-    """Leave out what begins with a mask: the value is hidden already."""
+    """Omit the values that begin with a mask, which are already hidden."""
     masks = [match.span() for match in _MASK.finditer(data)]
     kept, at = [], 0
     for span in spans:
@@ -126,8 +126,8 @@ def _in_characters(data: bytes, spans: list[_Placed]) -> list[_Placed]:
 
 
 def _length(data: bytes) -> int:
-    # Bytes that continue a character are those of the form 10xxxxxx; no span begins with one, since
-    # RE2 matches whole characters, and patterns with \C are refused.
+    # Continuation bytes have the form 10xxxxxx. No span begins with one, since RE2 matches whole
+    # characters, and patterns with \C are refused.
     return (
         sum((byte & 0xC0) != 0x80 for byte in data)
         if len(data) < 64

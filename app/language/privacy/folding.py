@@ -1,7 +1,7 @@
-"""The copy of a text that is searched: characters that look or count alike have one form (pure).
+"""The searched copy of a text, with one form for characters that look or count alike (pure).
 
-It is in NFKC, without characters that are ignored by default and marks that change no letter, with
-ASCII digits, hyphens and blanks. Look-alike letters are folded in words that mix scripts alone.
+The copy is in NFKC, with ASCII digits, hyphens and blanks. It has no default-ignorable characters,
+and no marks except on letters. Look-alike letters are folded only in words that mix scripts.
 """
 
 import re
@@ -15,9 +15,9 @@ _IGNORED = (
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff"
 )
-"""Unicode's `Default_Ignorable_Code_Point`, which Python does not know."""
+"""Unicode's `Default_Ignorable_Code_Point`, which Python's standard library lacks."""
 _MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f"
-"""Marks of any script, and those of kana; Unicode's blocks of combining characters."""
+"""Combining marks of any script and of kana, from Unicode's blocks of combining characters."""
 _SAME = str.maketrans(
     "\u1680\u0085\u2028\u2029\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212", " \n\n\n--------"
 )
@@ -32,26 +32,26 @@ _WORD = re.compile(rf"[{_LETTER}{_ALIKE}0-9_]+")
 _JOINED = re.compile(f"[{_IGNORED}{_MARKS}]")
 _IS_IGNORED, _IS_MARK = re.compile(f"[{_IGNORED}]+"), re.compile(f"[{_MARKS}]+")
 _MOST_MARKS = 16
-"""Marks of a letter that count: Python sorts them in a time that grows by their square."""
+"""Maximum marks counted on a letter: Python sorts them in quadratic time."""
 _MOST_CHARS = 4
-"""Length to which a character may grow. What grows more is a whole word or phrase in one."""
+"""Maximum length of one folded character; a longer one stands for a whole word or phrase."""
 
 
 class Copy:
-    """The copy of a text, with the way back.
+    """The copy of a text, with a mapping back to the text.
 
     Attributes:
-        text: that is searched.
+        text: the text to search.
     """
 
     def __init__(self, text: str) -> None:
-        # Where the pieces begin and end that differ: in the copy, and in the text.
+        # Beginning and end of each differing piece, in the copy and in the text.
         self._begins, self._ends = array("I"), array("I")
         self._from, self._to = array("I"), array("I")
         self._longer = 0
         self.text = text
         if _changing().search(text) is not None:
-            # With the letter before each mark only where there are marks: that is far slower.
+            # The pattern with a letter before its marks is far slower: only used with marks.
             pieces = _changing() if _JOINED.search(text) is None else _pieces()
             self.text = pieces.sub(self._replaced, text)
         if _mixes_scripts(self.text):
@@ -68,9 +68,9 @@ class Copy:
         return found
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the text that a span of the copy, which is not empty, stands for.
+        """Return the span of the text for a span of the copy, which must not be empty.
 
-        A character of the text belongs to it if any part of its form in the copy does.
+        A character of the text belongs to the span if any part of its form in the copy does.
         """
         first, last = bisect_right(self._begins, start) - 1, bisect_right(self._begins, end - 1) - 1
         if first >= 0:
@@ -82,7 +82,7 @@ class Copy:
 
 
 def copy_of(text: str) -> Copy | None:
-    """Return the copy of a text; None if it would be the text itself."""
+    """Return the copy of a text; None if it would equal the text."""
     if text.isascii() or (_changing().search(text) is None and not _mixes_scripts(text)):
         return None
     copy = Copy(text)
@@ -92,7 +92,7 @@ def copy_of(text: str) -> Copy | None:
 @cache
 def _changing() -> re.Pattern[str]:
     """Return the pattern of a character that may differ in a copy."""
-    # Compiled when the first text needs it. Of the planes above, whose letters are rare, all.
+    # Compiled on first use. Includes all of the higher planes, since their letters are rare.
     single = "".join(
         char
         for char in map(chr, range(0x80, 0x10000))
@@ -104,7 +104,7 @@ def _changing() -> re.Pattern[str]:
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    """Return the pattern of what may differ in a copy: a letter with marks, or one character."""
+    """Return the pattern of a character, or a letter with its marks, that may differ in a copy."""
     joined = _IGNORED + _MARKS
     return re.compile(f"[^{joined}]?[{joined}]+|{_changing().pattern}")
 
@@ -122,7 +122,7 @@ def _one(piece: str) -> str:
 
 
 def _mixes_scripts(text: str) -> bool:
-    # The first search is ten times as fast, and most texts have no such letter.
+    # The first search is ten times as fast, and most texts have no look-alike letter.
     return _IS_ALIKE.search(text) is not None and _MIXED.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The table of forms: what each kind of sensitive value looks like (pure).
+"""The table of forms of each kind of sensitive value (pure).
 
 Sources: the issuers' documents on the prefixes of their keys; RFC 7519 (JWT), RFC 7468 (PEM), RFC
 3986 (URLs), ISO/IEC 7812 (cards), ISO 13616 (IBAN).
@@ -37,7 +37,7 @@ class Form:
     Attributes:
         expression: the pattern, in RE2's syntax.
         spans: returns the values in a match; none for a look-alike.
-        sign: bytes that every match has, which are looked for first: that is far faster.
+        sign: bytes in every match. They are searched first, which is far faster.
     """
 
     expression: bytes
@@ -46,7 +46,7 @@ class Form:
 
     @cached_property
     def pattern(self) -> Any:  # noqa: ANN401 - RE2 has no types
-        """The compiled pattern for bytes; that of addresses takes 14 MB, and few texts have any."""
+        """The compiled pattern for bytes, made on first use: the one for addresses takes 14 MB."""
         options = re2.Options()
         options.log_errors = False
         options.max_mem = 64 * 1024 * 1024
@@ -58,18 +58,18 @@ def _form(pattern: str, spans: Callable[[Any], Iterable[Span]], sign: str = "") 
 
 
 def _value(match: Any) -> Iterable[Span]:  # noqa: ANN401 - RE2 has no types
-    """Return the group of the value, or all of a pattern without groups."""
+    """Return the group of the value, or the whole match of a pattern without groups."""
     yield match.span(1 if match.re.groups else 0)
 
 
 def _unless_named(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return a password, unless it stands for one, as documents write it."""
+    """Return a password, unless it is a placeholder, as in documentation."""
     if match.group(1).lower() not in {b"password", b"passwd", b"pass", b"pwd", b"secret"}:
         yield match.span(1)
 
 
 def _authorization(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return what follows a scheme; without one, a value that has a digit."""
+    """Return the text after a scheme; without a scheme, a value with a digit."""
     if match.start(1) >= 0:
         yield match.span(1)
     elif any(48 <= byte <= 57 for byte in match.group(2)):
@@ -77,7 +77,7 @@ def _authorization(match: Any) -> Iterable[Span]:  # noqa: ANN401
 
 
 def _with_digit(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return a token that no word looks like: it has a digit, or both cases."""
+    """Return a token that differs from a word: it has a digit, or mixes upper and lower case."""
     token = match.group(1)
     if any(48 <= byte <= 57 for byte in token) or token[3:].lower() != token[3:] != token.upper():
         yield match.span(1)
@@ -102,7 +102,7 @@ _PREFIXES = (
     r"(?:bot)?[0-9]{6,12}:[A-Za-z0-9_-]{32}",
     # this service
     r"omb_[A-Za-z0-9]{16}",
-    # others that document theirs
+    # Other issuers that document their prefixes
     r"do[opr]_v1_[0-9a-f]{32}", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{16}", r"dapi[0-9a-f]{32}",
     r"hv[sbr]\.[A-Za-z0-9_-]{20}", r"glsa_[A-Za-z0-9_]{20}", r"glc_[A-Za-z0-9+/=]{20}",
     r"gsk_[A-Za-z0-9]{20}", r"xai-[A-Za-z0-9]{20}", r"pplx-[A-Za-z0-9]{20}",
@@ -113,18 +113,18 @@ _PREFIXES = (
     r"rubygems_[0-9a-f]{20}", r"PMAK-[0-9a-f]{20}",
 )  # fmt: skip
 _WORD = r"(?:^|[^A-Za-z0-9])"
-# Azure's client secrets, and those of its DevOps. They begin with any characters, so that a search
-# for them among the others takes a hundred times as long in a text of base64.
+# Azure's client secrets, and the tokens of Azure DevOps. They begin with any characters. In a text
+# of base64, searching for them together with the others takes a hundred times as long.
 _AZURE = r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31}"
 _DEV_OPS = r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"
 
 
 def _issued(prefix: str) -> str:
-    """Return the pattern of tokens that begin in a way that their issuer documents."""
+    """Return the pattern of tokens with a beginning documented by their issuer."""
     return rf"{_WORD}((?:{prefix})(?:[A-Za-z0-9_~.+/=-]*[A-Za-z0-9_+/=-])?)"
 
 
-# Keys of OpenAI, Anthropic and those who write theirs alike.
+# Keys of OpenAI, Anthropic and others with the same form.
 _SK = rf"{_WORD}(sk-[A-Za-z0-9_-]{{7,}}[A-Za-z0-9])"
 _PEM = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -164,9 +164,9 @@ _AWS_RUN = rf"[A-Za-z0-9/+]{{{_AWS_CHARS},}}"
 _CLASSES = re.sub(
     rb"[0-9]", b"0", re.sub(rb"[A-Z]", b"A", re.sub(rb"[a-z]", b"a", bytes(range(256))))
 )
-"""A table that turns each letter and digit into the first of its class."""
+"""A table that maps each letter and digit to the first character of its class."""
 _AWS_LEAST_CHANGES = 14
-"""Least places in a key at which a class of characters ends: 24 of 39 are usual, 9 in a path."""
+"""Least number of class changes in a key: 24 of 39 are usual in a key, 9 in a path."""
 
 _GAP = r"[ \t\r\n-]{0,3}"
 _BESIDE = r"(?:^|[^\pL0-9_.]|[\p{Han}\p{Hiragana}\p{Katakana}]|[^0-9][.])"
@@ -179,8 +179,8 @@ _SPREAD = (
     r"(?:^|[^\pL0-9]|[\p{Han}\p{Hiragana}\p{Katakana}])"
     r"([0-9]{1,2}(?:[^\pL\pN\s,;:][0-9]{1,2}){6,})"
 )
-# Cards in groups as they are printed, whatever stands between these: four of four digits, or
-# fewer in the last; two of eight; those of American Express and Diners Club.
+# Cards in groups as printed, with any separators: four groups of four digits, or fewer in the last;
+# two groups of eight; the groups of American Express and Diners Club.
 _PRINTED = re.compile(
     rb"(?<![0-9])(?=("
     rb"[0-9]{4}([^0-9\n]{1,4})[0-9]{4}([^0-9\n]{1,4})[0-9]{4}([^0-9\n]{1,4})[0-9]{1,4}"
@@ -194,16 +194,16 @@ _IBAN_RUN = re.compile(rb"[ -~\t\n]+")
 
 
 def _cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return the cards among groups of digits; other numbers may stand beside them."""
+    """Return the cards among groups of digits, which may include other numbers."""
     data, first = match.group(1), match.start(1)
-    # Where each group begins and ends: in the text, by its place among the digits alone.
+    # Beginning and end of each group in the text, by its place among the digits alone.
     begins, ends, count = {}, {}, 0
     for group in _GROUP.finditer(data):
         begins[count] = group.start()
         count += len(group[0])
         ends[count] = group.end()
     if match.string[match.end() : match.end() + 1].isalpha():
-        # The last group is no number: "4111 1111 1111 1111 3rd".
+        # The last group is not a number: "4111 1111 1111 1111 3rd".
         ends.pop(count, None)
     digits = b"".join(_GROUP.findall(data))
     luhn, free = Luhn(digits), 0
@@ -217,7 +217,7 @@ def _cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
 
 
 def _printed_cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return the cards among groups of digits with any signs between them; no lists of numbers."""
+    """Return the cards among groups of digits with any separators, but not lists of numbers."""
     data, first, free = match.group(1), match.start(1), 0
     for found in _PRINTED.finditer(data):
         if found.start() < free or any(_LIST.match(gap) for gap in found.groups()[1:] if gap):
@@ -230,7 +230,7 @@ def _printed_cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
 
 
 def _spread_card(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return a card of which each digit, or each second one, stands apart from the next alike."""
+    """Return a card with each digit, or each pair of digits, separated in the same way."""
     groups, gaps = _GROUP.findall(match.group(1)), set(_GROUP.split(match.group(1))[1:-1])
     digits = b"".join(groups)
     lengths = card_lengths(digits[:4].decode())
@@ -240,7 +240,7 @@ def _spread_card(match: Any) -> Iterable[Span]:  # noqa: ANN401
 
 
 def _aws_key(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return a secret key of AWS: as long as they are, of all classes of characters, and mixed."""
+    """Return an AWS secret key: of the right length, with mixed characters of all classes."""
     start, end = match.span()
     if end - start != _AWS_CHARS:
         return
@@ -258,7 +258,7 @@ def _token(match: Any) -> Iterable[Span]:  # noqa: ANN401
 
 
 def _iban(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return the IBAN that begins here, as long as its country has it, blanks not counted."""
+    """Return the IBAN that begins here, with the length for its country, blanks not counted."""
     begin, data = match.start(1), match.string
     length = iban_length(match.group(1)[:2].decode())
     if length is None:
@@ -341,4 +341,4 @@ FORMS: Mapping[Kind, Sequence[Form]] = {
         _form(rf"(?i)\b({_SSN})\b[^0-9\n]{{0,40}}(?:{_SSN_LABEL})", _ssn),
     ),
 }  # fmt: skip
-"""The forms of each kind; those that labels announce are in `labels`."""
+"""The forms of each kind; `labels` has the forms announced by labels."""

@@ -1,7 +1,7 @@
-"""The words that announce a secret, and those that follow them in ordinary talk.
+"""Words that announce a secret, and words that follow them in ordinary talk.
 
 English, German, Spanish and French, which the rules read, with Italian, Portuguese, Dutch, Polish
-and Russian; a few of Chinese and Japanese.
+and Russian; a few Chinese and Japanese words.
 """
 
 WORDY = (
@@ -17,7 +17,7 @@ WORDY = (
     r"|chiave (?:del |di )?(?:wi-?fi|rete)|chave (?:do |da )?(?:wi-?fi|rede)"
     r"|klucz (?:do |sieci )?wi-?fi|ключ (?:от |к )?wi-?fi"
 )
-"""Labels of which a plain word may be the value."""
+"""Labels that may have an ordinary word as their value."""
 NUMERIC = (
     r"pin(?:[ -]?(?:code|number|nummer))?|cvv2?|cvc2?|csc|nip|tan"
     r"|geheimzahl|geheimnummer|(?:karten)?prüfnummer|prüfziffer|(?:security|sicherheits)[ -]?code"
@@ -41,7 +41,7 @@ OPAQUE = (
     r"|kod dostępu|ключ (?:api|доступа)|секретный ключ|токен"
     r"|credentials?|zugangsdaten|secret|token"
 )
-"""Labels of values that are no plain words. The longer of two that begin alike comes first."""
+"""Labels of values other than ordinary words; the longer of two with one beginning comes first."""
 PHRASES = (
     r"(?:seed|recovery|backup|secret|mnemonic|wallet)[ -]?(?:phrase|words?|seed|mnemonic)|mnemonic"
     r"|seed(?:[ -]?phrase)?\s*(?::|=|is\b|ist\b|lautet\b)"
@@ -51,7 +51,7 @@ PHRASES = (
     r"|fraza (?:odzyskiwania|seed)|(?:сид|мнемоническая|секретная)[ -]фраза"
     r"|助记词|助記詞|シードフレーズ|リカバリーフレーズ|ニーモニック"
 )
-"""Labels of twelve words or more."""
+"""Labels of twelve or more words."""
 CODES = (
     r"(?:recovery|backup|rescue|emergency|scratch|one[ -]time|2fa|mfa)[ -]?codes?"
     r"|(?:wiederherstellungs|backup-?|notfall)codes?|códigos? de (?:recuperación|respaldo)"
@@ -72,7 +72,7 @@ SUBJECTS = (
     r"|téléphone|numéro|telefono|numero|ip(?: address)?|address|ssn|social security number|key"
     r"|connection|database|url|header|jwt"
 )
-"""Other subjects of a sentence whose value may be masked."""
+"""Other subjects of a sentence with a value that may be masked."""
 CONJUNCTIONS = "and|but|und|aber|y|pero|et|mais|ma|mas"
 
 
@@ -84,7 +84,7 @@ NOT_IN_PHRASES = _words(
     "the and for are was were has had but not our his her its which their und der die das mit den"
     " von las los que con les des avec che della het een met oraz jest что для"
 )
-"""Words of sentences that no list of seed words has."""
+"""Words of sentences that do not occur in any list of seed words."""
 EQUALS = _words(
     "is are was be equals reads says ist sind lautet lauten war heißt heisst es son era será sea"
     " est sont était è é sono são it's c'est it\u2019s c\u2019est"
@@ -96,9 +96,9 @@ BECOMES = _words("to as auf zu als a à como comme come para")
 BACKWARD = EQUALS | _words("as als como comme come for für para pour per")
 """Words between a value and the label that follows it."""
 ARTICLES = _words("the der die das el la le il lo")
-"""Words before a value that must look like a secret, too."""
+"""Further words before a value that must look like a secret."""
 GOES_ON = _words("it it's its es er sie c'est it\u2019s c\u2019est elle lo")
-"""Beginnings of a sentence that says more about a label in the one before."""
+"""Beginnings of a sentence that continues the previous one about a label."""
 FILLERS = _words(
     "now still just actually currently simply exactly only again jetzt nun noch einfach derzeit"
     " wieder ahora todavía simplemente maintenant toujours simplement adesso ora ancora agora"
@@ -115,7 +115,7 @@ COMPOUNDS = _words(
     " class classes object method function column table line lines box boxes entry screen dialog"
     " board pads pad cushion max min total per"
 )
-"""Words that make a label the name of something else: "token limit"."""
+"""Words that turn a label into the name of another thing: "token limit"."""
 
 ORDINARY = _words(
     # English
@@ -194,7 +194,7 @@ ORDINARY = _words(
     " сложно хорошо плохо что-то ничего всё все между мой твой его наш только который тот этот"
     " того же такой такая"
 )
-"""Words that follow a label in ordinary talk; none of them is taken for a value."""
+"""Words that follow a label in ordinary talk, and are never a value."""
 ORDINARY_END = (
     r"(?:ed|ing|ly|able|ible|less|ful|ous|ive|est"
     r"|tada|tado|cida|cido|dida|dido|nada|nado|rada|rado|sada|sado|zada|zado|mente"
@@ -202,4 +202,4 @@ ORDINARY_END = (
     r"|ый|ий|ой|ая|ое|ые|ен|ён|ена|ано|ено|ть|тся|лся|лась|лось"
     r"|é|ée|és|ées|ment|ata|ato|uta|uto|ita|ito|iert|tzt|ndert|chert|ssen|ssert|ert|bar|lich|ig)"
 )
-"""Ends of participles, adverbs and adjectives."""
+"""Endings of participles, adverbs and adjectives."""

@@ -1,6 +1,6 @@
-"""Values that a label announces: "my password is ...", `API_KEY=...` (pure).
+"""Values announced by a label: "my password is ...", `API_KEY=...` (pure).
 
-A label is found by RE2 in the whole text; its value is looked for in a short window beside it.
+RE2 finds a label in the whole text; its value is searched in a short window around it.
 """
 
 import re
@@ -36,7 +36,7 @@ LABEL = re2.compile(
     rf"(?i)(?P<wordy>{WORDY})|(?:^|[^\pL\pN]|[a-z]_)(?P<numeric>{NUMERIC})(?:[^\pL]|$)"
     rf"|(?:^|[^\pL\pN])(?P<opaque>{OPAQUE})".encode()
 )
-# The groups of `LABEL`, by position: those of names are slower to ask for.
+# The groups of `LABEL`, by position: access by name is slower.
 _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019"
 _NOISE = rf"[\s{_QUOTES}*_\\)\]|]*"
 _ADJACENT = re.compile(
@@ -70,7 +70,7 @@ _JOINED = re.compile(r"[-'\u2019\s]+")
 
 
 class Class(Enum):
-    """Looks of a label's values."""
+    """Classes of values, by their label."""
 
     WORDY = auto()
     NUMERIC = auto()
@@ -78,18 +78,18 @@ class Class(Enum):
 
 
 class Bond(Enum):
-    """Ties between a value and its label."""
+    """Links between a value and its label."""
 
     SIGN = auto()
-    """A colon or the like."""
+    """A colon or similar."""
     VERB = auto()
     LOOSE = auto()
-    """Nothing, or a word that need not bring a value."""
+    """No link, or a word that need not introduce a value."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A text where a label's value is expected, and its place in a window."""
+    """A text at the expected place of a label's value, with its position in a window."""
 
     text: str
     start: int
@@ -100,7 +100,7 @@ _CLASSES = tuple(enumerate(Class, start=1))
 
 
 def labelled(data: bytes) -> Iterator[tuple[int, int]]:
-    """Return the spans, in bytes, of the values that labels announce."""
+    """Yield the spans, in bytes, of the values announced by labels."""
     at = 0
     while (match := LABEL.search(data, at)) is not None:
         (start, end), of = next(
@@ -113,7 +113,7 @@ def labelled(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def is_label(text: str) -> bool:
-    """Return True if a text has a label in it, as the key of a value may."""
+    """Return True if a text contains a label, as the key of a value may."""
     copy = copy_of(text)
     searched = text if copy is None else copy.text
     return LABEL.search(searched.encode(errors="surrogatepass")) is not None
@@ -124,7 +124,7 @@ def _behind(data: bytes, start: int, end: int, of: Class) -> tuple[int, int] | N
     if window[:1].isalpha():
         return None
     if data[start:end].lower().startswith(_POLISH):
-        # "Hasło to" is "the password is"; the English word need not bring a value.
+        # "Hasło to" means "the password is"; the English word need not introduce a value.
         window = window.replace(" to ", " is ", 1)
     value = _value_behind(window, of)
     if value is None:
@@ -134,7 +134,7 @@ def _behind(data: bytes, start: int, end: int, of: Class) -> tuple[int, int] | N
 
 
 def _value_behind(window: str, of: Class) -> Value | None:
-    """Return the value that follows a label, where it is one."""
+    """Return the value that follows a label, if any."""
     adjacent = _ADJACENT.match(window)
     if adjacent is not None:
         parts = {part.casefold() for part in re.split(r"[\W_]+", adjacent[0]) if part}
@@ -177,7 +177,7 @@ def _value_after_words(window: str, of: Class) -> Value | None:
 
 
 def _bond(bare: str, word: str, *, is_far: bool) -> Bond | None:
-    """Return how the word before a value binds it; what is far must look like a secret."""
+    """Return the link of a word to the next value; distant values must look like secrets."""
     is_sign = word.endswith((":", "=", "->", "=>", "→"))
     if is_sign or bare in EQUALS:
         return Bond.LOOSE if is_far else Bond.VERB
@@ -196,13 +196,13 @@ def _after(window: str, words: list[re.Match[str]], of: Class, bond: Bond) -> Va
 
 
 def _value_at(window: str, at: int, of: Class, bond: Bond) -> Value | None:
-    """Return the value that begins at a place, where it looks like one of its class."""
+    """Return the value that begins at a position, if it fits the class of its label."""
     at += len(window[at:]) - len(window[at:].lstrip())
     opened = _OPENED.match(window, at)
     value = _bare(window, at, of) if opened is None else _quoted(window, opened)
     rest = window[value.start + len(value.text) :].partition("\n")[0]
     if bond is Bond.SIGN and of is Class.OPAQUE and not value.quoted and rest.strip(_BARE + ".!?"):
-        # A word with others behind it is one of a sentence.
+        # A word with further words behind it belongs to a sentence.
         bond = Bond.VERB
     return value if looks(value, of, bond) else None
 
@@ -225,7 +225,7 @@ def _bare(window: str, at: int, of: Class) -> Value:
 
 
 def looks(value: Value, of: Class, bond: Bond) -> bool:
-    """Return True if a value looks like one of its label's class, as loosely as it is tied."""
+    """Return True if a value fits the class of its label; a looser link requires stronger signs."""
     text = value.text
     digits = sum(char.isdigit() for char in text)
     if digits >= _LEAST_DIGITS and _GROUPED.fullmatch(text):
@@ -243,12 +243,11 @@ def looks(value: Value, of: Class, bond: Bond) -> bool:
 
 
 def bare_end(text: str) -> str:
-    """Return a value without the signs behind it that belong to its sentence."""
+    """Remove the closing punctuation of the sentence from a value."""
     return _END.sub("", text)
 
 
 def _is_name(text: str) -> bool:
-    """Return True for the name of a variable."""
     return _NAME.fullmatch(text) is not None
 
 
@@ -259,7 +258,7 @@ def _may_be_number(digits: int, of: Class, bond: Bond) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    """Return True for what ordinary talk is made of, "Case-sensitive" included."""
+    """Return True for a word of ordinary talk, "Case-sensitive" included."""
     parts = _JOINED.split(text)
     mixed = any(part[1:].lower() != part[1:] and not part.isupper() for part in parts)
     return all(part.isalpha() for part in parts) and not mixed
@@ -276,9 +275,9 @@ def _may_be_word(value: Value, of: Class, bond: Bond) -> bool:
 
 
 def _before(data: bytes, start: int, end: int) -> tuple[int, int] | None:
-    """Return the span of a value that stands before its label: "... is my PIN"."""
+    """Return the span of a value before its label: "... is my PIN"."""
     before = data[max(0, start - _BEFORE_BYTES) : start]
-    # Most labels have no value before them, and such a value has a digit.
+    # Most labels have no value before them, and a value in that place has a digit.
     if data[end : end + 1].isalpha() or _DIGIT.search(before) is None:
         return None
     following = data[end : end + 64].decode(errors="ignore").split()
@@ -288,7 +287,7 @@ def _before(data: bytes, start: int, end: int) -> tuple[int, int] | None:
     words = window.rsplit(maxsplit=_MAX_WORDS_BEFORE)
     for position in range(len(words) - 1, 0, -1):
         if words[position].casefold() in BACKWARD:
-            # The first of them is all that stands before the others.
+            # The first item holds all words before the others.
             word = words[position - 1].rsplit(maxsplit=1)[-1].lstrip(_BARE)
             text = _END.sub("", word)
             if not _is_opaque(text):

@@ -1,4 +1,4 @@
-"""Secrets of several words or codes that a label announces: seed phrases, recovery codes (pure)."""
+"""Secrets of several words or codes after a label: seed phrases, recovery codes (pure)."""
 
 import re
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ _BEHIND_BYTES = 1_000
 _LABEL = re2.compile(rf"(?i)(?:^|[^\pL\pN])(?:({PHRASES})|(?:{CODES}))".encode())
 _NUMBER = r"(?:[0-9]{1,2}[.):]\s*|[-*•]\s+)?"
 _APART = r"[\s,;|、，/\"'`]+"  # noqa: RUF001 - Chinese and Japanese commas
-# Words of BIP 39 in any of its languages: three to eight letters, or one or more of a script
-# without blanks.
+# Words of BIP 39 in any of its languages: three to eight letters, or one or more characters of a
+# script without blanks.
 _SEED_WORD = r"(?:[^\W\d_]{3,9}|[\u3040-\u30ff\u3400-\u9fff]{1,8})"
 _SEED = re.compile(
     rf"[\s\S]{{0,60}}?(?<!\w){_NUMBER}({_SEED_WORD}(?:{_APART}{_NUMBER}{_SEED_WORD}){{11,23}})(?!\w)"
@@ -40,7 +40,7 @@ _LEAST_CHARS = 8
 
 
 def listed(data: bytes) -> Iterator[tuple[int, int]]:
-    """Return the spans, in bytes, of phrases and lists of codes that labels announce."""
+    """Yield the spans, in bytes, of phrases and lists of codes announced by labels."""
     for match in _LABEL.finditer(data):
         window = data[match.end() : match.end() + _BEHIND_BYTES].decode(errors="ignore")
         is_phrase = match.start(1) >= 0
@@ -62,7 +62,7 @@ def _phrase(window: str) -> tuple[int, int] | None:
 
 
 def _length(words: str) -> int | None:
-    """Return the length of the phrase that words begin with; None: they are those of a sentence."""
+    """Return the length of the phrase at the beginning of `words`; None for a sentence."""
     found = _LETTERS.finditer(words)
     kept = list(takewhile(lambda word: word[0].casefold() not in NOT_IN_PHRASES, found))
     return kept[-1].end() if len(kept) >= _LEAST_WORDS else None

@@ -11,7 +11,7 @@ from app.language.privacy.detect import Finding, find
 from app.language.privacy.label_words import CONJUNCTIONS, NUMERIC, OPAQUE, SUBJECTS, WORDY
 
 _MAX_ROUNDS = 10
-"""A mask may lay open a value beside it; a custom pattern may match its own, again and again."""
+"""Maximum rounds: a mask may expose a value next to it, and a custom pattern may match its mask."""
 
 _LABEL = f"{WORDY}|{NUMERIC}|{OPAQUE}|{SUBJECTS}"
 _WORDS = r"(?:[^\s\[]+\s+)"
@@ -28,7 +28,7 @@ _LETTER = re.compile(r"\w")
 def mask(
     text: str, kinds: Collection[str], custom: Mapping[str, Any] | None = None
 ) -> tuple[str, Counter[str]]:
-    """Return a text with its values masked, and how many there were of each kind."""
+    """Return a text with its values masked, and the number of values of each kind."""
     [masked], counts = mask_together([text], kinds, custom)
     return masked, counts
 
@@ -36,9 +36,9 @@ def mask(
 def mask_together(
     texts: Sequence[str], kinds: Collection[str], custom: Mapping[str, Any] | None = None
 ) -> tuple[list[str], Counter[str]]:
-    """Return texts of one conversation, in their order, with their values masked, and the counts.
+    """Return the texts of one conversation with their values masked, and the counts.
 
-    A label may stand at the end of a text and its value in the next, and a value in two of them.
+    A label may end one text with its value in the next, and a value may span two texts.
     """
     counts: Counter[str] = Counter()
     masked = list(texts)
@@ -52,7 +52,7 @@ def mask_together(
 
 
 def _without(texts: Sequence[str], findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield texts without what was found in all of them, joined by a line's end."""
+    """Yield the texts without the values found in all of them, joined by a newline."""
     begin, first = 0, 0
     for text in texts:
         end, at = begin + len(text), begin
@@ -62,7 +62,7 @@ def _without(texts: Sequence[str], findings: Sequence[Finding]) -> Iterator[str]
             pieces += [text[at - begin : max(found.start - begin, 0)], f"[{found.kind}]"]
             at = min(found.end, end)
             if found.end > end + 1:
-                # The next text has the rest of it.
+                # The next text has the rest of the value.
                 break
             first += 1
         yield "".join(pieces) + text[at - begin :]
@@ -70,7 +70,7 @@ def _without(texts: Sequence[str], findings: Sequence[Finding]) -> Iterator[str]
 
 
 def is_only_mask(text: str) -> bool:
-    """Return True for a statement whose value is all mask: "My password is [CREDENTIAL]"."""
+    """Return True for a statement with only a mask as its value: "My password is [CREDENTIAL]"."""
     *before, after = _MASK.split(text)
     if not before:
         return False
@@ -82,5 +82,5 @@ def is_only_mask(text: str) -> bool:
 
 
 def _is_all(pattern: Any, text: str) -> bool:  # noqa: ANN401 - RE2 has no types
-    """Return True if a text is nothing but a label among some words."""
+    """Return True if a text is only a label among some words."""
     return pattern.fullmatch(f"{text} ") is not None and _JOINS.search(text) is None

@@ -1,4 +1,4 @@
-"""Values that a label announces in Chinese and Japanese, which write without blanks (pure)."""
+"""Values after a label in Chinese and Japanese, which are written without blanks (pure)."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _LEAST_CHARS = 4
 
 
 def unspaced(data: bytes) -> Iterator[tuple[int, int]]:
-    """Return the spans, in bytes, of values in ASCII beside labels."""
+    """Yield the spans, in bytes, of ASCII values next to labels."""
     if data.isascii():
         return
     for match in _LABEL.finditer(data):

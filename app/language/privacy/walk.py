@@ -26,11 +26,11 @@ def _is_time(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Masked:
-    """A value without what was sensitive in it.
+    """A JSON value without its sensitive values.
 
     Attributes:
-        counts: how many values there were of each kind.
-        places: the paths of the texts that had any, with the kinds.
+        counts: the number of values of each kind.
+        places: the paths of the texts with values, with the kinds.
     """
 
     value: Any
@@ -80,7 +80,7 @@ class _Walk:
             while name != key and name in result:
                 name += "_"
             inner = f"{path}.{name}" if path else name
-            # {"pin": {"doubleValue": 4812}}: a value in its type's name is its key's.
+            # {"pin": {"doubleValue": 4812}}: the outer key labels a value under its type's name.
             label = last if len(value) == 1 and not _is_label(key) else key
             if key in _OPAQUE_KEYS or (key in _TIME_KEYS and _is_time(one)):
                 result[name] = one
@@ -93,7 +93,7 @@ class _Walk:
         return result
 
     def _text(self, text: str, path: str, key: str) -> str:
-        # A key may announce a value, as a label does in a sentence.
+        # A key may announce a value like a label in a sentence.
         prefix = f"{key}: " if key and _is_label(key) else ""
         found, counts = mask(prefix + text, self.kinds, self.custom)
         if not found.startswith(prefix):
@@ -105,7 +105,7 @@ class _Walk:
         return found.removeprefix(prefix)
 
     def _file(self, data: str, mime_type: str, path: str) -> str:
-        """Return the content of a file in base64 of either alphabet, masked where it is text."""
+        """Return a file's content, in either base64 alphabet, with the values in text masked."""
         is_url_safe = "-" in data or "_" in data
         padded = "".join(data.split("\n")).rstrip("=\r")
         padded += "=" * (-len(padded) % 4)

@@ -1,1 +1,1 @@
-"""Many memories at once: batches, and imports of any length."""
+"""Bulk creation of memories: batches, and imports of any length."""

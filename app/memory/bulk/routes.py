@@ -32,7 +32,7 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 _IMPORT = "importMemories"
-# A further chunk costs as much again.
+# Each further chunk is charged the same amount.
 _IMPORT_DEMAND = change(
     Permission.MEMORIES_CREATE,
     WORK,
@@ -76,7 +76,7 @@ _MaxErrors = Annotated[
     ),
 ]
 _TYPES = (MEDIA_TYPE, "application/ndjson", "application/jsonl", "application/json")
-"""A single line is plain JSON, too."""
+"""Accepted media types; a single line is plain JSON as well."""
 
 
 @router.post(
@@ -151,7 +151,7 @@ async def import_memories(
 
 def _shared(context: RequestContext, import_id: str | None) -> IdempotencyKey | None:
     """Return the key of the operation that requests with an import id share."""
-    # Generated clients send an empty id for none.
+    # Generated clients send an empty id if the caller gives none.
     if not import_id:
         return None
     if not (import_id.isprintable() and len(import_id) <= MAX_REQUEST_ID_CHARS):
@@ -160,7 +160,7 @@ def _shared(context: RequestContext, import_id: str | None) -> IdempotencyKey | 
         )
     return IdempotencyKey(
         caller=context.caller.identity,
-        # No request id has a line break, so none is met by accident.
+        # Request ids cannot contain a line break, so this key never equals one of them.
         request_id=f"{_IMPORT}\n{import_id}",
         request_hash=IdempotencyKey.hash_of(_IMPORT),
         keep=timedelta(seconds=context.resources.settings.idempotency_seconds),

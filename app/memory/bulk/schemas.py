@@ -1,7 +1,7 @@
-"""The wire form of bulk creation.
+"""Schemas of bulk creation.
 
-These methods are not in the API whose clients are served here. Source: google.aip.dev/233, with a
-choice between all or none and each for itself; a memory is given as for `memories.create`.
+These methods are additions of this service. Source: google.aip.dev/233, with a choice between an
+atomic batch and independent creations. Memories have the form of `memories.create`.
 """
 
 from typing import Annotated, Any, ClassVar
@@ -22,7 +22,7 @@ from app.platform.operations.schemas import OperationError, StoredAnswer
 MAX_BATCH = 500
 MIN_ERRORS = 100
 MAX_ERRORS = 10_000
-"""Bounds of the failed lines of an import that are listed; further ones are only counted."""
+"""Upper bound of `maxErrors`; errors beyond the limit of a request are only counted."""
 
 _EXAMPLE: dict[str, JsonValue] = {"fact": "I prefer a window seat.", "scope": {"user_id": "42"}}
 MemoryId = Annotated[
@@ -40,7 +40,7 @@ class NewMemory(WireModel):
 
 
 class _ParsedLater:
-    """A message that is documented as one, but parsed later, so that errors name its position."""
+    """A message with a documented schema that is parsed later, so that errors name its index."""
 
     message: type[BaseModel] = NewMemory
 

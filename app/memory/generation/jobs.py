@@ -49,7 +49,7 @@ async def _finish(
     response: dict[str, Any],
     details: dict[str, Any],
 ) -> None:
-    """Finish the operation; its costs and counts are those of all rounds and attempts."""
+    """Finish the operation with the costs and counts of all its rounds and attempts."""
     response, details = await _of_all_rounds(job, answered, session, response, details)
     await job.finish(session, response, details)
 
@@ -62,7 +62,7 @@ async def _go_on(
     response: dict[str, Any],
     details: dict[str, Any],
 ) -> None:
-    """Requeue the operation for the rest of its session; other work may come in between."""
+    """Requeue the operation for the rest of its session; other operations may run in between."""
     response, details = await _of_all_rounds(job, answered, session, response, details)
     request = {**job.claim.request, "readTo": read_to.wire(), "answered": response}
     await job.go_on(session, job.clock.now(), details, request)
@@ -77,6 +77,6 @@ async def _of_all_rounds(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     if answered is None:
         return response, together(details, job.claim.details)
-    # As they are now: what an earlier round has noted may have been erased since.
+    # Read the current details: the notes of an earlier round may have been erased since.
     earlier = await job.lock_details(session)
     return response_of_both(response, answered), together(details, earlier)

@@ -28,7 +28,7 @@ from app.platform.engines.logic.topics import MemoryTopicId, MemoryTopicIds
 MAX_DIRECT_MEMORIES = 5
 MAX_EVENT_ID_CHARS = 256
 MAX_EVENTS = 2_000
-# If no model reads files, their bytes are not stored, not even for a while.
+# If no model reads files, their bytes are not stored, not even temporarily.
 _FILE_BYTES = {"parts": {"__all__": {"inline_data": {"data"}}}}
 _FILE_BYTES_OF_REQUEST = {
     "direct_contents_source": {"events": {"__all__": {"content": _FILE_BYTES}}}
@@ -108,7 +108,7 @@ class VertexSessionSource(WireModel):
     end_time: Timestamp | None = Field(None, description="Events from this time on do not count.")
 
     def name_beside(self, engine: EngineName) -> SessionName:
-        """Parse the name; project and location default to those of an engine's full name.
+        """Parse the name; project and location default to the engine's.
 
         Raises:
             InvalidArgument: the name is invalid.

@@ -1,1 +1,1 @@
-"""`memories:ingestEvents`: buffers events until their stream is ripe, then generates."""
+"""`memories:ingestEvents`: buffers events until their stream is ripe for generation."""

@@ -1,13 +1,12 @@
-"""The job of a worker that turns the events of a stream into memories.
+"""Worker job that turns the events of a stream into memories.
 
-The job reads the waiting events and generates, then records their fate in the transaction of the
-changes. If more is ripe than one generation reads, or has arrived meanwhile, the operation goes on:
-it is done when its callers' events are memories. Its generations share one operation, too.
+The job reads the waiting events and runs a generation. It marks the events as processed in the
+transaction that writes the memories. If more events are ripe afterwards, the operation continues:
+it ends once its callers' events are memories. All its generations share one further operation.
 
-A generation that fails leaves the events waiting: the runner retries, and after its last attempt
-the sweep opens another operation. The same happens if a worker is killed. Events whose generation
-failed for good are set aside and tried again in halves, so that an event that no model can read
-does not block the others.
+If a generation fails or a worker is killed, the events stay in the stream. The runner retries, and
+after the last attempt the sweep opens another operation. Events are set aside if their generation
+fails permanently. They are retried in halves, so that one unreadable event does not block the rest.
 """
 
 import asyncio
@@ -45,9 +44,9 @@ from app.platform.operations.store.repository import UNMET_REQUESTS, NewOperatio
 from app.platform.usage.services.recording import note
 
 _MAX_OVERLAP = MAX_EVENTS // 2
-"""Limit of processed events that one generation reads again."""
+"""Maximum number of processed events that one generation reads again."""
 _GENERATION = "generateMemoriesOperation"
-"""Key of the generation's operation in metadata and response."""
+"""Key of the generation's operation name in metadata and response."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,11 @@ class EventBatch:
     """Events of a stream that one generation reads.
 
     Attributes:
-        stream: the stream as it was read.
-        kept: processed events whose content is kept, in their order.
-        again: those of `kept` that are read again.
+        stream: the stream's row at the time of reading.
+        kept: processed events with stored content, in order.
+        again: the events of `kept` that are read again.
         waiting: the waiting events that are read.
-        contents: the contents of the events that are read, by event number.
+        contents: the contents of all events that are read, by event number.
     """
 
     stream: StreamRow
@@ -70,7 +69,7 @@ class EventBatch:
 
     @property
     def read(self) -> Sequence[ListedEvent]:
-        """All events that are read, in their order."""
+        """All events that are read, in order."""
         return sorted(chain(self.again, self.waiting), key=in_order)
 
 
@@ -81,8 +80,6 @@ async def ingest(job: Job, resources: Resources) -> None:
 
 @dataclass(frozen=True)
 class _Ingestion:
-    """One run of the operation of a stream."""
-
     job: Job
     resources: Resources
     service: IngestionService
@@ -91,7 +88,7 @@ class _Ingestion:
         """Generate memories from the waiting events.
 
         Raises:
-            Postponed: the engine's tokens of the day are spent, or it has reached its limit of
+            Postponed: the engine has used its tokens for the day, or reached its limit of
                 memories.
             ServiceError: the generation failed.
         """
@@ -135,11 +132,11 @@ class _Ingestion:
 
     @property
     def _most(self) -> int:
-        """Limit of the bytes that one generation reads; the overlap may have as many again."""
+        """Maximum number of bytes per generation; the overlap has a separate, equal limit."""
         return self.resources.settings.max_generation_chars
 
     def _generate_id(self, now: datetime) -> str:
-        """Return the id of the generation, which is the same for all parts of the operation."""
+        """Return the generation's operation id, which all parts of this operation share."""
         earlier = self.job.claim.details.get(_GENERATION)
         if earlier is not None:
             return str(earlier).rpartition("/")[2]
@@ -163,9 +160,9 @@ class _Ingestion:
         return EventBatch(stream, kept, again, waiting, contents)
 
     async def _check_room(self, session: Session) -> None:
-        """Postpone the work while the engine has no room for further memories.
+        """Postpone the work while the engine has reached its limit of memories.
 
-        The events' own bytes do not count here, since becoming memories frees them.
+        The quota of bytes is not checked, since processing events frees their bytes.
         """
         settings = self.resources.settings
         if await is_full(session, settings, self._engine.engine, Counted.MEMORIES):
@@ -173,11 +170,11 @@ class _Ingestion:
             raise Postponed(self.job.clock.now() + pause)
 
     async def _set_aside(self, batch: EventBatch) -> None:
-        """Set aside the events of a generation that failed for good, to be tried in halves."""
+        """Set aside the events of a permanently failed generation, for retries in halves."""
         now, settings = self.job.clock.now(), self.resources.settings
         pause = timedelta(seconds=settings.tuning.ingestion_retry_seconds)
         if len(batch.waiting) == 1:
-            # This event is the cause. It waits as long again as it has waited, so ever longer.
+            # This event is the cause. Its pause equals its age, so the pauses grow.
             longest = timedelta(seconds=settings.tuning.ingestion_max_pending_seconds)
             pause = max(pause, min(now - batch.waiting[0].arrival_time, longest))
         seqs = [event.seq for event in batch.waiting]
@@ -207,10 +204,10 @@ class _Ingestion:
         response: dict[str, Any],
         details: dict[str, Any],
     ) -> None:
-        """Record the fate of the events, in the transaction of the changes.
+        """Mark the events as processed, in the transaction that writes the memories.
 
         Raises:
-            NotFound: the stream was erased meanwhile, so nothing of it may become a memory.
+            NotFound: the stream was erased in the meantime, so no memory may be written.
         """
         stream = await repository.find(session, self._key, for_update=True)
         if stream is None:
@@ -222,19 +219,19 @@ class _Ingestion:
             "eventCount": len(batch.waiting),
             "overlapEventCount": len(batch.again),
         }
-        # Requests to forget are left out: they hold users' words, perhaps erased since the claim.
+        # Requests to forget are left out, since they quote users and may have been erased.
         before = self.job.claim.details
         merged = together(own, {key: before[key] for key in before if key != UNMET_REQUESTS})
         merged[_GENERATION] = str(OperationName(self._engine, generate_id))
         values: dict[str, Any] = {"failure_count": 0, "retry_time": None}
         if _GENERATION not in self.job.claim.details:
-            # All events that waited then were ripe, even if one generation does not read them all.
+            # All events that waited at the start were ripe, even those that this generation left.
             values["flush_seq"] = max(stream.flush_seq, batch.stream.next_seq)
         stream = await repository.change(session, stream, values)
         await self._conclude(session, stream, merged)
 
     async def _settle(self, session: Session, batch: EventBatch) -> None:
-        """Mark the events as processed; forget their contents, except for the next overlap."""
+        """Mark the events as processed; delete contents that the next overlap does not need."""
         waited = [event.seq for event in batch.waiting]
         await repository.mark_processed(session, self._key, waited, self.job.clock.now())
         known = sorted(chain(batch.kept, batch.waiting), key=in_order)
@@ -245,7 +242,7 @@ class _Ingestion:
     async def _store_generation(
         self, session: Session, generate_id: str, response: dict[str, Any], details: dict[str, Any]
     ) -> None:
-        """Store the operation of the generation, or add to it if this operation has gone on."""
+        """Store the generation's operation, or extend the one from an earlier part."""
         earlier = None
         if _GENERATION in self.job.claim.details:
             earlier = await leases.lock(session, self._engine.engine, generate_id)
@@ -258,7 +255,7 @@ class _Ingestion:
         await operations.extend_done(session, earlier, self.job.clock.now(), response, merged)
 
     async def _conclude(self, session: Session, stream: StreamRow, details: dict[str, Any]) -> None:
-        """Go on with a locked stream if more of it is ripe; otherwise finish the operation."""
+        """Continue with a locked stream if more events are ripe; otherwise finish the operation."""
         now = self.job.clock.now()
         left = await repository.count_pending(session, self._key)
         stream = await repository.change(session, stream, _left_values(stream, left))
@@ -291,8 +288,7 @@ class _Ingestion:
 def request_of(batch: EventBatch, now: datetime) -> GenerateMemoriesRequest:
     """Return the request of a generation for the events of a batch.
 
-    No revisions are kept if the time at which they were to expire has passed: written now, they
-    could never be read.
+    No revisions are stored if their expiry time has passed, since they could never be read.
     """
     options = dict(batch.stream.options)
     expires = options.get("revisionExpireTime")
@@ -309,15 +305,15 @@ def request_of(batch: EventBatch, now: datetime) -> GenerateMemoriesRequest:
 
 
 def _time(event: ListedEvent) -> datetime | None:
-    """Return the time that a sender gave an event, with the offset of its clock."""
+    """Return the sender's time of an event, with the sender's UTC offset."""
     moment = event.event_time
     return None if moment is None else with_utc_offset(moment, event.utc_offset)
 
 
 def place_of(batch: EventBatch) -> StreamPlace:
-    """Return the place of a batch's events in their stream."""
+    """Return the stream and the positions of a batch's events."""
     row = batch.stream
-    # A stream that was removed and created anew counts its events from the beginning again.
+    # The creation time is part of the source: a recreated stream starts again at number 1.
     made = format_timestamp(row.create_time)
     source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
     times = [event.time for event in batch.read]
@@ -326,13 +322,12 @@ def place_of(batch: EventBatch) -> StreamPlace:
 
 
 def _overlap(stream: StreamRow) -> int:
-    """Return the number of processed events that the next generation reads again."""
     rule = rule_of(stream)
     return 0 if rule is None else min(rule.overlap_event_count or 0, _MAX_OVERLAP)
 
 
 def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
-    """Return the columns of a stream that follow from its waiting events."""
+    """Return the column values of a stream that depend on its waiting events."""
     values: dict[str, Any] = {
         "pending_count": left.count,
         "pending_bytes": left.bytes,

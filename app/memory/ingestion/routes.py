@@ -23,7 +23,7 @@ router = Router(
         "ingestEvents": change(
             Permission.MEMORIES_INGEST,
             WRITE,
-            # Events now, memories later.
+            # Events now, and memories after generation.
             adds=(Counted.EVENTS, Counted.MEMORIES),
             is_costly=True,
         ).with_said(CONVERSATION),
@@ -35,7 +35,7 @@ router = Router(
 )
 
 
-# Under `memoryBanks` the API's definition has the method without `/memories`.
+# The API also defines this method under `memoryBanks`, without `/memories`.
 @router.post(ENGINE + ":ingestEvents", operation_id="ingestEvents", include_in_schema=False)
 @router.post(
     ENGINE + "/memories:ingestEvents", summary="Ingest events", operation_id="ingestEvents"

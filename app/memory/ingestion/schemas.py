@@ -1,4 +1,4 @@
-"""The wire form of `memories:ingestEvents`. Source: wire specification, sections 9 and 3.2."""
+"""Schemas of `memories:ingestEvents`. Source: wire specification, sections 9 and 3.2."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Self
@@ -32,11 +32,11 @@ from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.schemas.archived import of_today
 
 DEFAULT_STREAM = "default"
-"""Stream of requests that name none, or an empty one."""
+"""Default stream id of requests with an absent or empty id."""
 MAX_STREAM_ID_CHARS = 256
 
 _OPTIONS = frozenset({*RevisionFields.model_fields, "metadata", "metadata_merge_strategy"})
-# At most one of these counts: the last that was given.
+# Only the last of these that was given applies.
 _REVISION_LIFE = frozenset({"revisionTtl", "revisionExpireTime"})
 
 
@@ -109,17 +109,17 @@ class IngestEventsRequest(RevisionFields):
         return self.stream_id or DEFAULT_STREAM
 
     def with_rule(self, rule: GenerationRule | None) -> Self:
-        """Return a copy that asks for a rule; None: for "at once", whatever the bank's is."""
+        """Return a copy with a rule; None requests "at once" and overrides the bank's rule."""
         config = GenerationTriggerConfig(generation_rule=rule)
         return self.model_copy(update={"generation_trigger_config": config})
 
     def options(self) -> dict[str, Any]:
-        """Return the fields for the generation, as they were given."""
+        """Return the request's fields for the generation, unchanged."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_OPTIONS))
 
 
 def merged_options(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a buffer after a further request: the last value of each counts."""
+    """Merge a request's options into the stored ones; the last value of each option applies."""
     has_life = not _REVISION_LIFE.isdisjoint(given)
     kept = {key: stored[key] for key in stored if not (has_life and key in _REVISION_LIFE)}
     return {**kept, **given}
@@ -150,7 +150,7 @@ class FlushStreamRequest(WireModel):
     )
 
     def as_ingestion(self) -> IngestEventsRequest:
-        """Return the request that brings no events and processes those that wait."""
+        """Return a request without events that flushes the stream."""
         return IngestEventsRequest(scope=self.scope, stream_id=self.stream_id, force_flush=True)
 
 
@@ -233,7 +233,7 @@ class ListStreamsResponse(WireModel):
 
 
 def _check_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return what requests on a stream have asked for, as it is stored."""
+    """Return archived options of a stream in their stored form, after validation."""
     try:
         request = IngestEventsRequest.model_validate({"scope": {"any": ""}, **options})
     except ValidationError as error:

@@ -1,1 +1,1 @@
-"""Vectors by another model for an engine, and vectors that could not be made in time."""
+"""Re-embedding of an engine with another model, and embedding of queued memories."""

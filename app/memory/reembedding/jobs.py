@@ -1,13 +1,12 @@
-"""The job of a worker that gives an engine vectors by another model.
+"""Worker job that embeds an engine's memories with another model.
 
-Vectors are made in batches, outside any transaction, for memories without one by the new model, and
-stored if the fact is still the same. So after a worker is killed, its successor repeats at most one
-batch. A change of a fact removes its vectors by every model, so no outdated one by the new model is
-left.
+The job embeds memories without a vector of the new model in batches, outside transactions. It
+stores a vector only if the fact has not changed. After a worker is killed, its successor repeats at
+most one batch. A change of a fact removes its vectors of every model, so none is ever outdated.
 
-When no memory lacks a vector, one transaction makes the new model serve and ends the operation. A
-fact that the new model refuses then has no vector: it waits like any other, and the operation names
-its memory.
+Once no memory lacks a vector, one transaction makes the new model serve and ends the operation. A
+fact that the new model refuses has no vector then. Its memory is queued like any other, and the
+operation names it.
 """
 
 import asyncio
@@ -39,22 +38,23 @@ from app.platform.operations.services.runner import Job, Postponed
 log = structlog.get_logger()
 
 _SPAN_ROWS = 10_000
-"""Memories that one statement reads; most of them may have their vectors."""
+"""Memories per statement; most of them may already have vectors."""
 OVERLAP = timedelta(minutes=5)
-"""Time by which catching up looks back: the longest write, and the difference of clocks."""
+"""Time that catching up looks back: covers the longest write and differences between clocks."""
 TRIES = 20
-"""Rounds of catching up with recent writes; memories without a vector after that are queued."""
+"""Maximum rounds of catching up; after the last, memories without a vector are queued."""
 MOST_NAMED = 100
-"""Refused memories that the operation names; all are counted."""
+"""Maximum number of refused memories that the operation names; it counts all."""
 _NO_MODEL_PAUSE = timedelta(seconds=10)
-"""Wait for a worker that has the model."""
+"""Pause before the next attempt if this worker does not have the model."""
 
 
 async def reembed(job: Job, resources: Resources) -> None:
     """Run a queued re-embedding.
 
     Raises:
-        Postponed: the model is away or not open in this process, or too many memories are written.
+        Postponed: the model is unavailable, this process does not have it, or memories change too
+            fast.
         FailedPrecondition: the model refuses all facts, or too many of them.
     """
     request = QueuedReembedding.model_validate(job.claim.request)
@@ -64,7 +64,7 @@ async def reembed(job: Job, resources: Resources) -> None:
 
 @dataclass
 class _Progress:
-    """Progress; both numbers change while memories are written and removed."""
+    """Progress; the numbers change while memories are written and removed."""
 
     embedded: int = 0
     total: int = 0
@@ -85,8 +85,6 @@ class _Progress:
 
 @dataclass(frozen=True)
 class _Reembedding:
-    """One run of one re-embedding."""
-
     job: Job
     resources: Resources
     engine: EngineName
@@ -106,11 +104,11 @@ class _Reembedding:
             if await self._cut_over(MemorySpan(since=since), is_last=attempt == TRIES):
                 await self._settle(MemorySpan(since=since))
                 return
-        # More is written than this job can catch up with; perhaps not for long.
+        # Memories change faster than this job can catch up, perhaps only for a short time.
         raise Postponed(self._now() + self._pause)
 
     async def _begin(self) -> None:
-        """Check that the model is available, and record that it is to serve."""
+        """Check that the model is available, and record it as the target."""
         embedder = self.resources.embedders.find(self.model)
         if embedder is None:
             raise Postponed(self._now() + _NO_MODEL_PAUSE)
@@ -132,7 +130,7 @@ class _Reembedding:
             await self.job.note(session, self.progress.details())
 
     async def _spans(self) -> AsyncIterator[MemorySpan]:
-        """Yield the spans of all memories; only the last has no end."""
+        """Yield spans over all memories; only the last one is open-ended."""
         after: str | None = ""
         while after is not None:
             async with self.job.db.snapshot() as session:
@@ -160,7 +158,7 @@ class _Reembedding:
         return await repository.list_lacking(session, self.engine.engine, self.model, span, page)
 
     async def _embed(self, facts: Facts) -> None:
-        """Embed facts, and store the vectors of facts that are still the same."""
+        """Embed facts, and store the vectors of facts that have not changed."""
         embedding = FactEmbedding(EngineEmbedding.of(self.resources), self.model)
         try:
             embedded = await embedding.embedded(facts)
@@ -176,9 +174,9 @@ class _Reembedding:
             await self.job.note(session, self.progress.details())
 
     async def _cut_over(self, span: MemorySpan, *, is_last: bool) -> bool:
-        """Make the model serve, unless recently written memories lack vectors; return if it does.
+        """Make the model serve, unless recently written memories lack vectors; return True if done.
 
-        If the memories keep changing, the last round accepts a few such memories and queues them.
+        The last round accepts a limited number of such memories and queues them.
         """
         engine_id = self.engine.engine
         async with self.job.db.transaction() as session:
@@ -186,7 +184,7 @@ class _Reembedding:
             lacking = await self._lacking_lately(session, span)
             if lacking and (not is_last or len(lacking) >= self._most_waiting):
                 return False
-            # Without memories that have another fact by now.
+            # Without memories whose facts have changed since.
             refused = [
                 memory_id
                 for memory_id in await self._still_refused(session)
@@ -201,13 +199,12 @@ class _Reembedding:
         return True
 
     async def _lacking_lately(self, session: Session, span: MemorySpan) -> list[str]:
-        """Return some or all memories of a span that lack a vector and were not refused."""
-        # Refused memories may come first.
+        """Return memories of a span that lack a vector and were not refused, up to a limit."""
+        # The page may begin with refused memories, so it must be longer.
         limit = self._most_waiting + len(self.refused)
         return list(self.refused.others(await self._lacking(session, span, limit)))
 
     async def _still_refused(self, session: Session) -> list[str]:
-        """Return the refused memories that still have no vector."""
         ids = self.refused.memory_ids
         if not ids:
             return []
@@ -228,9 +225,9 @@ class _Reembedding:
         return response
 
     async def _settle(self, span: MemorySpan) -> None:
-        """Queue memories that the former model was embedding at the moment of the switch.
+        """Queue memories that were being embedded with the former model during the switch.
 
-        Those that end later, the sweep of stale vectors queues.
+        Writes that end later are queued by the sweep of stale vectors.
         """
         await asyncio.sleep(self.resources.settings.tuning.reembed_settle_seconds)
         async with self.job.db.transaction() as session:
@@ -240,7 +237,7 @@ class _Reembedding:
 
     @property
     def _most_waiting(self) -> int:
-        """Limit of recently written memories that may wait for their vectors."""
+        """Limit of recently written memories that may still lack vectors at the switch."""
         return self.resources.settings.tuning.sweep_batch_rows
 
     def _now(self) -> datetime:
@@ -259,7 +256,7 @@ class _Reembedding:
 
 
 async def embed_once(resources: Resources) -> None:
-    """Embed the memories that wait; each of several processes takes other memories."""
+    """Embed queued memories; concurrent processes take different memories."""
     try:
         await Backlog.of(resources).run()
     except ServiceError as error:

@@ -1,4 +1,4 @@
-"""Route of re-embedding; the method is this service's own."""
+"""Route of re-embedding; this method is an addition of this service."""
 
 from app.kernel.permissions import Permission
 from app.memory.reembedding.services.reembedding import ReembeddingService

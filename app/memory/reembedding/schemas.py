@@ -1,4 +1,4 @@
-"""A re-embedding as it is queued, and its answer."""
+"""Schemas of a queued re-embedding and its response."""
 
 from pydantic import BaseModel, Field
 

@@ -1,4 +1,4 @@
-"""The sweeps of memories and revisions, and the removal of an engine's memories.
+"""Sweep of memories, and removal of an engine's memories.
 
 All functions run in the caller's transaction.
 """
@@ -12,13 +12,13 @@ from app.memory.retention.store import repository
 
 
 async def remove_gone(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Remove an engine's memories that are no longer readable; return the count."""
+    """Remove memories of an engine that are no longer readable; return the count."""
     ids = await repository.lock_gone(session, engine_id, keys)
     return (await ledger.erase_gone(session, engine_id, ids)).memories if ids else 0
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` memories of an engine under deletion; return the count."""
+    """Remove up to `limit` memories of an engine that is being deleted; return the count."""
     ids = await repository.list_ids(session, engine_id, limit)
     if ids:
         await ledger.erase_with_engine(session, engine_id, ids)

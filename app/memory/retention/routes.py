@@ -1,4 +1,4 @@
-"""The route of purge. Source: wire specification, section 10."""
+"""Route of purge. Source: wire specification, section 10."""
 
 from app.kernel.permissions import Permission
 from app.memory.retention.schemas import PurgeMemoriesRequest

@@ -1,4 +1,4 @@
-"""The wire form of `memories:purge`. Source: wire specification, section 10."""
+"""Schemas of `memories:purge`. Source: wire specification, section 10."""
 
 from typing import Self
 
@@ -12,7 +12,7 @@ from app.memory.memories.schemas.memories import DeletionFields
 from app.platform.operations.schemas import StoredAnswer
 
 MAX_SAMPLES = 100
-"""Limit of memories that a count shows."""
+"""Maximum number of samples in a preview."""
 
 
 class PurgeMemoriesRequest(DeletionFields):

@@ -1,4 +1,4 @@
-"""The use case of purge: delete, erase or count the matching memories."""
+"""Use case of purge: delete, erase or count the matching memories."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,7 +18,7 @@ from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store import repository as streams
 from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import Memory
-from app.memory.memories.services.memories import MemoryService, noting_revisions
+from app.memory.memories.services.memories import MemoryService, note_revisions
 from app.memory.memories.store import ledger, listing
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import ChangeContext
@@ -28,20 +28,20 @@ from app.memory.retention.schemas import PurgeMemoriesRequest
 from app.memory.retention.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
+from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store import erasure as stored
-from app.platform.operations.store import idempotency, kept_requests
-from app.platform.operations.store import repository as operations
-from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store import kept_requests
 from app.platform.operations.store.tables import OperationRow
 
 PURGE = "memories.purge"
-"""Kind of the operation that purges, or counts what it would take."""
+"""Kind of the operation of a purge or its preview."""
 
 
 @dataclass(frozen=True)
 class RetentionService:
-    """The bulk removal of memories."""
+    """Bulk removal of memories."""
 
     memories: MemoryService
     ingestion: IngestionService
@@ -56,8 +56,8 @@ class RetentionService:
     ) -> OperationRow:
         """Delete the matching memories, or count them without `force`; return a done operation.
 
-        The official client loses the count of an operation that it polls, so the work ends before
-        the first answer. Source: wire specification, section 10.
+        The official client drops the count if it must poll the operation. The purge therefore ends
+        before the first response. Source: wire specification, section 10.
         """
         service = self.memories
         now = service.clock.now()
@@ -68,70 +68,72 @@ class RetentionService:
         # Deleted memories can still be recovered, so a permanent erasure includes them.
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
-        # It may take as long as there are memories to remove.
-        async with service.db.transaction(writes_vectors=False) as session:
-            erases = request.force and (request.permanent or self._scopes(request) is not None)
-            engine = await engines.get(session, name, Lock.UPDATE if erases else Lock.SHARED)
-            new = service.operation(engine, PURGE, "PurgeMemories", now).noting(**details)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            new = replace(new, scopes=scopes_of(session))
-            writing = service.writing(engine, new, request)
+        erases = request.force and (request.permanent or self._scopes(request) is not None)
+        locked = engines.locked(name, Lock.UPDATE if erases else Lock.SHARED)
+        # `writes_vectors=False` lifts the time limit, which a purge of many memories may exceed.
+        opened = mutate(
+            service, locked, _METHOD, once, details=details, writes_vectors=False, now=now
+        )
+        async with opened as change:
+            if change.replayed is not None:
+                return change.replayed
+            change.operation = replace(change.operation, scopes=scopes_of(change.session))
+            writing = service.writing(change.engine, change.operation, request)
             response: dict[str, Any] = {"@type": type_url("PurgeMemoriesResponse")}
             if request.force:
-                new, count = await self._purge(session, (new, writing), request, wanted)
-                response["purgeCount"] = count
+                response["purgeCount"] = await self._purge(change, writing, request, wanted)
             else:
-                response |= await _preview(session, writing.engine, request, wanted)
-            return await operations.insert_done(session, new, response)
+                response |= await _preview(change.session, writing.engine, request, wanted)
+            return await change.done(response)
 
     def _scopes(self, request: PurgeMemoriesRequest) -> Clause | None:
-        """Return the filter on scopes alone, if the request selects by nothing else."""
+        """Return the request's filter for streams, if it selects by scope alone; otherwise None."""
         return None if request.filter_groups else self.ingestion.scopes_of(request.filter)
 
     async def _purge(
         self,
-        session: Session,
-        change: tuple[NewOperation, ChangeContext],
+        change: Mutation[EngineRow],
+        writing: ChangeContext,
         request: PurgeMemoriesRequest,
         wanted: Clause,
-    ) -> tuple[NewOperation, int]:
-        """Delete or erase the matching memories; return the operation with its notes, and a count.
+    ) -> int:
+        """Delete or erase the matching memories; note the counts, and return their number.
 
-        What events became during the wait for their streams is taken as well.
+        A second pass takes the memories that events became while this waited for their streams.
         """
-        new, writing = change
-        engine_id, scopes = writing.engine.engine, self._scopes(request)
+        session, engine_id = change.session, writing.engine.engine
+        scopes = self._scopes(request)
         if request.permanent:
             erased = await self._erase_matching(session, engine_id, wanted)
             events = await self._erase_events(session, engine_id, scopes, request.filter)
             if scopes is not None:
                 erased += await self._erase_matching(session, engine_id, wanted)
-            noted = new.noting(**events, erased=asdict(erased), deletedCount=erased.memories)
-            return noted, erased.memories
+            change.note(**events, erased=asdict(erased), deletedCount=erased.memories)
+            return erased.memories
         count = await self._delete_matching(session, writing, wanted)
         events = await self._erase_events(session, engine_id, scopes, request.filter)
         if scopes is not None:
             count += await self._delete_matching(session, writing, wanted)
-        return noting_revisions(new.noting(**events, deletedCount=count), writing), count
+        change.note(**events, deletedCount=count)
+        note_revisions(change, writing)
+        return count
 
     async def _erase_events(
         self, session: Session, engine_id: int, scopes: Clause | None, filter_text: str | None
     ) -> dict[str, int]:
-        """Erase the waiting events of whole scopes, and the requests that could run again.
+        """Erase waiting events and stored requests of whole scopes.
 
-        They would restore purged facts.
-
-        A purge by anything else keeps the events, since nobody knows what they will become.
+        Both could restore purged facts later. A purge with any other condition keeps the events,
+        since the memories that they will become are unknown.
 
         Returns:
-            The metadata: the number of erased events, or of those that the engine keeps.
+            The metadata: the number of erased events, or the engine's number of kept events.
         """
         if scopes is None:
             return {"keptEventCount": await streams.count_pending_of(session, engine_id)}
         requests = read_filter(filter_text, kept_requests.FILTER_FIELDS, self.memories.settings)
         await kept_requests.clear(session, engine_id, requests)
-        # Quotes in operations go for good, even if the memories can be recovered.
+        # Quotes in operations are erased permanently, even if the memories can be recovered.
         await stored.withdraw_texts(session, engine_id)
         return {"erasedEventCount": await self.ingestion.erase(session, engine_id, scopes)}
 
@@ -155,10 +157,10 @@ class RetentionService:
     async def _matching(
         self, session: Session, engine_id: int, wanted: Clause
     ) -> AsyncIterator[Sequence[MemoryRow]]:
-        """Lock the matching memories, batch by batch in the order of their ids.
+        """Yield batches of the matching memories, locked and in the order of their ids.
 
-        One statement selects the ids and another one locks them. So the time limit of a filter
-        does not include the wait for locks.
+        One statement selects the ids and another one locks them, so the time limit of a filter
+        does not include waits for locks.
         """
         limit = self.memories.settings.tuning.sweep_batch_rows
         last = ""
@@ -182,7 +184,7 @@ def _check_options(request: PurgeMemoriesRequest) -> None:
 async def _preview(
     session: Session, engine: EngineName, request: PurgeMemoriesRequest, wanted: Clause
 ) -> dict[str, Any]:
-    """Count the matching memories, and name as many of them as are asked for."""
+    """Return the count of matching memories, and the requested number of samples."""
     async with limited(session, wanted.seconds):
         count = await repository.count_matching(session, engine.engine, wanted.condition)
         if not request.sample_size:
@@ -201,7 +203,7 @@ async def _preview(
 
 
 async def read_samples(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
-    """Replace the names of samples by the memories; those that were erased since are left out."""
+    """Replace sample names by memories; leave out memories that have been erased."""
     if not stored.get("samples"):
         return dict(stored)
     names = [MemoryName.parse(sample["name"]) for sample in stored["samples"]]
@@ -212,10 +214,13 @@ async def read_samples(session: Session, stored: Mapping[str, Any], clock: Clock
     rows = await listing.list_named(session, engine.engine, ids, is_known)
     known = {row.memory_id: Memory.from_row(engine, row).wire() for row in rows}
     samples = [known.get(memory_id) for memory_id in ids]
-    # A memory that was created anew under the same id is another one.
+    # A different creation time means that the id was used again for another memory.
     shown = [
         memory
         for memory, sample in zip(samples, stored["samples"], strict=True)
         if memory is not None and memory["createTime"] == sample["createTime"]
     ]
     return {**stored, "samples": shown}
+
+
+_METHOD = Method(PURGE, "PurgeMemories")

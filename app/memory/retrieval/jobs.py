@@ -25,12 +25,12 @@ INDEX = "retrieval.indexes"
 """Name of the sweep's tick."""
 _LEASE = timedelta(seconds=60)
 _RETRY = timedelta(hours=1)
-"""Wait before a failed index is tried again."""
+"""Wait before the build of a failed index is tried again."""
 _MOST_RELATIONS = 10_000
-"""Indexes of scopes on all shards together: every process keeps what it knows of each."""
+"""Maximum indexes of scopes on all shards together, since every process caches metadata of each."""
 _INDEXES_OF_SCOPE = 2
 _SHRUNK = 2
-"""Divisor of the size of a large scope; a scope that shrinks below that loses its index."""
+"""Divisor: a scope loses its index when it shrinks below this part of a large scope's size."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class IndexSweep:
             log.warning("scope_index.sweep_failed", reason=error.reason)
 
     async def run(self) -> None:
-        """Give each large scope an index, as far as the constants allow, and remove the others."""
+        """Give each large scope an index, up to the limits, and remove the other indexes."""
         batches = SweepBatches(self.resources, "scope indexes")
         await self._register(batches)
         known, made = await self._listed()
@@ -94,7 +94,7 @@ class IndexSweep:
                         left -= await indexes.register(session, key, vectors)
 
     async def _most(self, session: Session) -> int:
-        """Return how many scopes may have indexes, of which every shard has a part."""
+        """Return the maximum number of scopes with indexes; each shard holds a part of an index."""
         most = self.resources.settings.tuning.max_scope_indexes
         if not self.resources.db.is_distributed:
             return most
@@ -136,7 +136,7 @@ class IndexSweep:
         return True
 
     async def _remove(self, key: IndexKey) -> None:
-        """Remove an index; the index of words goes with the last model that needs it."""
+        """Remove an index; the index of words is removed with the last model of its scope."""
         async with self._claimed(key) as is_mine:
             name = key.index_name
             if not is_mine or not await self._defined(name, indexes.drop(name)):
@@ -157,7 +157,7 @@ class IndexSweep:
 
     @asynccontextmanager
     async def _claimed(self, key: IndexKey) -> AsyncIterator[bool]:
-        """Claim an index for the length of the block; yield False if another worker has it."""
+        """Claim an index for the duration of the block; yield False if another worker holds it."""
         async with self.resources.db.transaction() as session:
             is_mine = await indexes.claim(session, key, _LEASE)
         if not is_mine:

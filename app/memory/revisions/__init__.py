@@ -1,1 +1,1 @@
-"""The history of memories: read it, filter it by label, roll back to it. Written by the ledger."""
+"""History of memories: reads, filters by label and rollback; the ledger writes revisions."""

@@ -1,4 +1,4 @@
-"""The wire form of revisions. Source: wire specification, section 6."""
+"""Schemas of revisions. Source: wire specification, section 6."""
 
 from typing import Annotated, Any, Literal
 

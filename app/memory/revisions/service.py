@@ -1,4 +1,4 @@
-"""Use cases of revisions: list, export, get, and roll back to one."""
+"""Use cases of revisions: list, export, get, and rollback."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,23 +41,21 @@ from app.memory.revisions.store import labels, repository
 from app.memory.revisions.store.labels import WantedLabels
 from app.memory.revisions.store.repository import ReadRevision
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import idempotency
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow
 
 PREVIEW = "revisions.preview"
-"""Kind of the operation that shows what a rollback would do."""
+"""Kind of the operation that previews a rollback."""
 _RESTORED = [to_camel(name) for name in wire_names(MemoryRow, ColumnRole.CONTENT)]
 ALL_MEMORIES = "-"
-"""Path segment that stands for every memory of an engine in a list (AIP-159)."""
+"""Path segment for all memories of an engine in a list (AIP-159)."""
 
 
 @dataclass(frozen=True)
 class RevisionService:
-    """The history of memories, live or deleted, for as long as it can be read."""
+    """History of live and recoverable memories."""
 
     memories: MemoryService
 
@@ -128,8 +126,8 @@ class RevisionService:
         """Return a page of the keys of labels in use, or of the values of a key.
 
         Raises:
-            InvalidArgument: the key or the prefix is longer than any, the token is unreadable, or
-                too many labels must be looked at: those of other scopes than the caller's.
+            InvalidArgument: the key or prefix is too long, the token is unreadable, or the query
+                takes too long, since it skips too many labels of other scopes.
         """
         _check_length("key", key or "", MAX_LABEL_CHARS)
         _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
@@ -147,7 +145,7 @@ class RevisionService:
         return ListRevisionLabelsResponse(labels=listed, next_page_token=token)
 
     async def get(self, name: RevisionName) -> MemoryRevision:
-        """Return a revision of a memory that is live or can be recovered."""
+        """Return a revision of a live or recoverable memory."""
         now = self.memories.clock.now()
         async with self.memories.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
@@ -167,7 +165,7 @@ class RevisionService:
         etag: str | None,
         once: IdempotencyKey | None,
     ) -> OperationRow:
-        """Restore a memory to a revision, or plan that; a deleted memory is brought back.
+        """Restore a live or deleted memory to a revision, or only plan the change.
 
         Raises:
             Aborted: the etag is stale.
@@ -180,21 +178,21 @@ class RevisionService:
         request, details = await service.admit_labels(name.engine, request)
         vector = None if request.validate_only else await self._vector(target, now)
         kind = PREVIEW if request.validate_only else "memories.rollback"
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = service.operation(engine, kind, "RollbackMemory", now).noting(**details)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        method, locked = Method(kind, "RollbackMemory"), engines.locked(name.engine)
+        async with mutate(service, locked, method, once, details=details, now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
-            new = await idempotency.concerning(session, new, once, row.scope)
+            await change.concerns(row.scope)
             check_etag(row.version, etag)
             revision = await repository.get(session, target, now)
             _check_restorable(target, revision)
-            writing = service.writing(engine, new, request)
+            writing = service.writing(engine, change.operation, request)
             if request.validate_only:
-                planned = _planned(writing.engine, row, revision)
-                return await operations.insert_done(session, new.noting(validateOnly=True), planned)
-            change = Change(
+                change.note(validateOnly=True)
+                return await change.done(_planned(writing.engine, row, revision))
+            wanted = Change(
                 row=row,
                 content=content_of(revision),
                 expire_time=memory_expiry(
@@ -204,11 +202,11 @@ class RevisionService:
                 restores=revision.revision_id,
                 hold=Hold.SET,
             )
-            written = await ledger.change(session, writing, change)
-            return await finish_with_memory(session, new, writing, written.row)
+            written = await ledger.change(session, writing, wanted)
+            return await finish_with_memory(change, writing, written.row)
 
     async def _vector(self, target: RevisionName, now: datetime) -> Vector | None:
-        """Return the vector of a revision's fact, which cannot change, outside transactions."""
+        """Return the vector of a revision's fact, computed outside transactions."""
         async with self.memories.db.snapshot() as session:
             revision = await repository.find(session, target, now)
         fact = None if revision is None else revision.fact
@@ -216,7 +214,7 @@ class RevisionService:
 
 
 def _planned(engine: EngineName, row: MemoryRow, revision: RevisionRow) -> dict[str, Any]:
-    """Return the stored response of a preview: names alone, in place of texts nothing."""
+    """Return the stored response of a preview, with names and empty contents."""
     memory = MemoryName(engine, row.memory_id)
     known = ("after",) if row.delete_time is not None else ("before", "after")
     change = {
@@ -230,7 +228,7 @@ def _planned(engine: EngineName, row: MemoryRow, revision: RevisionRow) -> dict[
 
 
 async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
-    """Fill in the texts before and after a planned rollback, as far as they are known."""
+    """Fill in the contents before and after a planned rollback, if they are still known."""
     (planned,) = stored["plannedChanges"]
     name, now = MemoryName.parse(planned["memory"]["name"]), clock.now()
     target = RevisionName(name, parse_revision_id(planned["restoredRevision"].rpartition("/")[2]))
@@ -247,7 +245,6 @@ async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock
 
 
 def _content(memory: Memory) -> dict[str, Any]:
-    """Return what a rollback restores."""
     wire = memory.wire()
     return {name: wire[name] for name in _RESTORED if name in wire}
 
@@ -266,7 +263,7 @@ def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
 
 
 def _revision_id(memory: MemoryName, text: str) -> int:
-    """Parse a revision's id, given alone or as the last part of its full name."""
+    """Parse a revision's id from the id itself or its full name."""
     parent, _, identity = text.rpartition("/")
     if parent and not _is_of(memory, parent):
         raise NotFound.of(f"This revision of {memory}")
@@ -279,6 +276,6 @@ def _revision_id(memory: MemoryName, text: str) -> int:
 
 
 def _is_of(memory: MemoryName, revisions: str) -> bool:
-    """Return True if a name, perhaps without project and location, belongs to the memory."""
+    """Return True if a parent name belongs to the memory; project and location are optional."""
     engine, slash, rest = revisions.rpartition(f"/memories/{memory.memory}/revisions")
     return bool(slash) and not rest and memory.engine.is_named(engine)

@@ -1,1 +1,1 @@
-"""Scans of what is stored for sensitive values, which they count or mask."""
+"""Scans that count or mask sensitive values in stored content."""

@@ -1,4 +1,4 @@
-"""The worker's part of a scan."""
+"""Worker job of a scan."""
 
 from app.adapters.resources import Resources
 from app.memory.scans.services.work import ScanWork
@@ -6,5 +6,5 @@ from app.platform.operations.services.runner import Job
 
 
 async def scan(job: Job, resources: Resources) -> None:
-    """Run a queued scan, or continue one that a killed worker has begun."""
+    """Run a queued scan, or continue one from a killed worker."""
     await ScanWork(job, resources).run()

@@ -1,4 +1,4 @@
-"""Route of scans; the method is this service's own."""
+"""Route of scans; this method is an addition of this service."""
 
 from app.kernel.permissions import Permission
 from app.memory.scans.schemas import ScanPrivacyRequest

@@ -1,4 +1,4 @@
-"""The wire form of `:scanPrivacy`; the method is this service's own."""
+"""Schemas of `:scanPrivacy`; this method is an addition of this service."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -17,9 +17,9 @@ class ScanAction(StrEnum):
     """The treatment of the values that a scan finds."""
 
     REPORT = "REPORT"
-    """It counts them."""
+    """Count the values."""
     MASK = "MASK"
-    """It puts their kinds in brackets in their place, for good."""
+    """Permanently replace each value by its kind in brackets."""
 
 
 class ScanPrivacyRequest(WireModel):

@@ -1,1 +1,1 @@
-"""Export of an engine as an archive, and its restore."""
+"""Export of an engine to an archive, and restore from one."""

@@ -1,4 +1,4 @@
-"""Routes of archives; the methods are this service's own."""
+"""Routes of archives; these methods are additions of this service."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -29,11 +29,11 @@ from app.web.routing import Router
 
 _EXPORT = "exportReasoningEngine"
 _FINISHED = "engines.export"
-"""The kind of the event that records the end of an export."""
+"""Kind of the audit event for the end of an export."""
 _RESTORE = "restoreReasoningEngine"
 _RESTORED = "engines.restore"
-"""The same of a restore."""
-# A further block costs as much again.
+"""Kind of the audit event for the end of a restore."""
+# Each further block is charged the same amount.
 _RESTORE_DEMAND = change(
     Permission.ENGINES_RESTORE, WORK, is_costly=True, is_streamed=True, even_restoring=True
 )
@@ -94,7 +94,7 @@ async def export_engine(
         ended,
         reads_sensitive=context.caller.may(Permission.ARTIFACTS_CONTENT),
     )
-    # Read here, so that a refusal is still an error answer.
+    # Read before the response starts, while an error can still set the status code.
     first = await anext(parts)
     await gate.auditor.record_alone(event, None)
 

@@ -1,4 +1,4 @@
-"""Types of the API of restore."""
+"""Schemas of restore."""
 
 from enum import StrEnum
 

@@ -1,1 +1,1 @@
-"""`operations:undo`: takes back what an operation did to memories."""
+"""`operations:undo`: reverts an operation's changes of memories."""

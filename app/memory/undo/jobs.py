@@ -1,9 +1,9 @@
-"""The job of a worker that undoes an operation.
+"""Worker job that undoes an operation.
 
-First the job embeds, outside any transaction, the facts that need vectors again. Then one
-transaction locks the memories, decides anew by their present state, changes them, and ends the
-operation. A memory that has changed in between is left alone and reported, so nothing is planned
-again. Only a conflict with another transaction makes the runner repeat the whole.
+First, outside any transaction, the job embeds the facts that need vectors again. Then one
+transaction locks the memories, decides the effects by their current state, changes them, and ends
+the operation. A memory that has changed in between is skipped and reported. Only a conflict with
+another transaction makes the runner repeat the job.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -31,7 +31,7 @@ from app.platform.engines.store.rows import config_of
 from app.platform.operations.services.runner import Job
 
 _EMBEDDED_AT_A_TIME = 256
-"""Facts embedded between two checks for cancellation: about a second of MiniLM."""
+"""Facts embedded between two checks for cancellation; MiniLM needs about a second for them."""
 
 
 async def undo(job: Job, resources: Resources) -> None:
@@ -43,18 +43,16 @@ async def undo(job: Job, resources: Resources) -> None:
 
 @dataclass(frozen=True)
 class _Undo:
-    """One run of one undo."""
-
     job: Job
     service: MemoryService
     engine: EngineName
     request: QueuedUndo
 
     async def run(self) -> None:
-        """Embed, then change everything and end the operation in one transaction.
+        """Embed facts, then change the memories and end the operation in one transaction.
 
         Raises:
-            Aborted: a concurrent transaction won.
+            Aborted: the transaction conflicts with a concurrent one.
         """
         vectors = {} if self.request.validate_only else await self._vectors()
         await self.job.step()
@@ -73,12 +71,12 @@ class _Undo:
             await self.job.finish(session, report.response(), details)
 
     async def _vectors(self) -> dict[str, Vector]:
-        """Return the vector of each fact that will need one; none if there are too many memories.
+        """Return vectors of all facts that will need one; empty if there are too many memories.
 
         Runs outside any transaction.
         """
         now, count = self.job.clock.now(), 0
-        # A dict, so that facts are unique and in order.
+        # A dict serves as an ordered set of facts.
         wanted: dict[str, None] = {}
         async with self.job.db.snapshot(statement_seconds=0) as session:
             async for targets in self._pages(session, now, for_update=False):
@@ -96,7 +94,7 @@ class _Undo:
         return vectors
 
     async def _apply(self, writer: UndoWriter) -> Report:
-        """Undo page by page, and report; a request to validate only changes nothing."""
+        """Undo page by page, and report the effects; with `validateOnly`, change nothing."""
         now, is_dry = writer.writing.now, bool(self.request.validate_only)
         report = Report(writer.writing.engine)
         seen: set[str] = set()
@@ -132,7 +130,7 @@ class _Undo:
     async def _add_traceless(
         self, session: Session, report: Report, seen: set[str], now: datetime
     ) -> None:
-        """Report memories that the operation's response names and that have no revision left."""
+        """Report memories in the operation's response that have no revision any more."""
         engine_id = self.engine.engine
         source = await repository.find_operation(session, engine_id, self.request.operation, now)
         named = _changed_ids(source.response) if source is not None and source.response else []
@@ -148,7 +146,6 @@ class _Undo:
 
 
 def _changed_ids(response: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the memories that an operation's response lists as changed."""
     entries = [
         entry for key in ("generatedMemories", "undoneMemories") for entry in response.get(key, [])
     ]

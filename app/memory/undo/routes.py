@@ -1,4 +1,4 @@
-"""Route of undo; the method is this service's own."""
+"""Route of undo; this method is an addition of this service."""
 
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission

@@ -1,4 +1,4 @@
-"""The wire form of `{operation}:undo`; the method is this service's own."""
+"""Schemas of `{operation}:undo`; this method is an addition of this service."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class UndoOperationRequest(WireModel):
     )
 
     def queued(self, operation_id: str) -> dict[str, Any]:
-        """Return the JSON form for the worker; the id is that of the operation to undo."""
+        """Return the JSON form for the worker, with the id of the operation to undo."""
         return {**self.wire(), "operation": operation_id}
 
 

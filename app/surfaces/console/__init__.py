@@ -1,1 +1,1 @@
-"""The console: pages for administrators, rendered here, that call the routes of the API."""
+"""The console: pages for administrators, rendered on the server from API responses."""

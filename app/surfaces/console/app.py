@@ -29,12 +29,12 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 _IN_PLACE_OF_ALL = {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
-"""Has htmx show an error page whole: it has no part like the one that was asked for."""
+"""Makes htmx replace the whole page: an error page lacks the requested part."""
 _SIGN_IN = Route("/console/sign-in")
 
 
 class Console:
-    """The console. `scope["app"]` is the application of the API, whose routes it calls."""
+    """The console; it calls the routes of the API application in `scope["app"]`."""
 
     def __init__(self) -> None:
         # All templates are compiled before the first request.
@@ -98,10 +98,10 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
 
 def _sent_to_sign_in(request: Request) -> Response:
     if "hx-request" in request.headers:
-        # A part of a page is asked for, in whose place the form must not stand.
+        # htmx requests a part of a page, which the sign-in form must not replace.
         return Response(headers={"HX-Redirect": _SIGN_IN.path})
     answer = redirect(_SIGN_IN.path)
-    # A link on another site is followed without the cookie, which must stay.
+    # Links from other sites arrive without the cookie; it must not be dropped then.
     if cookie_name(request) in request.cookies:
         drop_cookie(request, answer)
     return answer

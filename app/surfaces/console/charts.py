@@ -1,4 +1,4 @@
-"""Charts: stacked bars as SVG, and the numbers that a table repeats below (pure)."""
+"""Stacked bar charts as SVG, with the numbers for the table below (pure)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from app.surfaces.console.templating import number, plain
 from app.surfaces.console.texts import TEXTS
 
 MAX_BARS = 53
-"""The weeks of a year; of more labels, as many as need be share a bar."""
+"""The weeks of a year; with more labels, several labels share a bar."""
 MAX_PARTS = 6
-"""Colours that can be told apart; the smallest parts share the last one."""
+"""Number of distinguishable colours; the smallest parts share the last one."""
 _WIDTH, _HEIGHT = 720.0, 220.0
 _LEFT, _TOP, _BOTTOM = 90.0, 10.0, 24.0
 _PLOT_WIDTH, _PLOT_HEIGHT = _WIDTH - _LEFT, _HEIGHT - _TOP - _BOTTOM
@@ -21,11 +21,11 @@ _WIDEST = 40.0
 
 @dataclass(frozen=True)
 class StackedBars:
-    """Bars in order, each stacked of the same parts.
+    """Bars in order, each a stack of the same parts.
 
     Attributes:
-        title: what is shown, with its unit.
-        labels: what the bars stand for.
+        title: the title, with the unit.
+        labels: the labels of the bars.
         parts: the value of each part in each bar, largest part first.
     """
 
@@ -35,7 +35,7 @@ class StackedBars:
 
     @property
     def rows(self) -> list[tuple[str, list[float]]]:
-        """The label and the values of each bar that has any."""
+        """The label and the values of each bar that is not empty."""
         columns = [[values[at] for values in self.parts.values()] for at in range(len(self.labels))]
         return [
             (label, values)
@@ -44,7 +44,7 @@ class StackedBars:
         ]
 
     def svg(self, name: str) -> Markup:
-        """Return the picture; its title and description have ids that begin with a name."""
+        """Return the picture; `name` is the prefix of the ids in it."""
         tops = [sum(values) for _, values in self.rows]
         highest = number(max(tops, default=0))
         told = TEXTS.chart_bars.format(
@@ -87,7 +87,7 @@ class StackedBars:
         )
 
     def _rectangles(self) -> Iterable[Markup]:
-        # Shares of the largest value, so that no sum of them overflows.
+        # Values are scaled to the largest one, because their sums could overflow.
         largest = max((max(values, default=0) for values in self.parts.values()), default=0)
         if largest <= 0:
             return
@@ -124,7 +124,7 @@ def _share(value: float, largest: float) -> float:
 def stacked(
     title: str, labels: Sequence[str], values: Iterable[tuple[str, str, float]]
 ) -> StackedBars:
-    """Return bars of values by label and part; those that have both in common are summed."""
+    """Return bars of values by label and part; values with the same label and part are summed."""
     step = max(1, -(-len(labels) // MAX_BARS))
     bar_of = {label: at // step for at, label in enumerate(labels)}
     bundles = [labels[at : at + step] for at in range(0, len(labels), step)]

@@ -9,11 +9,11 @@ from enum import StrEnum
 MAX_WORDS = 4_000
 """Beyond this number of words in one text, the texts are not compared."""
 _WORD = re.compile(r"\s*(?:[^\W_]+|\S)|\s+")
-"""A word with the white space before it: alone, this would be alike everywhere."""
+"""A word with the white space before it; separate white space would match everywhere."""
 
 
 class DiffKind(StrEnum):
-    """The fate of a part."""
+    """The kind of a part."""
 
     KEPT = "kept"
     REMOVED = "removed"
@@ -29,9 +29,9 @@ class DiffPart:
 
 
 def compare(before: str, after: str) -> list[DiffPart] | None:
-    """Return the parts of two texts in order; None: they are too long to be compared.
+    """Return the parts of two texts in order; None: they are too long to compare.
 
-    The parts that are not added make the first text, those that are not removed the second.
+    Kept and removed parts form the first text, kept and added parts the second.
     """
     old, new = _WORD.findall(before), _WORD.findall(after)
     if max(len(old), len(new)) > MAX_WORDS:
@@ -56,10 +56,10 @@ class FieldDifference:
     """A field of two versions.
 
     Attributes:
-        name: of the field.
-        before: its text in the first, empty if it is absent.
-        after: the same of the second.
-        parts: their comparison, if they can be compared.
+        name: the label of the field.
+        before: the text in the first version, empty if absent.
+        after: the text in the second version, empty if absent.
+        parts: the comparison, if the texts are short enough.
     """
 
     name: str
@@ -80,8 +80,8 @@ def changes(
 
     Args:
         before: the first version.
-        after: the second.
-        fields: the labels of the texts of both, by their keys.
+        after: the second version.
+        fields: the labels of the fields to compare, by key.
     """
     return [
         FieldDifference(

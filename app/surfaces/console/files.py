@@ -1,4 +1,4 @@
-"""The console's files for browsers; their paths hold their digests, so that they are kept."""
+"""The console's static files; their paths contain a digest to allow long caching."""
 
 import hashlib
 from functools import cache
@@ -15,7 +15,7 @@ _FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 @cache
 def served() -> dict[str, tuple[bytes, str]]:
-    """Return content and media type of each file, by its path."""
+    """Return the content and the media type of each file, by path."""
     files = {}
     for path in sorted(_FOLDER.iterdir()):
         if path.suffix in _KINDS:
@@ -26,12 +26,12 @@ def served() -> dict[str, tuple[bytes, str]]:
 
 
 def path_of(name: str) -> str:
-    """Return the path under which a file is served."""
+    """Return the path at which a file is served."""
     return next(path for path in served() if path.endswith(f"/{name}"))
 
 
 def answer(path: str) -> Response | None:
-    """Return the answer to a request for a file; None: there is no such file."""
+    """Return the response to a request for a file; None: there is no such file."""
     if path not in served():
         return None
     content, kind = served()[path]

@@ -1,4 +1,4 @@
-"""Filter rows: fields whose state is in the URL, and chips of pairs that narrow a list."""
+"""Filter rows of lists: fields and chips of pairs, with their state in the URL."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,11 +24,11 @@ class FilterField:
     """A field of a filter row.
 
     Attributes:
-        name: in the URL.
-        label: what it is called.
-        comparison: makes the part of the API's filter of what is written; empty: none.
-        kind: of the input; `select` takes nothing but the options.
-        options: what may be written, with what each is called; the empty one: nothing.
+        name: the parameter's name in the URL.
+        label: the label for people.
+        comparison: builds the field's part of the API filter from its value; empty: none.
+        kind: the type of the input; `select` accepts only the options.
+        options: the possible values with their labels; the empty value means no filter.
     """
 
     name: str
@@ -43,10 +43,10 @@ class FilterChips:
     """A field of a filter row that takes any number of pairs `key=value`.
 
     Attributes:
-        name: in the URL.
-        label: what it is called.
-        field: of the API's filter.
-        suggestions: the path below the engine's that suggests pairs; empty: none.
+        name: the parameter's name in the URL.
+        label: the label for people.
+        field: the field in the API filter.
+        suggestions: the path below the engine's path that suggests pairs; empty: none.
     """
 
     name: str
@@ -63,12 +63,12 @@ class FilterRow:
     """The state of a filter row.
 
     Attributes:
-        fields: with one value each.
-        values: what is written in them.
-        kinds: of its chips.
-        chips: the chosen pairs, by the names of the kinds.
-        switches: further parameters that its URLs keep.
-        locked: pairs of the scope that stand whatever the URL says.
+        fields: the fields with one value each.
+        values: the values of the fields, by name.
+        kinds: the kinds of chips.
+        chips: the chosen pairs, by the name of the kind.
+        switches: other parameters to keep in links.
+        locked: the pairs of the scope that always apply.
     """
 
     fields: Sequence[FilterField]
@@ -88,14 +88,14 @@ class FilterRow:
         switches: Sequence[str] = (),
         conditions: Conditions = MappingProxyType({}),
     ) -> "FilterRow":
-        """Read the row of a URL.
+        """Read the row from a URL.
 
         Args:
-            query: of the URL.
-            fields: of the row.
-            kinds: of its chips.
-            switches: further parameters that its URLs keep.
-            conditions: of the key, where the screen itself has to name its scope.
+            query: the query of the URL.
+            fields: the fields of the row.
+            kinds: the kinds of chips.
+            switches: other parameters to keep in links.
+            conditions: the conditions of the key, if the screen has to filter by scope itself.
         """
         locked = locked_pairs(conditions)
         return cls(
@@ -109,29 +109,29 @@ class FilterRow:
 
     @property
     def is_empty(self) -> bool:
-        """True if the user has chosen nothing."""
+        """True if the user has set no filter."""
         return not self.chosen()
 
     def chosen(self) -> list[tuple[str, str]]:
-        """Return what the user has chosen, as parameters of a URL."""
+        """Return the user's filters as parameters of a URL."""
         return [
             *((name, pair) for name, pairs in self.chips.items() for pair in pairs),
             *((name, value) for name, value in self.values.items() if value),
         ]
 
     def query(self, **more: str) -> str:
-        """Return the query of a URL with this row; an empty parameter is left out."""
+        """Return the query of a URL with this row; empty parameters are left out."""
         named = {**self.switches, **more}
         kept = [(name, value) for name, value in named.items() if value]
         return urlencode([*self.chosen(), *kept])
 
     def without(self, name: str, pair: str) -> str:
-        """Return the query without one of the pairs."""
+        """Return the query without one pair."""
         return "&".join([*self._others(name, pair), *self._kept_switches])
 
     def within(self, name: str, pair: str) -> str:
-        """Return the query with a further pair; of a long query, no other filter stays."""
-        # Rows of a list have many pairs in common.
+        """Return the query with one more pair; a long query loses all other filters."""
+        # Cached, because rows of a list have many pairs in common.
         if (query := self._within.get((name, pair))) is not None:
             return query
         others = self._others(name, pair)
@@ -142,14 +142,14 @@ class FilterRow:
         return query
 
     def _others(self, name: str, pair: str) -> list[str]:
-        """Return what the user has chosen beside one of the pairs, as parts of a query."""
+        """Return the user's filters except one pair, as parts of a query."""
         return [part for chosen, part in self._parts if chosen != (name, pair)]
 
     @cached_property
     def _within(self) -> dict[tuple[str, str], str]:
         return {}
 
-    # Each row of a list has several links, so that what they share is written once.
+    # Cached, because each row of a list has several links with the same parts.
     @cached_property
     def _parts(self) -> list[tuple[tuple[str, str], str]]:
         return [(chosen, urlencode([chosen])) for chosen in self.chosen()]
@@ -159,11 +159,11 @@ class FilterRow:
         return [urlencode([switch]) for switch in self.switches.items()]
 
     def scope(self) -> tuple[str, ...]:
-        """Return the pairs of the scope that the list is narrowed to."""
+        """Return the pairs of the scope by which the list is filtered."""
         return (*self.locked, *self.chips.get(SCOPES.name, ()))
 
     def text_of_api(self) -> str:
-        """Return the filter as the API takes it."""
+        """Return the filter in the API's syntax."""
         pairs = (
             filters.pair(kind.field, pair) for kind in self.kinds for pair in self.chips[kind.name]
         )
@@ -177,7 +177,7 @@ class FilterRow:
 
 
 def locked_pairs(conditions: Conditions) -> tuple[str, ...]:
-    """Return the pairs of the scope that a key's conditions leave no choice about."""
+    """Return the pairs of the scope that a key's conditions fix to one value."""
     return tuple(
         filters.written_pair(key, next(iter(values)))
         for key, values in sorted(conditions.items())
@@ -186,36 +186,36 @@ def locked_pairs(conditions: Conditions) -> tuple[str, ...]:
 
 
 def equals(field: str) -> Callable[[str], str]:
-    """Return what makes the comparison of a field with a text."""
+    """Return a function that builds an equality comparison for a field."""
     return lambda written: f"{field}={filters.quoted(written)}"
 
 
 def contains(field: str) -> Callable[[str], str]:
-    """Return what makes the comparison that finds a text anywhere in a field."""
+    """Return a function that builds a comparison for a text anywhere in a field."""
     return lambda written: filters.contains(field, written)
 
 
 def named(*options: str) -> dict[str, str]:
-    """Return options that are called what they are."""
+    """Return options whose labels equal their values."""
     return {option: option for option in options}
 
 
 def since(field: str, name: str, label: str) -> FilterField:
-    """Return the field that bounds a time from below."""
+    """Return a filter field for the earliest time."""
     return FilterField(
         name, label, lambda written: f"{field}>={filters.moment(written)}", "datetime-local"
     )
 
 
 def until(field: str, name: str, label: str) -> FilterField:
-    """Return the field that bounds a time from above."""
+    """Return a filter field for the latest time, which is exclusive."""
     return FilterField(
         name, label, lambda written: f"{field}<{filters.moment(written)}", "datetime-local"
     )
 
 
 def made_between(field: str) -> tuple[FilterField, FilterField]:
-    """Return the fields that bound the time of what is listed from both sides."""
+    """Return the filter fields for a range of a time field."""
     return (
         since(field, "after", TEXTS.filter_after),
         until(field, "before", TEXTS.filter_before),
@@ -223,7 +223,7 @@ def made_between(field: str) -> tuple[FilterField, FilterField]:
 
 
 def changed_between() -> tuple[FilterField, FilterField]:
-    """Return the fields that bound the time of the last change from both sides."""
+    """Return the filter fields for a range of the time of the last change."""
     return (
         since("update_time", "changed_after", TEXTS.filter_changed_after),
         until("update_time", "changed_before", TEXTS.filter_changed_before),

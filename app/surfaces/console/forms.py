@@ -1,4 +1,4 @@
-"""Forms: what the browser sends, read into small models, and these into requests of the API."""
+"""Forms: reads the browser's requests into small models for API requests."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from app.web.body import LONG_BYTES, media_type, read_body
 from app.web.incoming import BodyPace, Incoming
 
 TOKEN = "token"  # noqa: S105 - the name of a field
-"""The field with which each form shows that this session made it."""
+"""The field that proves that a form belongs to this session."""
 _MAX_FIELDS = 100
 _MAX_ID_CHARS = 64
 _MAX_DIGITS = 18
@@ -39,7 +39,7 @@ class ChangeForm(ConsoleForm):
     request_id: str = Field(min_length=1, max_length=_MAX_ID_CHARS)
 
     def id_for(self, part: str) -> str:
-        """Return the id of one of the requests that the form makes."""
+        """Return the request id for one of the API requests of the form."""
         return f"{self.request_id}-{part}"
 
 
@@ -53,21 +53,21 @@ _F = TypeVar("_F", bound=ConsoleForm)
 
 
 def new_request_id() -> str:
-    """Return the id of a fresh form, which makes its change happen once."""
+    """Return an id for a new form, which makes its change idempotent."""
     return secrets.token_hex(_ID_BYTES)
 
 
 def number_of(written: str) -> int | str:
-    """Return a whole number as the API takes it; of any other text, the API says what is wrong."""
+    """Convert digits to an integer; other text is left for the API to refuse."""
     is_number = written.isascii() and written.isdigit() and len(written) <= _MAX_DIGITS
     return int(written) if is_number else written
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """Return the JSON object that a field holds.
+    """Parse a field as a JSON object.
 
     Raises:
-        InvalidArgument: it holds something else.
+        InvalidArgument: the text is not a JSON object.
     """
     try:
         parsed = json.loads(text)
@@ -81,12 +81,12 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 async def read_form(request: Request, form: type[_F], session: OpenSession | None) -> _F:
-    """Read the form of a request; one of a session must bear the session's token.
+    """Read the form of a request; within a session it must carry the session's token.
 
     Raises:
-        InvalidArgument: it is not a form, or lacks a field.
-        PermissionDenied: this session did not make it.
-        ResourceExhausted: it is too long.
+        InvalidArgument: the body is not a form, or a field is missing.
+        PermissionDenied: the form belongs to another session.
+        ResourceExhausted: the body is too long.
     """
     fields = await _fields(request)
     token = fields.get(TOKEN, [""])[-1]
@@ -105,7 +105,7 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
 
 
 def _values(fields: Mapping[str, Sequence[str]], form: type[ConsoleForm]) -> dict[str, object]:
-    """Return all values of what a form calls a tuple, such as ticked boxes; else the last."""
+    """Return the last value of each field; for tuple fields, such as checkboxes, all values."""
     many = {
         field.alias for field in form.model_fields.values() if get_origin(field.annotation) is tuple
     }
@@ -120,13 +120,13 @@ async def _fields(request: Request) -> dict[str, list[str]]:
     with Incoming(request.scope, request.receive, pace, is_streamed=False) as incoming:
         body = await read_body(request.scope, incoming.receive, settings.max_body_bytes)
     if len(body) > LONG_BYTES:
-        # In a thread, so that it does not block the event loop.
+        # In a thread, because parsing a long body would block the event loop.
         return await asyncio.to_thread(_parse, body)
     return _parse(body)
 
 
 def _parse(body: bytes) -> dict[str, list[str]]:
-    """Return the fields of a body, with line ends as the API has them."""
+    """Parse the fields of a body and convert line ends to line feeds."""
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS

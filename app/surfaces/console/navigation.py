@@ -1,4 +1,4 @@
-"""The navigation: which screens there are, and who sees them."""
+"""The navigation: the screens and the permissions to see them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ class Entry:
     """A link of the navigation.
 
     Attributes:
-        path: below the engine's, or below the console's.
-        label: what it is called.
-        permission: without it, the screen would be empty.
-        keys: the keys that lead there; empty: none.
+        path: the path below the engine's or the console's path.
+        label: the label for people.
+        permission: the permission without which the screen would be empty.
+        keys: the keyboard shortcut; empty: none.
     """
 
     path: str
@@ -53,5 +53,5 @@ def of_engine(caller: Caller) -> Iterator[Entry]:
 
 
 def of_service(caller: Caller) -> Iterator[Entry]:
-    """Yield the screens beside the engines that a caller may see."""
+    """Yield the screens outside engines that a caller may see."""
     return (entry for entry in _OF_SERVICE if caller.may(entry.permission))

@@ -1,10 +1,10 @@
-"""Passages of a text that are to be marked, with what stands around them; pure."""
+"""Cited passages of a text with their context; pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 MAX_CHARS = 20_000
-"""Characters up to which a text is shown whole."""
+"""Largest number of characters of a text that is shown whole."""
 _AROUND = 300
 _GAP = "\n…\n"
 
@@ -13,18 +13,18 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Passage:
-    """A part of a text, which is cited or stands around what is."""
+    """A part of a text: a citation or its context."""
 
     text: str
     is_cited: bool
 
 
 def passages(text: str, cited: Iterable[Span]) -> list[Passage]:
-    """Return a text in parts; of a long one, the beginning or what stands around the citations.
+    """Split a text into parts; a long text is cut to its citations with context, or its beginning.
 
     Args:
-        text: all of it that is known.
-        cited: the first character of each citation, and the first one after it.
+        text: the known text.
+        cited: the start and the exclusive end of each citation, in characters.
     """
     spans = [(start, min(end, len(text))) for start, end in _joined(cited) if start < len(text)]
     is_long = len(text) > MAX_CHARS
@@ -51,7 +51,7 @@ def passages(text: str, cited: Iterable[Span]) -> list[Passage]:
 
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
-    """Yield spans in order, those that meet as one."""
+    """Yield spans in order, with touching or overlapping spans merged."""
     held: Span | None = None
     for start, end in sorted(spans):
         if held is not None and start <= held[1]:

@@ -1,4 +1,4 @@
-"""Paths of the console, and the pages that answer there."""
+"""Paths of the console and their pages."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,7 +12,7 @@ ENGINE = "/console/e/{engine}"
 
 
 class Route:
-    """A path of the console; the access log has it in place of the ids."""
+    """A path of the console; the access log records this template instead of ids."""
 
     def __init__(self, path: str, get: Page | None = None, post: Page | None = None) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Sessions of the console: sign in, read, renew, end; the one place that knows the cookie."""
+"""Sessions of the console: sign-in, lookup, renewal and end; only this module uses the cookie."""
 
 import hashlib
 import hmac
@@ -46,8 +46,8 @@ class OpenSession:
     """A session of a request.
 
     Attributes:
-        value: the value of its cookie.
-        caller: in whose name pages call the API.
+        value: the value of the cookie.
+        caller: the caller of the API requests that pages make.
     """
 
     value: str
@@ -78,7 +78,7 @@ class Sessions:
         return cls(state.resources, state.authenticator, state.gate.auditor)
 
     async def sign_in(self, request: Request, secret: str) -> str:
-        """Open a session for a key or token; return its value.
+        """Open a session for a key or token and return the cookie's value.
 
         Raises:
             Unauthenticated: the credential is not valid.
@@ -96,7 +96,7 @@ class Sessions:
         return value
 
     async def find(self, request: Request) -> OpenSession | None:
-        """Return the session of a request; None: it has none, or its session has ended."""
+        """Return the session of a request; None: there is none, or it has ended."""
         value = request.cookies.get(cookie_name(request))
         if not value:
             return None
@@ -121,22 +121,22 @@ class Sessions:
         return _granted(row.key_id, row.grants)
 
     async def _note_use(self, row: ConsoleSessionRow) -> None:
-        # By the clock of the process, which follows the database's: this spares a statement.
+        # The process's clock follows the database's clock; using it saves a statement.
         if self.resources.clock.now() - row.last_use_time < _USE_PRECISION:
             return
         if self.resources.db.is_primary_away:
-            # The page can be shown from the standby; a session that is used ends the sooner.
+            # The standby can render the page; only the session's idle time is not renewed.
             return
         async with self.resources.db.transaction() as session:
             await repository.note_use(session, row.session_hash, _USE_PRECISION)
 
     async def spend_form(self, value: str, form_id: str) -> bool:
-        """Note that a form is sent that makes a secret; return False if it was before."""
+        """Record the use of a form that creates a secret; return False if it was used before."""
         async with self.resources.db.transaction() as session:
             return await repository.spend_form(session, _hash_of(value), form_id)
 
     async def give_form_back(self, value: str, form_id: str) -> None:
-        """Note that such a form was refused, and may be sent again."""
+        """Allow a form that creates a secret to be sent again, after it was refused."""
         async with self.resources.db.transaction() as session:
             await repository.give_form_back(session, _hash_of(value), form_id)
 
@@ -152,7 +152,7 @@ class Sessions:
 
 
 async def remove_ended(batches: SweepBatches) -> int:
-    """Remove sessions that have ended; return the count; for a sweep."""
+    """Remove ended sessions in a sweep and return their number."""
     settings = batches.resources.settings
     if not settings.console:
         return 0
@@ -161,12 +161,12 @@ async def remove_ended(batches: SweepBatches) -> int:
 
 
 def cookie_name(request: Request) -> str:
-    """Return the name of the cookie for a request: another is not read, whoever has set it."""
+    """Return the name of the cookie for a request; no other cookie is read."""
     return _SECURE_COOKIE if is_secure(request) else _PLAIN_COOKIE
 
 
 def set_cookie(request: Request, answer: Response, value: str) -> None:
-    """Have the browser keep a session until it is closed."""
+    """Set a cookie that lasts until the browser is closed."""
     answer.set_cookie(
         cookie_name(request),
         value,
@@ -178,7 +178,7 @@ def set_cookie(request: Request, answer: Response, value: str) -> None:
 
 
 def drop_cookie(request: Request, answer: Response) -> None:
-    """Have the browser forget its session."""
+    """Delete the session's cookie in the browser."""
     answer.delete_cookie(
         cookie_name(request),
         path="/",
@@ -189,17 +189,17 @@ def drop_cookie(request: Request, answer: Response) -> None:
 
 
 def needs_tls(request: Request) -> bool:
-    """Return True if the browser will drop the cookie, unless a proxy in front ends TLS."""
+    """Return True if the browser will drop the cookie, unless a proxy in front terminates TLS."""
     return is_secure(request) and request.url.scheme != "https"
 
 
 def is_exposed(request: Request) -> bool:
-    """Return True if the cookie goes over a network without TLS."""
+    """Return True if the cookie travels over a network without TLS."""
     return not is_secure(request) and not _is_loopback(request)
 
 
 def is_secure(request: Request) -> bool:
-    """Return True if the browser keeps the cookie only with TLS, which a proxy in front may end."""
+    """Return True if the cookie requires TLS, which a proxy in front may terminate."""
     settings: Settings = request.app.state.resources.settings
     if request.url.scheme == "https":
         return True
@@ -265,7 +265,7 @@ def _grants(caller: Caller) -> dict[str, Any]:
 
 def _granted(key_id: str, grants: Mapping[str, Any]) -> Caller:
     projects, engines = grants["projects"], grants["engines"]
-    # Names from another release that this one does not know grant nothing.
+    # Permissions of another release that this one does not know are ignored.
     permissions = (Permission(name) for name in grants["permissions"] if name in _PERMISSIONS)
     return Caller(
         key_id,

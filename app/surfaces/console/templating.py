@@ -1,4 +1,4 @@
-"""Templates: the environment, and how values are shown."""
+"""The template environment and the filters that format values."""
 
 import json
 from datetime import datetime, timedelta
@@ -15,14 +15,14 @@ from app.surfaces.console.texts import TEXTS
 from app.surfaces.filters import written_pair
 
 LONG_CHARS = 2_000
-"""Characters after which a fact ends in a link to all of it."""
+"""Number of characters after which a fact is cut and linked to its full text."""
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _KEPT = frozenset("\n\t")
 
 
 @cache
 def environment() -> Environment:
-    """Return the environment with all templates compiled, once a process."""
+    """Return the environment with all templates compiled, once per process."""
     env = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -40,7 +40,7 @@ def environment() -> Environment:
 
 
 def plain(text: str) -> str:
-    """Return a text with invisible and direction-changing characters as their code points."""
+    """Return a text with invisible and direction-changing characters replaced by code points."""
     if text.isprintable():
         return text
     return "".join(_shown(character) for character in text)
@@ -53,14 +53,14 @@ def _shown(character: str) -> str:
 
 
 def moment(written: str | None, now: datetime) -> Markup:
-    """Return a time relative to now, with the exact one beside it."""
+    """Return a time relative to now, with the exact time as its tooltip."""
     if not written:
         return escape(TEXTS.never)
     return _timed(written, _relative(datetime.fromisoformat(written) - now))
 
 
 def countdown(written: str | None, now: datetime) -> Markup:
-    """Return how long it is from now until a time, to the minute, with the exact one beside it."""
+    """Return the hours and minutes until a time, with the exact time as the tooltip."""
     if not written:
         return escape(TEXTS.never)
     seconds = max((datetime.fromisoformat(written) - now).total_seconds(), 0)
@@ -71,7 +71,7 @@ def countdown(written: str | None, now: datetime) -> Markup:
 
 def _timed(written: str, shown: str) -> Markup:
     exact = datetime.fromisoformat(written).strftime("%Y-%m-%d %H:%M:%S UTC")
-    # A page has a time in each row; Markup's own formatting would be most of what it costs.
+    # Each row has times, and Markup's formatting would dominate the cost of a page.
     opened = f'<time datetime="{escape(written)}" title="{exact}">'
     return Markup(f"{opened}{escape(shown)}</time>")  # noqa: S704 - all parts are escaped
 
@@ -99,12 +99,12 @@ def pretty(value: Any) -> str:  # noqa: ANN401 - any JSON
 
 
 def pairs(values: dict[str, str]) -> list[str]:
-    """Return a map as pairs, in the order of the keys."""
+    """Return a map as pairs `key=value`, sorted by key."""
     return [written_pair(key, value) for key, value in sorted(values.items())]
 
 
 def number(value: float) -> str:
-    """Return a number with its thousands apart, and at most nine decimal places."""
+    """Return a number with thousands separators and at most nine decimal places."""
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.9f}".rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""The texts of the console, from one file, so that other languages can follow."""
+"""The texts of the console from one file, to allow translations."""
 
 import tomllib
 from pathlib import Path

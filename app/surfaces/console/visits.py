@@ -1,4 +1,4 @@
-"""One request of a signed-in user: what its page calls, and how the page is rendered."""
+"""One request of a signed-in user: its API calls and the rendering of its page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from app.surfaces.console.templating import environment
 from app.web.address import address_of
 
 ROWS = 50
-"""Rows of a list."""
+"""Rows on a page of a list."""
 BAD_REQUEST = 400
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
 
 
 class Listed(NamedTuple):
-    """A page of a list, and what the API says against the filter; empty: nothing."""
+    """A page of a list and the API's error message about the filter; empty: no error."""
 
     answer: Json
     fault: str
@@ -70,7 +70,7 @@ class Visit:
 
     @property
     def engine(self) -> str:
-        """The engine in the path."""
+        """The engine's id from the path."""
         return str(self.request.path_params["engine"])
 
     @property
@@ -84,25 +84,25 @@ class Visit:
         return f"/console/e/{quote(self.engine, safe='')}"
 
     def may(self, permission: Permission) -> bool:
-        """Return True if pages may show what needs a permission."""
+        """Return True if the user has a permission."""
         return self.session.caller.may(permission)
 
     def page_query(self, rows: int = ROWS, parameter: str = TOKEN_PARAMETER) -> Query:
-        """Return the part of a list's query that says which page, by a parameter of the URL."""
+        """Return the paging parameters of a list; the page token comes from a URL parameter."""
         token = self.request.query_params.get(parameter, "")
         size = [("pageSize", str(rows))]
         return [*size, ("pageToken", token)] if token else size
 
     async def listed(self, path: str, chosen: str, *more: tuple[str, str]) -> Listed:
-        """Return a page of a list, or what the API says against the filter.
+        """Return a page of a list, or the API's error message about the filter.
 
         Args:
-            path: of the list in the API.
-            chosen: the filter that the user has chosen; empty: none.
+            path: the path of the list in the API.
+            chosen: the user's filter; empty: none.
             more: further parameters.
 
         Raises:
-            ApiRefusal: the API refuses for another reason than the filter.
+            ApiRefusal: the API refuses for any reason except the filter.
         """
         query = [*self.page_query(), *more, *([("filter", chosen)] if chosen else [])]
         try:
@@ -124,11 +124,11 @@ class Visit:
         """Render a page of a list with its filter row.
 
         Args:
-            template: of the page.
-            row: what the user has chosen.
-            found: what the API says to it.
-            status: of the answer; None: as the filter has it.
-            values: what the template takes beside.
+            template: the name of the template.
+            row: the user's filters.
+            found: the API's response to the filters.
+            status: the HTTP status; None: 400 for a filter error, else 200.
+            values: further values for the template.
         """
         token = found.answer["nextPageToken"]
         as_filtered = BAD_REQUEST if found.fault else 200
@@ -142,10 +142,12 @@ class Visit:
         )
 
     async def download(self, path: str, chosen: str, file: str) -> Response:
-        """Return all that a filter finds in a list, as a file; a refusal is a page of the console.
+        """Return all matches of a filter in a list as a file.
+
+        A first request for one row finds errors while an error page can still be shown.
 
         Args:
-            path: of the list in the API.
+            path: the path of the list in the API.
             chosen: the filter; empty: none.
             file: the name of the file.
 
@@ -157,7 +159,7 @@ class Visit:
         return self.api.download(f"{path}:export", query, file)
 
     def first_page(self, parameter: str = TOKEN_PARAMETER) -> str:
-        """Return the query of a list's first page, with its `?`: all else stays."""
+        """Return the query of a list's first page, with its `?` and all other parameters."""
         given = self.request.query_params.multi_items()
         kept = [(name, value) for name, value in given if value and name != parameter]
         return f"?{urlencode(kept)}" if kept else ""
@@ -186,7 +188,7 @@ class Visit:
 def rendered(
     request: Request, template: str, status: int, values: Mapping[str, Any]
 ) -> HTMLResponse:
-    """Render a template in the frame of all pages."""
+    """Render a template with the values that all pages need."""
     session: OpenSession | None = values.get("session")
     frame: dict[str, Any] = {
         "session": None,
@@ -202,5 +204,5 @@ def rendered(
 
 
 def redirect(url: str) -> Response:
-    """Send the browser to another page, to be read."""
+    """Redirect the browser to another page with a GET request."""
     return RedirectResponse(url, status_code=303)

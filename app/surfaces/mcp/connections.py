@@ -1,4 +1,4 @@
-"""Connections of MCP: an engine, a scope, and the tools that are shown."""
+"""MCP connections: an engine, a scope and the offered tools."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ from app.surfaces.tools.running import Outcome, ToolCall
 
 SURFACE = "mcp"
 CONNECTION = "mcp_connection"
-"""The key of a request's state under which its connection is."""
+"""Name of the connection in the state of a request."""
 
 
 @dataclass(frozen=True)
 class McpConnection:
-    """One request of an MCP client; nothing of it is kept for the next.
+    """One request of an MCP client; no state is kept for the next request.
 
     Attributes:
-        request: that was sent.
-        engine: whose memories are served.
-        scope: what is known of whose they are.
+        request: the HTTP request.
+        engine: the id of the engine.
+        scope: the part of the scope that is known before a call.
     """
 
     request: Request
@@ -42,9 +42,9 @@ class McpConnection:
         """Return the connection of a request.
 
         Raises:
-            InvalidArgument: the scope is no scope.
-            NotFound: the engine does not exist, or is out of reach.
-            PermissionDenied: the scope is out of the key's reach.
+            InvalidArgument: the scope is invalid.
+            NotFound: the engine does not exist, or the key has no access to it.
+            PermissionDenied: the key has no access to the scope.
         """
         caller: Caller = request.state.caller
         engine_id = parse_engine_id(engine) if engine is not None else _engine_of(request, caller)
@@ -55,28 +55,28 @@ class McpConnection:
                 raise _no_engine() from None
             raise
         pairs: Mapping[str, str] = getattr(request.state, PAIRS)
-        # Several lines of a header are one with commas, which no JSON object is.
+        # Repeated headers are joined with commas; the result is invalid JSON and is refused.
         lines = request.headers.getlist(scopes.HEADER)
         given = scopes.of_request(pairs, ", ".join(lines) if lines else None)
         return cls(request, engine_id, scopes.choose(caller.reach.conditions, given))
 
     @property
     def tools(self) -> list[Tool]:
-        """The tools that the settings name and the key may use."""
+        """The tools that the settings enable and the key may use."""
         resources: Resources = self.request.app.state.resources
         return catalogue.shown(self.request.state.caller, resources.settings.mcp_tools)
 
     def tool(self, name: str) -> Tool | None:
-        """Return the tool of this name; None: there is none, or the key may not use it."""
+        """Return the tool with this name; None: it is unknown, or the key may not use it."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def bank(self, what: str) -> Bank:
-        """Return the memories of the scope; `what` is how the audit log names the use."""
+        """Return the bank of the scope; `what` names the use in the audit log."""
         path = engine_path(str(self.engine))
         return open_bank(self.request, path, self.scope.pairs, f"{SURFACE}/{what}")
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any] | None) -> Outcome:
-        """Return what a call of a tool came to."""
+        """Call a tool and return the outcome."""
         call = ToolCall(
             tool,
             arguments or {},
@@ -89,7 +89,7 @@ class McpConnection:
 
 
 def _engine_of(request: Request, caller: Caller) -> int:
-    """Return the engine of `/mcp`: the only one that the key reaches, or that of the settings."""
+    """Return the engine of `/mcp`: the key's only engine, or the one from the settings."""
     engines = caller.reach.engines
     if engines is not None and len(engines) == 1:
         return next(iter(engines))
@@ -98,6 +98,6 @@ def _engine_of(request: Request, caller: Caller) -> int:
 
 
 def _no_engine() -> NotFound:
-    """Return the error of a request that names no engine, and whose key reaches none of `/mcp`."""
+    """Return the error for a request to `/mcp` if the key has no access to the default engine."""
     message = "This key does not reach the engine of /mcp; name another: /mcp/ENGINE."
     return NotFound(message, Reason.RESOURCE_NOT_FOUND)

@@ -4,4 +4,4 @@ from app.surfaces.mcp.routes import router
 from app.web.feature import Feature
 
 FEATURE = Feature("mcp", routers=(router,))
-"""One method; what it changes is audited by the methods behind the tools."""
+"""One method without audit entries of its own: the methods behind the tools are audited."""

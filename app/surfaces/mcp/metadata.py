@@ -1,4 +1,4 @@
-"""The document that says who issues tokens for MCP. Source: RFC 9728, section 2."""
+"""The metadata document with the issuer of tokens for MCP. Source: RFC 9728, section 2."""
 
 import re
 
@@ -16,13 +16,13 @@ _HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,255}")
 
 
 class _Route:
-    """The name of the document in the access log."""
+    """Route object that gives the document its name in the access log."""
 
     path = f"{PATH}{_MCP}"
 
 
 def document(settings: Settings) -> ASGIApp:
-    """Return the application that answers the document, without a key; 404 without an issuer."""
+    """Return an ASGI application that serves the document without a key; 404 without an issuer."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         resource = scope["path"].removeprefix(PATH).removesuffix("/")
@@ -47,15 +47,15 @@ def document(settings: Settings) -> ASGIApp:
 
 
 def url_of(scope: Scope, settings: Settings) -> str:
-    """Return the URL of the document about the resource that a request is for."""
+    """Return the URL of the metadata document for the resource of a request."""
     return f"{_origin(scope, settings)}{PATH}{scope['path'].removesuffix('/')}"
 
 
 def _origin(scope: Scope, settings: Settings) -> str:
-    """Return the address of the service, as configured or as the request has it."""
+    """Return the public address of the service from the settings or from the request."""
     if settings.public_url is not None:
         return settings.public_url
     host = (header(scope, b"host") or b"").decode("latin-1")
-    # It is put into a header, whatever a client calls a host.
+    # The result is written to a response header, so an invalid Host is not repeated.
     known = host if _HOST.fullmatch(host) else "localhost"
     return f"{scope['scheme']}://{known}"

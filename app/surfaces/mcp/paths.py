@@ -1,4 +1,4 @@
-"""Paths of the MCP endpoint, and the check before its requests are routed."""
+"""Paths of the MCP endpoint, and the middleware that prepares its requests."""
 
 from urllib.parse import parse_qsl, urlencode
 
@@ -12,16 +12,16 @@ from app.surfaces.tools import scopes
 
 PATH = "/mcp"
 PAIRS = "mcp_scope"
-"""The key of a request's state under which the pairs of the URL are."""
+"""Name of the scope's pairs from the URL in the state of a request."""
 _CHALLENGE = "www-authenticate"
 _BEARER = "Bearer "
 
 
 class McpPaths:
-    """ASGI middleware before the routes of MCP; it leaves all other requests alone.
+    """ASGI middleware for MCP; other requests pass unchanged.
 
-    It takes the scope out of the query, whose names are free, and asks for a token alone where no
-    key is sent: `Basic` would have browsers ask for a password.
+    It moves the scope from the query to the request's state, because pairs may have any name.
+    A 401 offers `Bearer` only: `Basic` would make browsers ask for a password.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -33,7 +33,7 @@ class McpPaths:
 
         Raises:
             InvalidArgument: the URL names a key of the scope twice.
-            NotFound: MCP is not served.
+            NotFound: MCP is disabled.
         """
         if scope["type"] != "http" or not _is_of_mcp(scope["path"]):
             await self._app(scope, receive, send)
@@ -50,7 +50,7 @@ class McpPaths:
         await self._app(scope, receive, send_challenge)
 
     def _challenge(self, scope: Scope, headers: MutableHeaders) -> None:
-        """Leave the challenge for a token alone. Source: RFC 9728, section 5.1."""
+        """Keep only challenges for a bearer token. Source: RFC 9728, section 5.1."""
         bearer = [value for value in headers.getlist(_CHALLENGE) if value.startswith(_BEARER)]
         del headers[_CHALLENGE]
         for challenge in bearer:
@@ -68,7 +68,7 @@ def _take_pairs(scope: Scope) -> None:
     """Move the parameters `scope.KEY` from the query to the request's state.
 
     Raises:
-        InvalidArgument: a key is named twice.
+        InvalidArgument: a key occurs twice.
     """
     query = parse_qsl(scope["query_string"].decode("utf-8", "replace"), keep_blank_values=True)
     pairs: dict[str, str] = {}

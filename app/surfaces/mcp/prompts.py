@@ -17,10 +17,10 @@ class _Prompt:
     """A prompt.
 
     Attributes:
-        title: for people.
-        text: with `{topic}` where it takes one.
-        tool: which it needs, and without which it is not shown.
-        takes_topic: whether it has the argument.
+        title: the title for people.
+        text: the text, with a placeholder `{topic}` if it takes a topic.
+        tool: the tool that the prompt needs; it is hidden without this tool.
+        takes_topic: whether it has the argument `topic`.
     """
 
     title: str
@@ -59,7 +59,7 @@ def _shown(connection: McpConnection) -> Mapping[str, _Prompt]:
 
 
 def listed(connection: McpConnection) -> list[types.Prompt]:
-    """Return the prompts that a connection is shown."""
+    """Return the prompts available to a connection."""
     topic = types.PromptArgument(name="topic", description="Any words.", required=True)
     return [
         types.Prompt(
@@ -84,7 +84,7 @@ def get(
     if prompt.takes_topic and not 1 <= len(topic) <= _MAX_TOPIC_CHARS:
         message = f"topic: must be text of 1 to {_MAX_TOPIC_CHARS} characters."
         raise MCPError(types.INVALID_PARAMS, message)
-    # Not `format`: a topic may hold braces.
+    # `replace` instead of `format`, because a topic may contain braces.
     content = types.TextContent(type="text", text=prompt.text.replace("{topic}", topic))
     return types.GetPromptResult(
         description=prompt.title, messages=[types.PromptMessage(role="user", content=content)]

@@ -26,7 +26,7 @@ _NOT_FOUND = -32_002
 
 
 async def listed(connection: McpConnection) -> list[types.Resource]:
-    """Return the resources of a connection; none where its scope is open.
+    """Return the resources of a connection; there are none unless its scope is fixed.
 
     Raises:
         MCPError: the API refuses.
@@ -60,7 +60,7 @@ async def listed(connection: McpConnection) -> list[types.Resource]:
 
 
 def templates(connection: McpConnection) -> list[types.ResourceTemplate]:
-    """Return the forms of resources that are not listed."""
+    """Return the URI templates of resources that are not listed."""
     if not connection.scope.is_fixed:
         return []
     return [
@@ -92,7 +92,7 @@ _Reader = tuple[str, Callable[[Bank], Awaitable[str]]]
 
 
 def _reader(uri: str) -> _Reader | None:
-    """Return the type of a resource, and what reads it; None: there is no such resource."""
+    """Return a resource's media type and reader function; None: there is no such resource."""
     if uri == _RECENT:
         return _MARKDOWN, _recent
     if profile := _PROFILE.fullmatch(uri):
@@ -138,7 +138,7 @@ def _missing() -> MCPError:
 
 
 async def _told(work: Awaitable[Any]) -> Any:  # noqa: ANN401 - whatever the work gives
-    """Return what work on a resource gives, or raise what the API says in the protocol's form."""
+    """Await the work and convert errors of the API to errors of the protocol."""
     try:
         return await work
     except InvalidArgument as error:

@@ -1,6 +1,6 @@
-"""Routes of MCP: stateless streamable HTTP, answered by the official SDK.
+"""Routes of MCP: stateless streamable HTTP, handled by the official SDK.
 
-`GET` and `DELETE` are 405 by the framework: no stream is ever opened for a server's own messages.
+The framework answers `GET` and `DELETE` with 405: the server never opens a stream of its own.
 Source: Model Context Protocol, revisions 2024-11-05 to 2026-07-28.
 """
 
@@ -33,7 +33,7 @@ _Serve = Callable[[Scope, Receive, Send], Awaitable[None]]
 router = Router(
     "mcp",
     demands={
-        # What the routes behind the tools demand is theirs to check, to charge and to audit.
+        # The routes behind the tools check permissions, charge and audit the calls.
         "callMcp": Demand(None),
     },
     include_in_schema=False,
@@ -52,16 +52,16 @@ async def call_mcp(request: Request) -> Response:
 
 
 def _has_fitting_id(message: Mapping[str, Any]) -> bool:
-    """Return True if a message has an id that its answer can repeat, or none, as a notification.
+    """Return True if a message's id is a string or an integer, or if it has no id.
 
-    The SDK takes a message with any other id for a notification, and gives no answer.
+    The SDK treats a message with any other id as a notification and sends no answer.
     """
     given = message.get("id", "")
     return isinstance(given, str | int) and not isinstance(given, bool)
 
 
 class _Answer(Response):
-    """An answer that the SDK gives."""
+    """A response written by the SDK."""
 
     def __init__(self, message: bytes) -> None:
         super().__init__()
@@ -70,13 +70,13 @@ class _Answer(Response):
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         serve = await _server()
-        # Without the header any type will do (RFC 9110, section 12.5.1), but not for the SDK.
+        # A missing header means any type (RFC 9110, section 12.5.1), but the SDK refuses it.
         MutableHeaders(scope=scope).setdefault("accept", "application/json")
         await serve(scope, _with_body(self._message, receive), send)
 
 
 def _with_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that has the body first, which was read before."""
+    """Return a `receive` that first replays the body, which was already read."""
     left = [body]
 
     async def replayed() -> Message:
@@ -101,5 +101,5 @@ _importing = Shared(_import)
 
 
 async def _server() -> _Serve:
-    """Return what serves MCP; the first caller has it imported, in a thread."""
+    """Return the function that serves MCP; the first call imports it in a thread."""
     return _found[_SERVER] if _found else await _importing.result()

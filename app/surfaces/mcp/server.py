@@ -1,4 +1,4 @@
-"""The SDK's server and its handlers; imported late, since the package `mcp` takes a second."""
+"""The SDK's server and its handlers; imported late, since importing `mcp` takes a second."""
 
 import logging
 from typing import Any
@@ -26,19 +26,19 @@ from app.surfaces.tools.catalogue import Tool
 log = structlog.get_logger()
 _Context = ServerRequestContext[Any, Any]
 _LIST_MS = 60_000
-# Its messages of the level INFO are about each request, those of errors may quote a message.
+# INFO messages repeat for each request, and error messages may quote a client's message.
 logging.getLogger("mcp").setLevel(logging.CRITICAL)
 
 
 async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request; the connection is in its state."""
+    """Answer one request, whose state holds the connection."""
     resources: Resources = scope["app"].state.resources
-    # One for each request, so that nothing outlives it: without sessions there is nothing to keep.
+    # One manager per request: without sessions, no state has to outlive the request.
     manager = StreamableHTTPSessionManager(
         app=_server,
         json_response=True,
         stateless=True,
-        # The origins of the settings are checked before.
+        # The service has already checked the origin against the settings.
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         max_request_body_size=resources.settings.max_body_bytes,
     )
@@ -47,7 +47,6 @@ async def serve(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _connection(context: _Context) -> McpConnection:
-    """Return the connection of a message."""
     assert context.request is not None
     connection: McpConnection = getattr(context.request.state, CONNECTION)
     return connection
@@ -123,10 +122,10 @@ async def _get_prompt(
 
 
 async def _without_faults(ctx: _Context, call_next: CallNext) -> HandlerResult:
-    """Log a fault of a handler without its message, which may quote the text of a memory.
+    """Log an exception of a handler without its message, which may quote a memory.
 
     Raises:
-        MCPError: in place of the fault.
+        MCPError: the handler raised an unexpected exception.
     """
     try:
         return await call_next(ctx)
@@ -150,7 +149,7 @@ _server = Server[Any](
         "resources/list": _PRIVATE,
         "resources/templates/list": _PRIVATE,
     },
-    # No parameter stands in a header, so none of the calls is compared with its schema.
+    # Schemas are needed only for parameters in headers, and no tool has any.
     get_tool_input_schema=lambda _: None,
     on_list_tools=_list_tools,
     on_call_tool=_call_tool,
@@ -160,5 +159,5 @@ _server = Server[Any](
     on_list_prompts=_list_prompts,
     on_get_prompt=_get_prompt,
 )
-# In place of spans for each message, which would quote what a client sends.
+# Replaces the SDK's spans, which would quote the client's messages.
 _server.middleware[:] = [_without_faults]

@@ -1,6 +1,6 @@
-"""A proxy for clients that speak MCP over standard input and output only.
+"""A proxy for clients that support MCP over standard input and output only.
 
-Each message is a request of its own to the service, so the proxy outlives the service's restarts.
+Each message is a separate HTTP request, so the proxy survives restarts of the service.
 """
 
 import sys
@@ -23,7 +23,7 @@ from app.surfaces.mcp.instructions import INSTRUCTIONS
 from app.surfaces.tools.scopes import PREFIX
 
 _VERSION = "2026-07-28"
-"""The revision without a handshake, which the service speaks."""
+"""The protocol revision without a handshake, which the service supports."""
 _T = TypeVar("_T")
 _Context = ServerRequestContext[Any, Any]
 _Page = types.PaginatedRequestParams | None
@@ -33,9 +33,9 @@ async def run(url: str, scope: Mapping[str, str], key: str) -> None:
     """Serve until standard input ends.
 
     Args:
-        url: of the service's MCP endpoint.
-        scope: pairs that are added to those of the key.
-        key: of the service.
+        url: the URL of the service's MCP endpoint.
+        scope: the pairs to add to the key's scope.
+        key: the API key.
     """
     pairs = urlencode({f"{PREFIX}{name}": value for name, value in scope.items()})
     separator = "&" if "?" in url else "?"
@@ -45,17 +45,17 @@ async def run(url: str, scope: Mapping[str, str], key: str) -> None:
 
 
 class _Unanswered(Exception):
-    """The service cannot be reached, or refuses; the message says so in a sentence."""
+    """The service is unreachable or refuses; the message explains the error to the user."""
 
 
 @dataclass(frozen=True)
 class _Remote:
-    """The service.
+    """The remote service.
 
     Attributes:
-        url: of its endpoint, with the scope.
-        shown: the URL as messages name it.
-        key: that is sent.
+        url: the URL of the endpoint, with the scope.
+        shown: the URL for messages.
+        key: the API key.
     """
 
     url: str
@@ -63,7 +63,7 @@ class _Remote:
     key: str
 
     def server(self) -> Server[Any]:
-        """Return the server that hands every message on."""
+        """Return a server that forwards every message."""
         return Server[Any](
             "open-memory-bank",
             version=RELEASE,
@@ -80,11 +80,11 @@ class _Remote:
         )
 
     async def _ask(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
-        """Return what the service answers to one message.
+        """Send one message to the service and return the answer.
 
         Raises:
-            MCPError: the service's own error.
-            _Unanswered: there is no answer of the protocol.
+            MCPError: the service answered with an error.
+            _Unanswered: there was no answer in the protocol.
         """
         refusals: list[str] = []
         fault: Exception
@@ -98,7 +98,7 @@ class _Remote:
                 try:
                     return await work(client)
                 except MCPError as error:
-                    # Raised outside: the client's task groups would wrap it.
+                    # Raised outside the block, because the client's task groups would wrap it.
                     fault = error
         except Exception as error:  # noqa: BLE001 - whatever the transport raises
             fault = error
@@ -106,12 +106,12 @@ class _Remote:
             raise _Unanswered(refusals[-1])
         if isinstance(fault, MCPError) and fault.code != types.CONNECTION_CLOSED:
             raise fault
-        # Standard error alone: standard output has the protocol.
+        # Standard output is reserved for the protocol.
         sys.stderr.write(f"{type(fault).__name__} at {self.shown}\n")
         raise _Unanswered(f"cannot reach {self.shown}")
 
     async def _told(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
-        """Return what the service answers, or raise the protocol's error."""
+        """Send one message; raise any failure as an error of the protocol."""
         try:
             return await self._ask(work)
         except _Unanswered as refused:
@@ -128,7 +128,7 @@ class _Remote:
                 lambda client: client.call_tool(params.name, params.arguments or {})
             )
         except _Unanswered as refused:
-            # For the model, which can tell the user.
+            # A tool result reaches the model, which can inform the user.
             text = types.TextContent(type="text", text=str(refused))
             return types.CallToolResult(content=[text], is_error=True)
 

@@ -1,1 +1,1 @@
-"""Memory as tools that a model calls: one catalogue for function calling and for MCP."""
+"""Memory as tools for models: one catalogue for function calling and for MCP."""

@@ -1,4 +1,4 @@
-"""Arguments of the tools, strict and in snake_case, as models write them."""
+"""Strict argument types of the tools, with names in snake_case."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def _said(text: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """Return a time in the one form that filters take; without an offset it is UTC."""
+    """Return a time in the format of filters; a time without an offset is UTC."""
     try:
         moment = datetime.fromisoformat(text)
         return format_timestamp(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
@@ -46,7 +46,7 @@ def _moment(text: str) -> str:
 
 
 def _whole(number: object) -> object:
-    """Return a whole number as such: some model APIs hand over all numbers as floats."""
+    """Convert a whole float to an integer: some model APIs send all numbers as floats."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
@@ -76,7 +76,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     asks: ClassVar[bool] = False
-    """True: there is a `query`, which models also call otherwise."""
+    """True if the tool has a `query`; the names in `_SYNONYMS` are then accepted for it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -181,7 +181,7 @@ class RecallArguments(Arguments):
 
 
 def schema_of(model: type[Arguments]) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, with nothing that a prompt need not carry."""
+    """Return the JSON Schema of a tool's arguments, reduced to save tokens in prompts."""
     whole = model.model_json_schema()
     schema: dict[str, Any] = _plain(whole, whole.get("$defs", {}))
     return schema
@@ -191,10 +191,10 @@ _schema_of = cache(schema_of)
 
 
 def _meant(given: Any, schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
-    """Return a value in the types of its schema where it can mean nothing else."""
+    """Convert a value to the type of its schema where the meaning is unambiguous."""
     kind = schema["type"]
     if isinstance(given, str) and kind in _HOLDERS:
-        # A text that is not JSON of that type may mean one item, or several.
+        # Any other text stays unchanged: it may mean one item or several.
         held = _held_in(given)
         given = held if isinstance(held, _HOLDERS[kind]) else given
     if kind == "array" and isinstance(given, list):
@@ -207,7 +207,7 @@ def _meant(given: Any, schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any 
         }
     if kind == "integer" and isinstance(given, str) and _INTEGER.fullmatch(given):
         return int(float(given))
-    # Not `True`, which is an `int`, too.
+    # `isinstance` would accept `True`, which is also an `int`.
     return str(given) if kind == "string" and type(given) is int else given
 
 
@@ -219,7 +219,7 @@ def _held_in(text: str) -> object:
 
 
 def _plain(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without titles, references and nulls; its docstring is for readers here."""
+    """Return a schema without titles, references, nulls and the docstrings of classes."""
     if "$ref" in schema:
         return _plain(known[schema["$ref"].rpartition("/")[2]], known)
     if "anyOf" in schema:
@@ -243,7 +243,7 @@ def _plain(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
 
 
 def faults(error: ValidationError, schema: Mapping[str, Any]) -> str:
-    """Return what is wrong with arguments, and what each accepts; never a value of theirs."""
+    """Describe up to three faults in arguments and the accepted values, without quoting input."""
     return "; ".join(_fault(item, schema) for item in error.errors(include_input=False)[:3])
 
 
@@ -282,7 +282,6 @@ def _at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str
 
 
 def _accepted(schema: Mapping[str, Any]) -> str:
-    """Return what a schema accepts, in words."""
     if "enum" in schema:
         return " or ".join(schema["enum"])
     match schema["type"]:

@@ -1,4 +1,4 @@
-"""The memories of one scope, as the routes of the API give them to a tool."""
+"""Access of a tool to the memories of one scope, through the routes of the API."""
 
 import asyncio
 import json
@@ -32,16 +32,16 @@ def engine_path(engine: str) -> str:
 
 @dataclass(frozen=True)
 class Bank:
-    """The memories of one scope, and how a tool reaches them.
+    """The memories of one scope, with the API client of a tool.
 
     Attributes:
-        api: the API, in the name of the caller.
+        api: the API client, which acts as the caller.
         engine: the path of the engine.
-        scope: whose memories; none of another scope is ever shown or changed.
-        wait_seconds: how long an operation is waited for.
-        request_id: of the caller, so that a repeated call changes nothing more.
-        session: the conversation that goes on, if the application named it.
-        exclude_recent: the number of its newest events that the prompt has already.
+        scope: the scope; memories of other scopes are never shown or changed.
+        wait_seconds: the longest wait for an operation.
+        request_id: the caller's request id, which makes a repeated call idempotent.
+        session: the current conversation, if the application named it.
+        exclude_recent: the number of its newest events that are already in the prompt.
     """
 
     api: Api
@@ -56,23 +56,23 @@ class Bank:
         """Return the path of a memory.
 
         Raises:
-            NotFound: no memory can have this id.
+            NotFound: the id is not valid.
         """
         return f"{self.engine}/memories/{parse_text_id('memories', memory)}"
 
     def request_id_for(self, *parts: str) -> str | None:
-        """Return a request id of the caller's and of parts, such as the memory to change."""
+        """Derive a request id from the caller's, if any, and from parts, such as a memory."""
         if self.request_id is None:
             return None
-        # A digest, since the parts may have any length.
+        # The parts may have any length; a digest has a fixed one.
         return IdempotencyKey.hash_of([self.request_id, *parts]).hex()
 
     async def memory(self, memory: str, *, with_deleted: bool = False) -> Json:
         """Return a memory of the scope.
 
         Raises:
-            ApiRefusal: the API refuses for another reason than that there is none.
-            NotFound: there is none, or it belongs to another scope.
+            ApiRefusal: the API refuses for any reason except a missing memory.
+            NotFound: the memory does not exist, or it belongs to another scope.
         """
         query = [("showDeleted", "true")] if with_deleted else []
         try:
@@ -86,7 +86,7 @@ class Bank:
         return memory_read
 
     async def known_memory(self, memory: str) -> Json:
-        """Return a memory of the scope, also a deleted one if the key may see such.
+        """Return a memory of the scope, including a deleted one if the key may see deleted ones.
 
         Raises:
             ApiRefusal: as for `memory`.
@@ -100,35 +100,35 @@ class Bank:
             return await self.memory(memory)
 
     async def retrieve(self, **body: Any) -> Json:  # noqa: ANN401 - fields of the request
-        """Return what `:retrieve` gives for the scope.
+        """Call `:retrieve` for the scope.
 
         Raises:
-            ApiRefusal: it is no success.
+            ApiRefusal: the status is not a success.
         """
         return await self.api.ask(f"{self.engine}/memories:retrieve", {"scope": self.scope, **body})
 
     def filter_of_scope(self) -> str:
-        """Return the filter of lists that finds exactly the scope."""
+        """Return the list filter that matches exactly this scope."""
         return f"scope={quoted(json.dumps(self.scope, ensure_ascii=False))}"
 
     async def settled(self, operation: Json) -> Json:
-        """Return an operation once it has ended, or as it is when the wait is over.
+        """Wait for an operation; return its state when it ends or the wait is over.
 
         Raises:
-            ApiRefusal: it cannot be read.
+            ApiRefusal: the operation cannot be read.
         """
         if operation["done"] or not self.wait_seconds:
             return operation
         path = f"{self.engine}/operations/{last_part(operation['name'])}:wait"
-        # A wait changes nothing, though it is a POST.
+        # `ask`, because this POST request changes no data.
         timeout = ("timeout", f"{self.wait_seconds:g}s")
         return await self.api.ask(path, {}, [timeout])
 
     async def changes(self, operation: Json) -> list[dict[str, Any]]:
-        """Return what a generation changed in the scope, with the facts.
+        """Return the changes that a generation made in the scope, with the facts.
 
         Raises:
-            ApiRefusal: the API refuses for another reason than that something is gone.
+            ApiRefusal: the API refuses for any reason except missing data or permission.
         """
         made = (operation["response"] or Json())["generatedMemories"] or []
         changes = await asyncio.gather(*map(self._change, made))
@@ -142,7 +142,7 @@ class Bank:
         before, *after = await asyncio.gather(*reads)
         fact = after[0] if after else before
         if fact is None:
-            # It was erased meanwhile, or belongs to another scope.
+            # The memory was erased in the meantime, or it belongs to another scope.
             return None
         if action != "UPDATED":
             return {"id": memory, "action": action, "fact": fact}
@@ -164,7 +164,7 @@ class Bank:
 
 
 async def _if_there(read: Awaitable[Json], shown: Callable[[Json], Any]) -> Any:  # noqa: ANN401 - as `shown` has it
-    """Return a part of what is read; None if it is gone, or the key may not read it."""
+    """Return `shown` of a resource; None if it no longer exists or the key may not read it."""
     try:
         return shown(await read)
     except NotFound:
@@ -181,7 +181,7 @@ def last_part(name: str) -> str:
 
 
 def entry(memory: Json) -> dict[str, Any]:
-    """Return a memory as tools show it."""
+    """Return a memory in the format of tool results."""
     return {
         "id": last_part(memory["name"]),
         "fact": fact_of(memory),
@@ -191,7 +191,7 @@ def entry(memory: Json) -> dict[str, Any]:
 
 
 def topics_of(labels: Sequence[str]) -> list[dict[str, str]]:
-    """Return topics as the API has them: managed ones by their names, others as labels."""
+    """Convert labels to the API's topics: managed topics by name, others as custom labels."""
     return [
         {"managedMemoryTopic" if label in _MANAGED_TOPICS else "customMemoryTopicLabel": label}
         for label in labels
@@ -199,7 +199,7 @@ def topics_of(labels: Sequence[str]) -> list[dict[str, str]]:
 
 
 def filter_of_topics(labels: Sequence[str]) -> str:
-    """Return the filter that finds memories about any of these topics."""
+    """Return a filter that matches memories about any of these topics."""
     fields = {
         label: "managed_memory_topic" if label in _MANAGED_TOPICS else "custom_memory_topic_label"
         for label in labels
@@ -208,6 +208,6 @@ def filter_of_topics(labels: Sequence[str]) -> str:
 
 
 def refusal_of(operation: Json) -> InvalidArgument:
-    """Return the error of a failed operation, in the words of the API."""
+    """Return the error of a failed operation, with the API's message."""
     error = operation["error"] or Json()
     return InvalidArgument(error["message"] or "The operation failed.", Reason.FIELD_INVALID)

@@ -1,4 +1,4 @@
-"""The calls of the API that each tool makes."""
+"""The API calls of each tool."""
 
 import asyncio
 from collections import Counter
@@ -24,13 +24,13 @@ from app.surfaces.tools.bank import (
 _CANDIDATES = 10
 _REVISIONS = 50
 _USER = "user_id"
-"""The key of a scope whose value is the user of sessions."""
+"""The scope's key that holds the user of sessions."""
 _ANY_SESSION = "-"
 
 
 @dataclass(frozen=True)
 class ToolAnswer:
-    """The answer of a tool: a text for the model, and the same as JSON."""
+    """The result of a tool as text for the model and as JSON."""
 
     text: str
     result: dict[str, Any]
@@ -82,7 +82,7 @@ async def list_memories(bank: Bank, asked: arguments.ListArguments) -> ToolAnswe
 async def memory_history(bank: Bank, asked: arguments.HistoryArguments) -> ToolAnswer:
     """Show how a memory changed, newest first."""
     await bank.memory(asked.id, with_deleted=True)
-    # One more, which the last one shown is compared with.
+    # One more than shown, to compare the last one with its predecessor.
     query = [("pageSize", str(asked.limit + 1))]
     page = await bank.api.get(f"{bank.path_of(asked.id)}/revisions", query)
     listed = page["memoryRevisions"] or []
@@ -107,15 +107,15 @@ def _revision(revision: Json, before: Json | None) -> dict[str, Any]:
 
 
 async def remember(bank: Bank, asked: arguments.RememberArguments) -> ToolAnswer:
-    """Store facts, merged with what is known."""
+    """Store facts and merge them with known memories."""
     topics = {"topics": topics_of(asked.topics)} if asked.topics else {}
-    # A fact that is given twice would seem not to be stored.
+    # A duplicate fact would be counted as not stored.
     facts = [{"fact": fact, **topics} for fact in dict.fromkeys(asked.facts)]
     return await _generated(bank, len(facts), directMemoriesSource={"directMemories": facts})
 
 
 async def learn_from_conversation(bank: Bank, asked: arguments.LearnArguments) -> ToolAnswer:
-    """Extract facts from messages, merged with what is known."""
+    """Extract facts from messages and merge them with known memories."""
     events = [
         {
             "content": {
@@ -129,12 +129,12 @@ async def learn_from_conversation(bank: Bank, asked: arguments.LearnArguments) -
 
 
 async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer:  # noqa: ANN401 - a field of the request
-    """Return what a generation made of its source.
+    """Generate memories from a source and return the result.
 
     Args:
-        bank: where.
-        facts: the number of facts that were given; None: they are extracted.
-        source: where they come from.
+        bank: the memories of the scope.
+        facts: the number of facts given directly; None: they are extracted.
+        source: the source's field of the request.
 
     Raises:
         InvalidArgument: the operation failed.
@@ -168,7 +168,7 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
 
 
 def _telling_of_masks(answer: ToolAnswer, operation: Json) -> ToolAnswer:
-    """Return an answer that also says which kinds of values were not stored, and how many."""
+    """Add the number of masked values per kind to an answer."""
     masked = operation["metadata"]["maskedCounts"]
     if not masked:
         return answer
@@ -180,7 +180,7 @@ async def update_memory(bank: Bank, asked: arguments.UpdateArguments) -> ToolAns
     """Replace the text of a memory.
 
     Raises:
-        InvalidArgument: it is a field of a profile, which has no text.
+        InvalidArgument: the memory is a field of a profile, which has no text.
     """
     memory = await bank.memory(asked.id)
     if memory["structuredContent"]:
@@ -188,7 +188,7 @@ async def update_memory(bank: Bank, asked: arguments.UpdateArguments) -> ToolAns
             f"memories/{asked.id} is a field of a profile; learn_from_conversation changes it."
         )
         raise InvalidArgument(message, Reason.FIELD_INVALID)
-    # Without its etag, which a repeated call could not send again; the model has seen none.
+    # No etag: the model has not seen one, and a repeated call could not send it again.
     changed = await bank.api.send(
         "PATCH",
         bank.path_of(asked.id),
@@ -196,21 +196,21 @@ async def update_memory(bank: Bank, asked: arguments.UpdateArguments) -> ToolAns
         request_id=bank.request_id,
         mask="fact",
     )
-    # As it was stored: privacy rules may have masked a part.
+    # The stored text, because privacy rules may have masked a part.
     before, after = texts.fact_of(memory), texts.fact_of(changed["response"])
     answer = ToolAnswer(texts.updated(before, after, asked.id), {"before": before, "after": after})
     return _telling_of_masks(answer, changed)
 
 
 async def forget_memory(bank: Bank, asked: arguments.ForgetArguments) -> ToolAnswer:
-    """Delete memories by their ids; name candidates for a query.
+    """Delete memories by their ids, or list candidates for a query.
 
-    A repeated call finds them deleted already, and answers the same.
+    A repeated call finds the memories already deleted and returns the same answer.
     """
     if asked.ids is None:
         return await _candidates(bank, asked.query or "")
     ids = list(dict.fromkeys(asked.ids))
-    # Before the first is deleted, so that a wrong id leaves all of them.
+    # All ids are checked before the first deletion: a wrong id then deletes no memory.
     memories = await asyncio.gather(*map(bank.known_memory, ids))
     for memory, read in zip(ids, memories, strict=True):
         if not read["deleteTime"]:
@@ -232,7 +232,7 @@ async def _candidates(bank: Bank, query: str) -> ToolAnswer:
 
 
 async def _recoverable_until(bank: Bank, memory: str) -> str | None:
-    """Return until when a deleted memory can be restored; None: not at all, or unknown."""
+    """Return the end of the time for restoring a deleted memory; None: unknown or not possible."""
     try:
         return (await bank.memory(memory, with_deleted=True))["recoverUntil"]  # type: ignore[no-any-return]  # JSON
     except (ApiRefusal, NotFound):
@@ -240,20 +240,20 @@ async def _recoverable_until(bank: Bank, memory: str) -> str | None:
 
 
 async def restore_memory(bank: Bank, asked: arguments.RestoreArguments) -> ToolAnswer:
-    """Bring a deleted memory back, or a living one to an earlier revision.
+    """Restore a deleted memory, or roll a current one back to an earlier revision.
 
     Raises:
-        InvalidArgument: there is no earlier one.
+        InvalidArgument: there is no earlier revision.
     """
     memory = await bank.memory(asked.id, with_deleted=True)
     path, target = bank.path_of(asked.id), asked.revision
     if target is None and not memory["deleteTime"]:
         target = await _earlier(bank, memory)
-    # Of these arguments alone, so that only the same call can have used it.
+    # Derived from the arguments alone: only the same call can have used this id before.
     request_id = bank.request_id_for(asked.id, asked.revision or "")
     try:
         if target is None:
-            # Also of a living memory: a repeated call has brought it back.
+            # Called for a current memory too: an earlier attempt may have restored it.
             changed = await bank.api.send("POST", f"{path}:undelete", request_id=request_id)
         else:
             body = {"targetRevisionId": target}
@@ -267,16 +267,16 @@ async def restore_memory(bank: Bank, asked: arguments.RestoreArguments) -> ToolA
             raise InvalidArgument(message, Reason.FIELD_INVALID) from None
         if refused.reason != Reason.REQUEST_ID_REUSED:
             raise
-        # A repeated call, which would do something else now: it has had its effect.
+        # The earlier attempt of this call succeeded; a second one would do something else.
         restored = await bank.memory(asked.id)
     fact = texts.fact_of(restored)
     return ToolAnswer(texts.restored(fact, asked.id), {"fact": fact})
 
 
 async def _earlier(bank: Bank, memory: Json) -> str | None:
-    """Return the last revision whose content is not that of a living memory; None: there is none.
+    """Return the newest revision with another content than the current memory, or None.
 
-    Only the newest revisions are looked at.
+    Only the first page of revisions, the newest, is searched.
     """
     name = last_part(memory["name"])
     query = [("pageSize", str(_REVISIONS))]
@@ -321,10 +321,10 @@ def _user_of(bank: Bank) -> str:
 
 
 async def _session_path(bank: Bank, session: str) -> str:
-    """Return the path of a session, which is one of the scope's user.
+    """Return the path of a session of the scope's user.
 
     Raises:
-        NotFound: there is none.
+        NotFound: the user has no such session.
     """
     name = last_part(session)
     missing = NotFound.of(f"sessions/{parse_session_id(name)}")
@@ -332,7 +332,7 @@ async def _session_path(bank: Bank, session: str) -> str:
         raise missing
     path = f"{bank.engine}/sessions/{name}"
     if bank.session is not None and _USER not in bank.scope:
-        # The application names the session, so nothing is left to the model.
+        # The application chose the session, so its owner needs no check.
         return path
     try:
         session_read = await bank.api.get(path)

@@ -1,4 +1,4 @@
-"""The tools: names, descriptions, arguments and permissions, and their forms for model APIs."""
+"""Catalogue of the tools, with their declarations for model APIs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ class Tool:
 
     Attributes:
         name: unique, and stable.
-        title: for people.
-        description: for models, at most 60 words.
-        model: its arguments.
-        permissions: what a key needs, all of it, to be shown the tool.
-        is_read_only: whether it changes nothing.
-        is_destructive: whether it takes something away.
-        is_idempotent: whether a second call changes nothing more.
+        title: the title for people.
+        description: the description for models, at most 60 words.
+        model: the type of the arguments.
+        permissions: the permissions that a key needs, all of them, to see the tool.
+        is_read_only: whether the tool only reads.
+        is_destructive: whether the tool deletes data.
+        is_idempotent: whether repeating a call has no further effect.
     """
 
     name: ToolName
@@ -43,11 +43,11 @@ class Tool:
 
     @cached_property
     def schema(self) -> Schema:
-        """The JSON Schema of its arguments, without the scope."""
+        """The JSON Schema of the arguments, without the scope."""
         return arguments.schema_of(self.model)
 
     def schema_for(self, scope: scopes.ChosenScope | None) -> Schema:
-        """Return the schema with a parameter for what a connection leaves open of the scope."""
+        """Return the schema, with a parameter for the scope unless the connection fixes it."""
         if scope is None or scope.is_fixed:
             return self.schema
         properties = {scopes.ARGUMENT: scope.schema(), **self.schema["properties"]}
@@ -58,11 +58,11 @@ class Tool:
         """Return the arguments of a call.
 
         Args:
-            given: what the model sent, without the scope.
-            accepted: the schema that it was shown, for the message.
+            given: the model's arguments, without the scope.
+            accepted: the schema that the model received, for the error message.
 
         Raises:
-            InvalidArgument: the message says what each wrong one accepts, and which there are.
+            InvalidArgument: some are invalid; the message lists accepted values and parameters.
         """
         try:
             return self.model.model_validate(given)
@@ -77,7 +77,7 @@ _GENERATING = frozenset(
     {
         Permission.MEMORIES_GENERATE,
         Permission.OPERATIONS_GET,
-        # What was stored is read back.
+        # The tool reads the stored memories back.
         Permission.MEMORIES_GET,
         Permission.REVISIONS_GET,
     }
@@ -182,7 +182,7 @@ TOOLS: Mapping[ToolName, Tool] = {
         ),
     )
 }
-"""Every tool, in the order in which they are shown."""
+"""All tools, in display order."""
 
 FOR_FUNCTION_CALLING = (
     ToolName.SEARCH_MEMORIES,
@@ -190,11 +190,11 @@ FOR_FUNCTION_CALLING = (
     ToolName.FORGET_MEMORY,
     ToolName.RECALL_CONVERSATION,
 )
-"""The tools of `memoryToolSpecs`: as few as a model needs, since each is paid for."""
+"""The default tools of `memoryToolSpecs`; they are few, since each one costs tokens."""
 
 
 def shown(caller: Caller, names: Collection[ToolName]) -> list[Tool]:
-    """Return those of the named tools that a caller may use."""
+    """Return the named tools that a caller may use."""
     return [
         tool
         for tool in TOOLS.values()
@@ -203,26 +203,26 @@ def shown(caller: Caller, names: Collection[ToolName]) -> list[Tool]:
 
 
 def openai(tool: Tool, schema: Schema) -> Schema:
-    """Return a tool as OpenAI declares functions.
+    """Declare a tool as an OpenAI function.
 
-    Not `strict`, which would make every parameter required.
+    The declaration is not `strict`, because `strict` makes every parameter required.
     """
     function = {"name": tool.name, "description": tool.description, "parameters": schema}
     return {"type": "function", "function": function}
 
 
 def anthropic(tool: Tool, schema: Schema) -> Schema:
-    """Return a tool as Anthropic declares it."""
+    """Declare a tool for Anthropic's API."""
     return {"name": tool.name, "description": tool.description, "input_schema": schema}
 
 
 def gemini(tool: Tool, schema: Schema) -> Schema:
-    """Return a tool as Gemini declares functions."""
+    """Declare a tool as a Gemini function."""
     return {"name": tool.name, "description": tool.description, "parameters": _upper(schema)}
 
 
 def _upper(schema: Mapping[str, Any]) -> Schema:
-    """Return a schema as Gemini takes it: types in capitals, no `additionalProperties`."""
+    """Convert a schema for Gemini: types in capitals, no `additionalProperties`."""
     converted = {key: value for key, value in schema.items() if key != "additionalProperties"}
     converted["type"] = converted["type"].upper()
     if "properties" in schema:
@@ -235,10 +235,10 @@ def _upper(schema: Mapping[str, Any]) -> Schema:
 
 
 FORMATS = {"openai": openai, "gemini": gemini, "anthropic": anthropic}
-"""The functions that declare a tool to model APIs, by the name of the format."""
+"""Functions that declare a tool to a model API, by format name."""
 
 
 def without(schema: Schema, names: Sequence[str]) -> Schema:
-    """Return a schema without some of its parameters."""
+    """Return a schema without the named parameters."""
     properties = {name: field for name, field in schema["properties"].items() if name not in names}
     return {**schema, "properties": properties}

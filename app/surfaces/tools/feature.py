@@ -1,7 +1,7 @@
-"""Registers memory as a tool."""
+"""Registers the routes of memory tools."""
 
 from app.surfaces.tools.routes import router
 from app.web.feature import Feature
 
 FEATURE = Feature("tools", routers=(router,))
-"""The methods, whose audit is that of the methods behind the tools."""
+"""The tool methods, which add no audit entries: the methods behind the tools are audited."""

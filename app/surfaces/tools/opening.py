@@ -1,4 +1,4 @@
-"""The way from a request to the memories that its tools reach."""
+"""Creates the bank of memories for the tools of a request."""
 
 from collections.abc import Mapping
 
@@ -41,10 +41,10 @@ _ERRORS: Mapping[int, type[ServiceError]] = {
 
 
 async def check_engine(request: Request, engine: EngineName) -> None:
-    """Check that a request's caller reaches the engine that it names.
+    """Check that the caller of a request may access the named engine.
 
     Raises:
-        NotFound: there is none in this project and location, or it is out of reach.
+        NotFound: it does not exist in this project and location, or the caller has no access.
     """
     directory: EngineDirectory = request.app.state.gate.directory
     location = await directory.location_of(engine.engine, request.state.caller.reach)
@@ -52,7 +52,7 @@ async def check_engine(request: Request, engine: EngineName) -> None:
         raise NotFound.of(f"reasoningEngines/{engine.engine}")
 
 
-def open_bank(  # noqa: PLR0913 - what a call is made of
+def open_bank(
     request: Request,
     engine: str,
     scope: Mapping[str, str],
@@ -62,15 +62,15 @@ def open_bank(  # noqa: PLR0913 - what a call is made of
     session: str | None = None,
     exclude_recent: int = 0,
 ) -> Bank:
-    """Return what a tool reaches in the name of a request's caller.
+    """Return the bank that a tool uses on behalf of a request's caller.
 
     Args:
-        request: whose caller calls.
+        request: the caller's request.
         engine: the path of the engine.
-        scope: whose memories.
-        surface: the interface and the tool, as the audit log names them.
-        request_id: of the caller, if a repetition shall change nothing more.
-        session: the conversation that goes on, if the application named it.
+        scope: the scope of the memories.
+        surface: the names of the interface and the tool in the audit log.
+        request_id: the caller's request id, if a repeated call shall be idempotent.
+        session: the current conversation, if the application named it.
         exclude_recent: the number of its newest events that are not searched.
     """
     resources: Resources = request.app.state.resources
@@ -88,7 +88,7 @@ def open_bank(  # noqa: PLR0913 - what a call is made of
 
 
 def as_service_error(refused: ApiRefusal) -> ServiceError:
-    """Return what the API refused, as an error of the request that asked for it."""
+    """Convert a refusal of the API to an error of the request that called it."""
     metadata: dict[str, str] = {}
     delay = None
     for detail in refused.details:

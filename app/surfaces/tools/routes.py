@@ -1,4 +1,4 @@
-"""Routes of memory as a tool, for any model that calls functions; the service's own methods."""
+"""Routes of the service's own methods that offer memory as tools to any model."""
 
 from typing import Annotated
 
@@ -37,7 +37,7 @@ router = Router(
     "memory tools",
     demands={
         "getMemoryToolSpecs": Demand(Permission.ENGINES_GET),
-        # What the routes behind demand is theirs to check, to charge and to audit.
+        # The routes behind the tool check permissions, charge and audit the call.
         "callMemoryTool": Demand(None),
     },
 )
@@ -87,7 +87,11 @@ async def get_memory_tool_specs(
 
 
 def _named(caller: Caller, names: str | None) -> list[Tool]:
-    """Return the tools that a list names, of those that the caller may use."""
+    """Return the tools of a comma-separated list; the default tools if it is empty.
+
+    Raises:
+        InvalidArgument: a name is unknown, or the caller may not use the tool.
+    """
     if not names:
         return catalogue.shown(caller, catalogue.FOR_FUNCTION_CALLING)
     known = {tool.name: tool for tool in catalogue.shown(caller, CALLS)}
@@ -150,10 +154,10 @@ async def call_memory_tool(
 
 
 def _session_id(engine: EngineName, named: str | None) -> str | None:
-    """Return the id of a session, given alone or as the last part of its full name.
+    """Return the id of a session from the id alone or the full name.
 
     Raises:
-        InvalidArgument: it is one of another engine.
+        InvalidArgument: the session belongs to another engine.
     """
     parent, separator, identity = (named or "").rpartition("/sessions/")
     if not separator:
@@ -164,7 +168,7 @@ def _session_id(engine: EngineName, named: str | None) -> str | None:
 
 
 def _arguments(given: object) -> object:
-    """Return the arguments; a text that is not their JSON stays one, which the tool refuses."""
+    """Parse arguments given as text; text that is no JSON object is left for the tool to refuse."""
     if not isinstance(given, str):
         return given
     try:
@@ -174,5 +178,5 @@ def _arguments(given: object) -> object:
 
 
 def _is_for_caller(refused: ApiRefusal) -> bool:
-    """Return True if no model can mend what the API refused."""
+    """Return True if the model cannot correct the refused call."""
     return refused.status in _ERRORS_OF_CALLERS or refused.status >= 500

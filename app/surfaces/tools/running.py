@@ -1,4 +1,4 @@
-"""One call of a tool: its arguments, its outcome in words, and its measures."""
+"""Runs a tool call: reads its arguments, turns errors into text and records metrics."""
 
 import re
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ _SECONDS = Histogram("memory_bank_tool_seconds", "Duration of calls of tools.", 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a call of a tool, or why there is none.
+    """The result or the error of a tool call.
 
     Attributes:
-        text: for the model.
-        result: the same as JSON; None with an error.
-        refusal: what the API refused, if it did.
+        text: the text for the model.
+        result: the same as JSON; None for an error.
+        refusal: the API's refusal, if there was one.
     """
 
     text: str
@@ -44,7 +44,7 @@ class Outcome:
 
     @property
     def is_error(self) -> bool:
-        """True if the tool did not do what it was asked."""
+        """True if the call failed."""
         return self.result is None
 
 
@@ -53,12 +53,12 @@ class ToolCall:
     """A call of a tool.
 
     Attributes:
-        tool: that is called.
-        given: its arguments, as they came.
-        scope: what is known of whose memories it is about.
-        takes_scope: whether the model chooses what is left of the scope.
-        surface: the interface: `mcp` or `tools`.
-        request_id: of the request, for the logs.
+        tool: the tool.
+        given: the arguments as received.
+        scope: the part of the scope that is known before the call.
+        takes_scope: whether the model chooses the rest of the scope.
+        surface: the interface, `mcp` or `tools`.
+        request_id: the id of the request in the logs.
     """
 
     tool: Tool
@@ -69,7 +69,7 @@ class ToolCall:
     request_id: str
 
     async def run(self, bank: Bank) -> Outcome:
-        """Return what the call came to; a fault is never raised."""
+        """Run the call; exceptions become an outcome with an error."""
         started = perf_counter()
         kind = "error"
         try:
@@ -82,7 +82,7 @@ class ToolCall:
             text = self._failed() if is_fault else _sentence(refused)
             outcome, kind = Outcome(text, refusal=refused), "failed" if is_fault else kind
         except Exception as error:  # noqa: BLE001 - the last place where a fault becomes an answer
-            # Not `exception`: its message may quote the text of a memory.
+            # `exception` would log the error's message, which may quote a memory.
             log.error("tool.failed", tool=self.tool.name, error=describe(error))  # noqa: TRY400 - as above
             outcome, kind = Outcome(self._failed()), "failed"
         _CALLS.labels(self.surface, self.tool.name, kind).inc()
@@ -90,10 +90,10 @@ class ToolCall:
         return outcome
 
     def _read(self, bank: Bank) -> tuple[Bank, Any]:
-        """Return the bank of the call's scope, and the arguments.
+        """Return the bank of the call's scope and the parsed arguments.
 
         Raises:
-            ServiceError: they are wrong.
+            ServiceError: the scope or an argument is invalid.
         """
         given = self.given
         accepted = self.tool.schema_for(self.scope if self.takes_scope else None)
@@ -111,10 +111,10 @@ class ToolCall:
 
 
 def _sentence(refused: ApiRefusal) -> str:
-    """Return what the API says, its reason, and how long to wait."""
+    """Return the API's message with the reason and the delay before a retry."""
     reason = f" ({refused.reason})" if refused.reason else ""
     delays = (detail["retryDelay"] for detail in refused.details)
     delay = next((delay for delay in delays if delay is not None), None)
     wait = f" Try again in {str(delay).removesuffix('s')} seconds." if delay is not None else ""
-    # A model knows ids, not the names of projects and engines.
+    # Models know only ids, so the names of projects and engines are removed.
     return f"{_PARENTS.sub('', refused.message)}{reason}{wait}"

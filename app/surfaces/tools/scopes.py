@@ -1,6 +1,6 @@
-"""Scopes of tools: pairs of the key, then of the connection, then of the model.
+"""Scopes of tools: pairs from the key, then from the connection, then from the model.
 
-Retrieval matches scopes exactly, so a key bound to `user_id=42` may widen its scope by a pair.
+Retrieval matches scopes exactly. A key bound to `user_id=42` may therefore add a pair.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from app.kernel.wire.reading import read_object
 
 HEADER = "X-Memory-Scope"
 PREFIX = "scope."
-"""The beginning of the names of query parameters that are pairs of a scope."""
+"""Prefix of the query parameters that are pairs of a scope."""
 ARGUMENT = "scope"
 MAX_PAIRS = 5
 MAX_KEY_CHARS = 256
@@ -26,11 +26,11 @@ _FORM = (
 
 @dataclass(frozen=True)
 class ChosenScope:
-    """The part of a scope that is known before a tool is called.
+    """The part of a scope that is known before a tool call.
 
     Attributes:
-        pairs: the pairs that are fixed.
-        open: the allowed values of keys that still lack one.
+        pairs: the fixed pairs.
+        open: the allowed values of keys that have no value yet.
     """
 
     pairs: Mapping[str, str]
@@ -38,11 +38,11 @@ class ChosenScope:
 
     @property
     def is_fixed(self) -> bool:
-        """True if nothing is left to choose."""
+        """True if the scope is complete."""
         return bool(self.pairs) and not self.open
 
     def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the parameter that chooses the rest."""
+        """Return the JSON Schema of the parameter for the rest of the scope."""
         values = {
             key: {"type": "string", "enum": sorted(allowed)} for key, allowed in self.open.items()
         }
@@ -56,11 +56,11 @@ class ChosenScope:
         }
 
     def with_pairs(self, given: object) -> dict[str, str]:
-        """Return the whole scope, with the pairs of a call.
+        """Complete the scope with the pairs of a call.
 
         Raises:
-            InvalidArgument: they are no pairs, too many, or too few.
-            PermissionDenied: they contradict the key or the connection.
+            InvalidArgument: the value is no set of pairs, or has too many or too few.
+            PermissionDenied: a pair contradicts the key or the connection.
         """
         scope = dict(self.pairs)
         for key, value in check_pairs(ARGUMENT, given).items():
@@ -74,10 +74,10 @@ class ChosenScope:
 
 
 def choose(conditions: Conditions, given: Mapping[str, str]) -> ChosenScope:
-    """Return the scope that the conditions of a key and the pairs of a connection fix.
+    """Combine the conditions of a key with the pairs of a connection.
 
     Raises:
-        InvalidArgument: there are too many pairs together.
+        InvalidArgument: the combined scope has too many pairs.
         PermissionDenied: a pair contradicts the conditions.
     """
     for key, value in given.items():
@@ -90,16 +90,16 @@ def choose(conditions: Conditions, given: Mapping[str, str]) -> ChosenScope:
 
 
 def of_request(pairs: Mapping[str, str], header: str | None) -> Mapping[str, str]:
-    """Return the pairs that a connection names, in its URL, in the header, or in both.
+    """Return the pairs of a connection from its URL, its header, or both.
 
     Raises:
-        InvalidArgument: they differ, or are no pairs.
+        InvalidArgument: the two differ, or one is not a valid set of pairs.
     """
     in_url = check_pairs(ARGUMENT, pairs) if pairs else {}
     if header is None:
         return in_url
     try:
-        # Servers read headers as Latin-1.
+        # ASGI servers decode headers as Latin-1.
         written = read_object(header.encode("latin-1"), HEADER)
     except InvalidArgument as error:
         description = error.message.removeprefix(f"The {HEADER} ")
@@ -111,15 +111,15 @@ def of_request(pairs: Mapping[str, str], header: str | None) -> Mapping[str, str
 
 
 def fixed() -> InvalidArgument:
-    """Return the error of a call that names a scope where none is to be chosen."""
+    """Return the error for a call with a scope that the connection already fixes."""
     return InvalidArgument("scope is fixed by this connection.", Reason.FIELD_INVALID)
 
 
 def check_pairs(field: str, given: object) -> dict[str, str]:
-    """Return the pairs of a scope.
+    """Validate the pairs of a scope.
 
     Raises:
-        InvalidArgument: it is no such object.
+        InvalidArgument: the value is no object, or a pair breaks a limit.
     """
     if not isinstance(given, Mapping) or not 1 <= len(given) <= MAX_PAIRS:
         raise InvalidArgument.of_field(field, _FORM)

@@ -1,4 +1,4 @@
-"""Results in short lines: what a model pays for in its prompt."""
+"""Results of tools as short lines, to save tokens in prompts."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,19 +18,19 @@ _DAY = len("2030-01-31")
 
 
 def one_line(text: str) -> str:
-    """Return a text in one line, with hidden characters as spaces."""
+    """Return a text on one line, with hidden characters replaced by spaces."""
     return " ".join("".join(" " if is_hidden(sign) else sign for sign in text).split())
 
 
 def day_of(moment: str) -> str:
-    """Return the UTC day of a time as the API writes it."""
+    """Return the UTC day of a timestamp of the API."""
     return moment[:_DAY]
 
 
 def fact_of(memory: Entry) -> str:
-    """Return the content of a memory; of a profile's field, its values as JSON.
+    """Return the fact of a memory, or the values of a profile's field as JSON.
 
-    It is empty where there is none, as in the revision of a deletion.
+    The result is empty if there is no content, as in the revision of a deletion.
     """
     fact = memory.get("fact")
     if fact is not None:
@@ -40,17 +40,17 @@ def fact_of(memory: Entry) -> str:
 
 
 def numbered(lines: Iterable[str]) -> str:
-    """Return lines with their numbers."""
+    """Join lines, numbered from 1."""
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
 
 
 def memory_line(memory: Entry) -> str:
-    """Return a memory with its id and the day of its last change."""
+    """Return a memory as a line with its id and the day of its last change."""
     return f"{one_line(memory['fact'])} (id {memory['id']}, {day_of(memory['changed'])})"
 
 
 def memory_lines(memories: Sequence[Entry], more: Mapping[str, Any]) -> str:
-    """Return memories, best first, and what there is beside them."""
+    """Return memories, best first, with notes on omitted ones and the next page."""
     text = numbered(map(memory_line, memories))
     if more.get("omitted"):
         text += f"\n{more['omitted']} more are not near enough to this, or too long for one answer."
@@ -80,7 +80,7 @@ _CHANGES = {
 
 
 def change_lines(changes: Sequence[Entry], not_stored: int, reasons: Mapping[str, int]) -> str:
-    """Return the changes that a generation made, and how many facts made none."""
+    """Return the changes that a generation made, and the number of facts not stored."""
     lines = [_change_line(change) for change in changes]
     if not_stored:
         listed = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
@@ -89,7 +89,7 @@ def change_lines(changes: Sequence[Entry], not_stored: int, reasons: Mapping[str
 
 
 def read_before(lines: int) -> str:
-    """Return the sentence about lines of a conversation that were read before."""
+    """Return the sentence about conversation lines that were read before."""
     return f"Lines that were read before, and change nothing: {lines}."
 
 
@@ -106,7 +106,7 @@ def _change_line(change: Entry) -> str:
 
 
 def under_way(operation: str) -> str:
-    """Return the sentence about an operation that has not ended."""
+    """Return the sentence about a running operation."""
     return f"Under way: operation {operation}. Read memory://operation/{operation}."
 
 
@@ -116,7 +116,7 @@ def updated(before: str, after: str, memory: str) -> str:
 
 
 def candidate_lines(candidates: Sequence[Entry]) -> str:
-    """Return what might be meant; nothing is forgotten unseen."""
+    """Return the candidates for deletion; the model must call again with their ids."""
     if not candidates:
         return NO_CANDIDATES
     return (
@@ -125,7 +125,7 @@ def candidate_lines(candidates: Sequence[Entry]) -> str:
 
 
 def forgotten_lines(forgotten: Sequence[Entry], recover_until: str | None) -> str:
-    """Return what was forgotten, and until when it can be restored."""
+    """Return the deleted memories and the last day on which they can be restored."""
     lines = [f"Forgotten: {one_line(memory['fact'])} (id {memory['id']})" for memory in forgotten]
     if recover_until is not None:
         lines.append(f"restore_memory brings them back until {day_of(recover_until)}.")

@@ -209,6 +209,10 @@ RECALLED = [
     '[{{"memory": "{old}"}}, {{"memory": "I hate coriander."}}] {new}',
     "<memories>\n{old}\nI hate coriander.\n</memories>\n{new}",
     "<user_memories>\n{old}\nI hate coriander.\n</user_memories>\n{new}",
+    "| Memory | Since |\n|---|---|\n| {old} | 2024 |\n| I hate coriander. | 2025 |\n\n{new}",
+    "About the user:\n| # | Fact |\n| - | - |\n| 1 | {old} |\n\nQuestion: {new}",
+    "What should I cook, given what you know of me ({old})? {new}",
+    "Please help me [from my profile: {old}]. {new}",
     "<PAST_CONVERSATIONS>\n{old}\n</PAST_CONVERSATIONS>\n{new}",
 ]
 
@@ -233,6 +237,9 @@ async def test_recalled_memories_in_a_prompt_change_nothing(
         (["I live in", "Oslo."], "I live in Oslo."),
         (["My dog is called", " Rex."], "My dog is called Rex."),
         (["I am allergic to pea", "nuts."], "I am allergic to peanuts."),
+        (["I spent 3.", "50 euros at the bakery."], "I spent 3.50 euros at the bakery."),
+        (["I get up at 6:", "30 every day."], "I get up at 6:30 every day."),
+        (["I owe Tim 1,", "50 euros."], "I owe Tim 1,50 euros."),
         (["I work", " as a", " nurse", "."], "I work as a nurse."),
         (["Ich wohne in K", "iel."], "Ich wohne in Kiel."),
         (["Vivo ", "en Lima", "."], "Vivo en Lima."),

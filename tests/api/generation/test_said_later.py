@@ -1,6 +1,7 @@
 """What was said later wins, whatever was read later; more cases are in `test_cases_in_time.py`."""
 
 import httpx
+import pytest
 
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
@@ -92,10 +93,33 @@ async def test_a_request_to_forget_reaches_only_what_was_said_before_it(
     await run(client, runner, spoken(("I like green tea.", LATE)))
     done = await run(client, runner, spoken(("Please forget that I like green tea.", EARLY)))
     assert await listed(client) == ["I like green tea."]
-    assert done["metadata"]["unmetForgetRequests"][0]["reason"] == "NOTHING_FOUND"
+    (unmet,) = done["metadata"]["unmetForgetRequests"]
+    (kept,) = ok(await client.get("/memories"))["memories"]
+    assert (unmet["reason"], unmet["nearest"]) == ("OLDER", [kept["name"]])
     later = "2026-01-01T00:00:00Z"
     await run(client, runner, spoken(("Please forget that I like green tea.", later)))
     assert await listed(client) == []
+
+
+async def test_a_request_to_forget_says_that_what_it_means_was_set_by_hand_later(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    done = await run(client, runner, spoken(("I like green tea.", EARLY)))
+    name = done["response"]["generatedMemories"][0]["memory"]["name"]
+    ok(await client.patch(f"/memories/{name.rpartition('/')[2]}", json={"fact": "I like tea."}))
+    done = await run(client, runner, spoken(("Please forget that I like tea.", LATE)))
+    (unmet,) = done["metadata"]["unmetForgetRequests"]
+    assert (unmet["reason"], unmet["nearest"]) == ("OLDER", [name])
+    assert await listed(client) == ["I like tea."]
+
+
+@pytest.mark.parametrize("said_first", ["I like green tea.", "my phone number", "my dog Rex"])
+async def test_a_request_to_forget_nothing_that_is_known_finds_nothing(
+    client: httpx.AsyncClient, runner: Runner, said_first: str
+) -> None:
+    await run(client, runner, spoken(("I love jazz.", LATE), ("I live in Bergen.", LATE)))
+    done = await run(client, runner, spoken((f"Please forget {said_first}", EARLY)))
+    assert done["metadata"]["unmetForgetRequests"][0]["reason"] == "NOTHING_FOUND"
 
 
 async def test_a_list_filters_by_the_time_at_which_it_was_said(

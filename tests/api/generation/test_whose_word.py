@@ -26,6 +26,12 @@ async def test_known_lines_of_a_list_are_left_out_and_counted(
     [
         "Some facts about me:\n- I live in Rome.\n- I have a dog called Rex.\n\nWhat do you think?",
         "- I live in Rome.\n- I have a dog called Rex.",
+        "What I know about the user interface:\n- I live in Rome.\n- I own a boat.\n\nOK",
+        "Facts about the user experience:\n- I live in Rome.\n- I have a dog called Rex.\n\nFine?",
+        "What we know about the user's manual:\n- I live in Rome.\n- I own a boat.\n\nOK?",
+        "About the user:\n- I live in Rome.\n- I have a dog called Rex.\nNothing more.",
+        "| City | Pet |\n|---|---|\n| I live in Rome. | I have a dog called Rex. |",
+        "As for me (I live in Rome.), listen. I have a dog called Rex.",
     ],
 )
 async def test_a_users_own_list_is_read(
@@ -33,6 +39,47 @@ async def test_a_users_own_list_is_read(
 ) -> None:
     await run(client, runner, said(text))
     assert len(await listed(client)) == 2
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["I was born in 1990.", "2 of my brothers live in Rome."],
+        ["My phone number is 555 1234.", "10 km from here lives my sister Ann."],
+        ["I moved to Oslo in 2019.", "5 of my friends live in Rome."],
+    ],
+)
+async def test_a_sentence_that_ends_with_a_number_ends(
+    client: httpx.AsyncClient, runner: Runner, parts: list[str]
+) -> None:
+    content = {"role": "user", "parts": [{"text": part} for part in parts]}
+    await run(client, runner, {"directContentsSource": {"events": [{"content": content}]}})
+    facts = await listed(client)
+    assert facts
+    assert all(parts[0] in fact or parts[0] not in fact + parts[1] for fact in facts)
+    assert not [fact for fact in facts if parts[1][:4] in fact and parts[0][-5:] in fact]
+
+
+async def test_a_sentence_goes_on_behind_a_recalled_text(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, said("I live in Berlin."))
+    await run(client, runner, said("My sister (I live in Berlin.) works at a bakery."))
+    assert sorted(await listed(client)) == ["I live in Berlin.", "My sister works at a bakery."]
+
+
+async def test_a_table_that_corrects_memories_is_read(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await run(client, runner, said("I live in Berlin.", "I have a cat called Tom."))
+    rows = [
+        "| Memory | Correction |",
+        "| --- | --- |",
+        "| I live in Berlin. | I live in Munich now. |",
+        "| I have a cat called Tom. | I have a dog called Rex. |",
+    ]
+    done = await run(client, runner, said("\n".join([*rows, "", "Please note."])))
+    assert "recalledLineCount" not in done["metadata"]
 
 
 async def test_pieces_of_a_statement_are_one_utterance(

@@ -13,11 +13,28 @@ from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
 from app.web.routing import REPLAYED
-from tests.support.bank import TAKEN, Json, count, field_of, history, id_of, ok, refusal
+from tests.support.bank import ENGINE_URL, TAKEN, Json, count, field_of, history, id_of, ok, refusal
 from tests.support.operations import USER, create_memory, path_of
+from tests.support.sessions import new_path
 
 Request = dict[str, Any]
-METHODS = ["create", "update", "delete", "erase", "rollback", "purge", "generate"]
+METHODS = [
+    "create",
+    "update",
+    "delete",
+    "erase",
+    "undelete",
+    "rollback",
+    "purge",
+    "generate",
+    "batch create",
+    "undo",
+    "scan",
+    "reembed",
+    "create session",
+    "delete session",
+]
+WITHOUT_BODY = {"reembed"}
 ONCE = {"Idempotency-Key": "once"}
 
 
@@ -47,7 +64,27 @@ async def _request(client: httpx.AsyncClient, method: str) -> Request:
             "url": "/memories:generate",
             "json": {"scope": USER, "directMemoriesSource": facts},
         },
+        "batch create": {
+            "method": "POST",
+            "url": "/memories:batchCreate",
+            "json": {"requests": [{"memory": {"fact": "n", "scope": USER}}]},
+        },
+        "scan": {
+            "method": "POST",
+            "url": f"{ENGINE_URL}:scanPrivacy",
+            "json": {"action": "REPORT", "kinds": ["EMAIL"]},
+        },
+        "reembed": {"method": "POST", "url": f"{ENGINE_URL}:reembed", "json": {}},
+        "create session": {"method": "POST", "url": "/sessions", "json": {"userId": "42"}},
+        "undelete": {"method": "POST", "url": f"{path}:undelete", "json": {}},
     }
+    if method == "undelete":
+        ok(await client.delete(path))
+    if method == "delete session":
+        return {"method": "DELETE", "url": await new_path(client)}
+    if method == "undo":
+        purged = ok(await client.post("/memories:purge", json=requests["purge"]["json"]))
+        return {"method": "POST", "url": f"{path_of(purged['name'])}:undo", "json": {}}
     return requests[method]
 
 
@@ -59,10 +96,15 @@ def _other(request: Request) -> Request:
         "/memories": {"fact": "other"},
         "/memories:purge": {"force": False},
         "/memories:generate": {"disableConsolidation": True},
+        "/memories:batchCreate": {"requests": [{"memory": {"fact": "other", "scope": USER}}]},
+        "/sessions": {"userId": "43"},
+        f"{ENGINE_URL}:scanPrivacy": {"kinds": ["PHONE"]},
     }
     change = changes.get(request["url"], {"fact": "other"})
     if request["url"].endswith(":rollback"):
         change = {"targetRevisionId": "1"}
+    if request["url"].endswith((":undo", ":undelete")):
+        change = {"revisionLabels": {"run": "7"}}
     return {**request, "json": {**request["json"], **change}}
 
 
@@ -85,7 +127,7 @@ async def test_the_same_request_is_done_once(
     assert await count(database, MemoryRow, RevisionRow, OperationRow) == rows
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [method for method in METHODS if method not in WITHOUT_BODY])
 async def test_another_request_with_the_same_id_is_409(
     client: httpx.AsyncClient, database: Database, method: str
 ) -> None:

@@ -1,5 +1,6 @@
 """A memory is created and retrieved by two paths: for every column, they do and tell the same."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -356,6 +357,74 @@ async def test_what_the_second_has_not_seen_makes_no_difference(
         for path, client in paths.clients(key).items()
     }
     assert made[AT_ONCE].left == made[STEP_BY_STEP].left
+
+
+async def _bound_to_several(asked: Asked) -> Request:
+    key = await asked.key("editor", scope_conditions={"user_id": ["7", "42"]})
+    return SMALL, {}, key
+
+
+async def _with_request_id(asked: Asked) -> Request:
+    _, _, key = await _bound(asked)
+    return SMALL, {"requestId": "first"}, key
+
+
+USUAL: dict[str, Prepare] = {
+    "a bound key": _bound,
+    "a key bound to several values": _bound_to_several,
+    "a request id by a bound key": _with_request_id,
+}
+
+
+@pytest.mark.parametrize("prepare", USUAL.values(), ids=USUAL)
+async def test_bound_keys_and_request_ids_are_served_at_once(
+    paths: Paths, clock: FixedClock, prepare: Prepare
+) -> None:
+    body, params, key = await prepare(Asked(paths, clock))
+    clients = paths.clients(key)
+    made = {}
+    for path, client in clients.items():
+        once = {name: f"{value} {path}" for name, value in params.items()}
+        made[path] = await create(paths.database, client, body, **once)
+    assert {path: one.path for path, one in made.items()} == {path: path for path in made}
+    assert made[AT_ONCE].left == made[STEP_BY_STEP].left
+    assert bool(made[AT_ONCE].left.rows["request_ids"]) is bool(params)
+    told = await readings(paths.database, clients[AT_ONCE], USER, id_of(made[AT_ONCE].memory))
+    assert told["path"] == AT_ONCE
+    assert len(told["newest"]) == len(told["nearest"]) == 2
+
+
+async def test_a_taken_memory_id_leaves_the_request_id_free(
+    paths: Paths, clients: dict[str, httpx.AsyncClient]
+) -> None:
+    ok(await clients[STEP_BY_STEP].post("memories", params={"memoryId": "taken"}, json=PRIMER))
+    params = {"memoryId": "taken", "requestId": "once"}
+    refused = await clients[AT_ONCE].post("memories", params=params, json=SMALL)
+    assert refused.status_code == 409
+    ok(await clients[STEP_BY_STEP].delete("memories/taken", params={"permanent": "true"}))
+    created = await create(paths.database, clients[AT_ONCE], SMALL, **params)
+    assert created.memory["fact"] == SMALL["fact"]
+
+
+async def test_repeats_that_arrive_at_once_have_one_effect(
+    clients: dict[str, httpx.AsyncClient],
+) -> None:
+    before = len(ok(await clients[AT_ONCE].get("memories"))["memories"])
+    params = {"requestId": "together"}
+    requests = (clients[AT_ONCE].post("memories", params=params, json=SMALL) for _ in range(8))
+    answers = [ok(answer) for answer in await asyncio.gather(*requests)]
+    assert answers == answers[:1] * 8
+    assert len(ok(await clients[AT_ONCE].get("memories"))["memories"]) == before + 1
+
+
+async def test_a_request_id_past_its_time_is_free(
+    clients: dict[str, httpx.AsyncClient], clock: FixedClock
+) -> None:
+    params = {"requestId": "old"}
+    first = ok(await clients[AT_ONCE].post("memories", params=params, json=SMALL))
+    clock.advance(timedelta(hours=24))
+    again = ok(await clients[AT_ONCE].post("memories", params=params, json=SMALL))
+    assert again["name"] != first["name"]
 
 
 @pytest.mark.parametrize("path", [STEP_BY_STEP, AT_ONCE])

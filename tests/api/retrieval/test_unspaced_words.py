@@ -90,6 +90,33 @@ async def _as_stored(database: Database, facts: list[str]) -> dict[str, str | No
         }
 
 
+@pytest.mark.parametrize("body", [{}, {"filter": "metadata.k!=1"}], ids=["fast", "filtered"])
+@pytest.mark.parametrize(
+    ("plain", "variant"),
+    [
+        ("葛城", "葛\U000e0100城"),
+        ("matcha", "matcha\ufe0f"),
+        ("matcha", "mat\u200bcha"),
+        ("ကော်ဖီ", "က\ufe00ော်ဖီ"),
+    ],
+)
+async def test_a_word_is_found_with_a_variation_selector_and_without(
+    client: httpx.AsyncClient,
+    embedder: ScriptedEmbedder,
+    plain: str,
+    variant: str,
+    body: dict[str, object],
+) -> None:
+    embedder.lexical_only = True
+    for number, word in enumerate((plain, variant)):
+        scope = {"user_id": str(number)}
+        await create_memory(client, f"I like {word} most.", scope)
+        await create_memory(client, "I have a dog.", scope)
+
+        for asked in (plain, variant):
+            assert await _first(client, f"{asked}?", scope=scope, **body) == f"I like {word} most."
+
+
 async def test_a_fact_has_its_grams_by_each_write(
     client: httpx.AsyncClient, database: Database
 ) -> None:

@@ -245,6 +245,12 @@ def test_the_value_said_last_counts() -> None:
     assert planned([*values, said("name", "A", 3)], [held("name", "A")]) == []
 
 
+def test_of_values_said_at_once_the_last_one_counts() -> None:
+    changes = plan_fields([said("color", "blue", 2), said("color", "green", 2)], [], max_deletes=1)
+
+    assert [one.data for one in changes.changes] == [{"color": "green"}]
+
+
 def test_lists_grow_and_items_leave_them() -> None:
     more = said("allergies", ["Milk", "eggs"])
     stored = [held("allergies", ["nuts", "milk"])]

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.adapters.llm.schema import small_schema
+from app.adapters.llm.providers.text import small_schema
 from app.language.facts import MANAGED_TOPICS, Topic
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import (

@@ -80,7 +80,12 @@ ALL = [*BOTH, THREE["fact"]]
         (json.dumps({"facts": ONE}), BOTH[:1]),
         (json.dumps({"facts": json.dumps([ONE, TWO])}), BOTH),
         (f"<think>{facts(THREE)}</think>{facts(ONE, TWO)}", BOTH),
+        (json.dumps({"Facts": [{name.title(): part for name, part in ONE.items()}]}), BOTH[:1]),
+        (json.dumps([{name.upper(): part for name, part in ONE.items()}]), BOTH[:1]),
+        (json.dumps({"ANSWER": {"FACTS": [ONE, TWO]}}), BOTH),
         ("[]", []),
+        ('{"facts": null}', []),
+        ('{"answer": {"facts": null}}', []),
     ],
 )
 def test_all_objects_count_whatever_wraps_them(reply: str, expected: list[str]) -> None:
@@ -194,6 +199,7 @@ def test_a_malformed_field_is_mended(malformed: Json, mended: Json) -> None:
         ({"action": None, "memory": None}, "add", ""),
         ({"action": "add", "fact": "0"}, "add", ""),
         ({"action": "add", "fact": "Fact 0"}, "add", ""),
+        ({"Action": "Same", "MEMORY": "m1"}, "same", "m1"),
     ],
 )
 def test_a_verdict_in_other_words_is_understood(said: Json, action: str, memory: str) -> None:
@@ -216,6 +222,41 @@ def test_of_two_objects_with_a_verdict_about_one_fact_and_memory_the_last_counts
     assert parse(apart, FactVerdicts).verdicts == [FactVerdict(**other), FactVerdict(**merge)]
     # In one object they contradict each other, which the check of decisions settles.
     assert len(parse(together, FactVerdicts).verdicts) == 3
+
+
+@pytest.mark.parametrize("name", ["1", 1, "M1", "[m1]", "memory 1", "memory m1"])
+def test_a_memory_is_the_same_however_later_objects_name_it(name: object) -> None:
+    first = {"fact": 0, "holds": True, "action": "same", "memory": "m1"}
+    later = first | {"action": "merge", "memory": name}
+
+    reply = "\n".join(json.dumps({"verdicts": [one]}) for one in (first, later))
+
+    (found,) = parse(reply, FactVerdicts).verdicts
+    assert found.action == "merge"
+
+
+@pytest.mark.parametrize("name", ["m2", "11", "m", "none"])
+def test_another_memory_is_another_verdict(name: str) -> None:
+    first = {"fact": 0, "holds": True, "action": "same", "memory": "m1"}
+    later = first | {"action": "merge", "memory": name}
+
+    reply = "\n".join(json.dumps({"verdicts": [one]}) for one in (first, later))
+
+    assert len(parse(reply, FactVerdicts).verdicts) == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "holds"),
+    [("maybe", None), ("unclear", None), (None, None), ("Yes", True), ("no", False), (1, True)],
+)
+def test_a_verdict_that_is_neither_yes_nor_no_confirms_nothing(
+    word: object, *, holds: bool | None
+) -> None:
+    reply = json.dumps({"verdicts": [{"fact": 0, "holds": word, "action": "add"}]})
+
+    (found,) = parse(reply, FactVerdicts).verdicts
+
+    assert found.holds is holds
 
 
 def test_a_number_that_is_too_long_costs_one_entry() -> None:
@@ -332,6 +373,12 @@ HOSTILE = {
     "backslashes": '{"a":"' + "\\" * LONG,
     "a long number": '{"facts": [' + "1" * LONG + "]}",
     "comments": "{" + "/* " * LONG,
+    "quotes that close nothing": "{'facts': [" + "'a\" " * 60_000 + "]}",
+    "apostrophes in a list": "{'facts': [" + "'a" * 60_000 + "]}",
+    "comments between texts": '{"facts": [' + '"a" /* ' * 30_000 + "]}",
+    "the most quotes that are read": '{"facts": [' + "'a" * 5_400 + "]}",
+    "many lists of quotes": ("['" + "a'" * 4_000 + "]\n") * 100,
+    "many near values": "{'a': 1} " * (LONG // 9),
     "near and long": repr({"facts": [ONE] * 10_000}),
     "words": '{"facts": [ ' + "x " * 100_000 + "]}",
 }

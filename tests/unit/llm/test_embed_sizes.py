@@ -135,6 +135,39 @@ async def test_a_text_is_shortened_to_what_the_server_takes(
     assert "aaaa" not in str(logs)
 
 
+def takes_tokens(server: ModelServer, most: int, code: int) -> None:
+    """Let the server refuse texts of more tokens, of which each word is one."""
+
+    def judge(body: Json) -> Behaviour | None:
+        longest = max(len(text.split()) for text in body["input"])
+        said = f"`inputs` must have less than {most + 1} tokens. Given: {longest}"
+        return refusal(code, said) if longest > most else None
+
+    server.judge = judge
+
+
+@pytest.mark.parametrize("code", [400, 413, 422, 500])
+async def test_a_server_that_counts_tokens_gets_fewer_of_them(
+    server: ModelServer, opened: Open, code: int
+) -> None:
+    takes_tokens(server, 512, code)
+    embedder = opened()
+    sparse, dense = "considerable " * 1_000, "a b " * 2_000
+
+    assert (await embedder.embed([*SHORT[:8], sparse, *SHORT[8:16]])).shape == (17, 8)
+    lengths = [len(text.split()) for seen in server.seen for text in seen.body["input"]]
+    assert max(length for length in lengths if length <= 512) > 512 * 2 / 3
+    # Of shorter words fewer characters have as many tokens.
+    chars = embedder.takes.chars
+    assert (await embedder.embed([dense, sparse])).shape == (2, 8)
+    assert 1_024 * 2 / 3 < embedder.takes.chars <= 1_024 < chars
+
+    count = len(server.seen)
+    await embedder.embed([f"{sparse}1", f"{dense}2", *SHORT[16:]])
+    assert [len(seen.body["input"]) for seen in server.seen[count:]] == [16, 10]
+    assert embedder.takes.texts == 16
+
+
 async def test_calls_at_once_find_the_same(server: ModelServer, opened: Open) -> None:
     takes(server, 16, 2_000, 413, TOO_LONG)
     embedder = opened()

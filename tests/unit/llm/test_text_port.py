@@ -7,12 +7,13 @@ from threading import current_thread, main_thread
 from typing import Self
 
 import pytest
-from pydantic import BaseModel, ConfigDict, PrivateAttr
+from pydantic import BaseModel, Field, PrivateAttr
 from typing_extensions import override
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import transaction_open
+from app.kernel.wire.model_entries import EntriesReply, ModelEntry
 from app.kernel.wire.model_text import ModelText, TextReply
 from tests.support.model_server import ModelServer
 from tests.support.scripted_models import ScriptedTextModel
@@ -56,6 +57,7 @@ def calls(meter: Meter) -> int:
         '{"facts": ["likes tea"], "sure": true}',
         {"facts": ["likes tea"], "more": {"deep": [1]}, "id": None},
         {"facts": ["likes tea"], "sure": None},
+        {"Facts": ["likes tea"], "SURE": True},
         {"answer": TEA},
         {"result": {"answer": WHOLE}},
         {"type": "object", "properties": TEA},
@@ -78,6 +80,7 @@ async def test_the_structure_is_found_in_what_is_said(
 
 
 INVALID: list[dict[str, object] | str] = [
+    '{"facts": ["likes tea"], "n": %s}' % ("[" * 900 + "]" * 900),
     {},
     "",
     "I would rather not.",
@@ -87,7 +90,6 @@ INVALID: list[dict[str, object] | str] = [
     {"facts": ["likes tea", None]},
     {"facts": [None] * 1_000},
     '{"name": "answer", "arguments": "%s"}' % ("[" * 5_000),
-    '{"facts": ["likes tea"], "n": %s}' % ("[" * 900 + "]" * 900),
     Likes.model_json_schema(),
     {"type": "object", "properties": {"facts": {"type": "array"}}},
     '{"facts": ["likes tea", "lik',
@@ -113,29 +115,28 @@ async def test_an_invalid_answer_is_asked_for_once_more(
     assert calls(meter) == 2
 
 
-class Fact(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
+class Fact(ModelEntry):
     text: str
-    topics: list[str] = ["other"]
-    note: str | None = "none"
+    topics: list[str] = Field(default=["other"])
 
 
-class Facts(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class Facts(EntriesReply):
+    facts: list[Fact]
 
+
+class Texts(BaseModel):
     facts: list[Fact]
 
 
 async def test_what_is_too_much_or_null_further_in_is_passed_over(saying: Scripted) -> None:
-    tea = {"text": "likes tea", "topics": None, "note": None, "confidence": 0.9}
+    tea = {"text": "likes tea", "topics": None, "confidence": 0.9}
     milk = {"text": "likes milk", "topics": ["drinks"]}
     meter = Meter()
 
     found = await saying({"facts": [tea, milk], "why": "said"}).ask(PROMPT, Facts, meter)
 
     assert found.facts == [
-        Fact(text="likes tea", note=None),
+        Fact(text="likes tea"),
         Fact(text="likes milk", topics=["drinks"]),
     ]
     assert calls(meter) == 1
@@ -145,10 +146,10 @@ async def test_the_fault_that_the_model_is_told_is_short(server: ModelServer, op
     server.will({"facts": [{"text": None}] * 100})
     server.always({"facts": []})
 
-    await opened().ask(PROMPT, Facts, Meter())
+    await opened().ask(PROMPT, Texts, Meter())
 
     told = server.seen[1].body["messages"][-1]["content"].removeprefix(PROMPT.text)
-    assert "facts.0.text: Field required" in told
+    assert "facts.0.text: Input should be a valid string" in told
     assert len(told) < 700
 
 

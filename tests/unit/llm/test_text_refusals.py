@@ -2,19 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 from structlog.testing import capture_logs
 
 from app.adapters.llm.factory import open_models
-from app.adapters.llm.http import open_client
-from app.adapters.llm.names import ModelName
 from app.adapters.llm.ports import Meter, Prompt
-from app.adapters.llm.provider import Provider, ProviderTarget
-from app.adapters.llm.providers.remote import RemoteTextModel
-from app.adapters.llm.providers.text import open_channel
 from app.kernel.errors import BadGateway, FailedPrecondition, Reason, Unavailable
 from app.settings.settings import Settings
 from tests.support.model_server import Behaviour, Json, ModelServer, refusal, slow
@@ -255,6 +249,25 @@ async def test_the_query_of_an_address_is_sent_every_time(
     assert (seen.headers["api-key"], seen.headers["authorization"]) == ("its-key", "Bearer its-key")
 
 
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("openai:small", "OPENAI_BASE_URL"), ("ollama:small", "OLLAMA_BASE_URL")],
+)
+async def test_the_query_of_an_address_of_the_environment_is_sent_as_well(
+    server: ModelServer, opened: Open, monkeypatch: pytest.MonkeyPatch, name: str, variable: str
+) -> None:
+    monkeypatch.setenv(variable, f"{server.url}?api-version=2024-10-21&tier=a%20b")
+    model = opened(model=name, model_base_url=None, model_key="its-key", model_output="prompt")
+
+    for _ in range(2):
+        await model.ask(PROMPT, Likes, Meter())
+
+    for seen in server.seen:
+        assert seen.path == "/v1/chat/completions"
+        assert seen.query == {"api-version": "2024-10-21", "tier": "a b"}
+        assert seen.headers["api-key"] == "its-key"
+
+
 async def test_a_secret_of_an_address_is_not_told(server: ModelServer, opened: Open) -> None:
     server.always(refusal(404, "No route for /v1/chat/completions?pass=hunter-two"))
 
@@ -373,130 +386,6 @@ async def test_an_answer_that_is_whole_counts_whatever_its_end(
     server.always(Behaviour(json.dumps(TEA), finish="length"))
 
     assert (await opened().ask(PROMPT, Likes, Meter())).facts == ["likes tea"]
-
-
-# The protocols of Anthropic and Google.
-
-ANTHROPIC, GOOGLE = "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash"
-
-
-def anthropic(text: str, stop: str = "end_turn") -> Behaviour:
-    reply = {
-        "id": "m", "type": "message", "role": "assistant", "model": "claude-haiku-4-5",
-        "content": [{"type": "text", "text": text}], "stop_reason": stop, "stop_sequence": None,
-        "usage": {"input_tokens": 3, "output_tokens": 2},
-    }  # fmt: skip
-    return Behaviour(body=json.dumps(reply).encode())
-
-
-def google(text: str, stop: str = "STOP") -> Behaviour:
-    candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": stop}
-    usage = {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5}
-    reply = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-2.5-flash"}
-    return Behaviour(body=json.dumps(reply).encode())
-
-
-VENDORS = {ANTHROPIC: anthropic, GOOGLE: google}
-Vendor = Callable[[str], RemoteTextModel]
-
-
-@pytest.fixture
-async def vendor(server: ModelServer) -> AsyncIterator[Vendor]:
-    """Opens a vendor's model at the server, in its own protocol; it answers `TEA`."""
-    client = open_client(60, 100_000, is_direct=True)
-    settings = Settings.model_validate({"model_max_attempts": 1})
-
-    def build(name: str) -> RemoteTextModel:
-        server.always(VENDORS[name](json.dumps(TEA)))
-        address = server.url.removesuffix("/v1")
-        channel = open_channel(ModelName.parse(name, "test"), address, "a-key", client, settings)
-        target = ProviderTarget(name, "MODEL", "KEY", "ADDRESS", "LENGTH")
-        return RemoteTextModel(target, channel, Provider(settings), settings)
-
-    yield build
-    await client.aclose()
-
-
-def vendors_mode(body: Any) -> str:
-    config = body.get("generationConfig", {})
-    is_native = "output_config" in body or "output_format" in body or "responseMimeType" in config
-    return "native" if is_native else "tool" if body.get("tools") else "prompt"
-
-
-@pytest.mark.parametrize("name", VENDORS)
-async def test_a_vendors_words_lead_to_the_next_way(
-    server: ModelServer, vendor: Vendor, name: str
-) -> None:
-    model = vendor(name)
-    words = "Function calling and JSON mode are not enabled for this model"
-    server.judge = unless(lambda body: vendors_mode(body) == "prompt", refusal(404, words))
-
-    assert (await model.ask(PROMPT, Likes, Meter())).facts == ["likes tea"]
-    assert [vendors_mode(seen.body) for seen in server.seen] == ["native", "tool", "prompt"]
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        (
-            ANTHROPIC,
-            "max_tokens: 8192 > 4096, which is the maximum allowed number of output tokens",
-        ),
-        (
-            GOOGLE,
-            "maxOutputTokens is 8192, but the range is from 1 (inclusive) to 4097 (exclusive)",
-        ),
-    ],
-)
-async def test_a_vendors_limit_is_kept_to(
-    server: ModelServer, vendor: Vendor, name: str, words: str
-) -> None:
-    def limit(body: Any) -> int:
-        given = body.get("max_tokens") or body["generationConfig"]["maxOutputTokens"]
-        return int(given)
-
-    model = vendor(name)
-    server.judge = unless(lambda body: limit(body) <= 4_096, refusal(400, words))
-
-    for _ in range(2):
-        assert (await model.ask(PROMPT, Likes, Meter())).facts == ["likes tea"]
-    assert [limit(seen.body) for seen in server.seen] == [8_192, 4_096, 4_096]
-
-
-@pytest.mark.parametrize(
-    ("name", "stop", "said"),
-    [
-        (ANTHROPIC, "max_tokens", "was cut off at its longest"),
-        (ANTHROPIC, "refusal", "was a refusal to answer"),
-        (GOOGLE, "MAX_TOKENS", "was cut off at its longest"),
-        (GOOGLE, "SAFETY", "was stopped by the content filter"),
-    ],
-)
-async def test_the_end_of_a_vendors_answer_is_told(
-    server: ModelServer, vendor: Vendor, name: str, stop: str, said: str
-) -> None:
-    model = vendor(name)
-    server.always(VENDORS[name]('{"facts": ["like', stop))
-
-    assert said in (await failure(model)).message
-
-
-@pytest.mark.parametrize("name", VENDORS)
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        (b'{"error": {"message": "Out of memory."}}', "It says: Out of memory."),
-        (b"<html><title>Sign in</title></html>", "It sends a page: Sign in"),
-        (EVENTS, "It sends a stream of events"),
-    ],
-)
-async def test_a_vendors_reply_that_is_none_is_told(
-    server: ModelServer, vendor: Vendor, name: str, body: bytes, said: str
-) -> None:
-    model = vendor(name)
-    server.always(Behaviour(body=body))
-
-    assert said in (await failure(model)).message
 
 
 async def test_an_address_without_a_server_is_told_as_such() -> None:

@@ -7,9 +7,8 @@ import httpx2
 import pytest
 
 from app.adapters.llm.names import ModelName
-from app.adapters.llm.ports import Attachment, Prompt
+from app.adapters.llm.ports import Attachment, Prompt, Question
 from app.adapters.llm.provider import RequestFailed
-from app.adapters.llm.providers.remote import Question
 from app.adapters.llm.providers.text import open_channel
 from app.settings.settings import OutputMode, Settings
 from tests.unit.llm.conftest import Likes

@@ -18,20 +18,13 @@ from prometheus_client import Counter
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
-from app.adapters.llm import offload, words
-from app.adapters.llm.http import (
-    GLIMPSE_BYTES,
-    ReplyUnread,
-    is_unreachable,
-    open_client,
-    retry_after_seconds,
-    secrets_of,
-)
+from app.adapters import offload
+from app.adapters.llm.http import glimpsed, open_client, retry_after_seconds
 from app.adapters.llm.managed import BatchSize, ManagedEmbedder
 from app.adapters.llm.ports import Prefixes, Vectors
-from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, Unread
+from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, without_reply
 from app.adapters.llm.refusals import is_of_size
-from app.adapters.llm.words import SILENCE, ProviderRequest, Words
+from app.adapters.llm.words import SILENCE, Words, heard
 from app.kernel.errors import BadGateway, Reason, ServiceError
 from app.kernel.guard import refuse_inside_transaction
 from app.settings.settings import Settings
@@ -85,15 +78,11 @@ class EmbeddingServer:
     @property
     def target(self) -> ProviderTarget:
         """The model as errors name it."""
+        revision = f"@{self.revision}" if self.revision else ""
+        model_id = f"http:{self.model}{revision}{_mark(self.prefixes.text)}"
         setting = f"{self.settings}_MODEL"
         key, address = f"{self.settings}_KEY", f"{self.settings}_BASE_URL"
-        return ProviderTarget(self.model_id, setting, key, address, setting)
-
-    @property
-    def model_id(self) -> str:
-        """The id of the model in this service."""
-        revision = f"@{self.revision}" if self.revision else ""
-        return f"http:{self.model}{revision}{_mark(self.prefixes.text)}"
+        return ProviderTarget(model_id, setting, key, address, setting)
 
 
 class HttpEmbedder(ManagedEmbedder):
@@ -105,13 +94,13 @@ class HttpEmbedder(ManagedEmbedder):
     lexical_only = False
 
     def __init__(self, settings: Settings, server: EmbeddingServer) -> None:
-        self.model_id = server.model_id
+        self._target = server.target
+        self.model_id = self._target.model
         self.prefixes = server.prefixes
         self.covers = server.covers
         self.dimensions = 0
         self._was_warmed = False
         self._model = server.model
-        self._target = server.target
         base = httpx2.URL(server.base_url)
         self._url = base.copy_with(path=base.path.rstrip("/") + "/embeddings")
         self.takes: BatchSize = BatchSize()
@@ -158,7 +147,7 @@ class HttpEmbedder(ManagedEmbedder):
         refuse_inside_transaction("Embedding")
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
         takes = known = self.takes
-        is_refused = True
+        is_told = True
         found: list[Vectors] = []
         at = 0
         while at < len(texts):
@@ -171,24 +160,26 @@ class HttpEmbedder(ManagedEmbedder):
                 less = takes.less_than(batch)
                 if less is None or refused.metadata.get("httpStatus") not in _TOO_MUCH:
                     raise
-                takes = less
                 is_failure = refused.metadata["httpStatus"] == str(_FAILED)
-                is_refused &= not is_failure or is_of_size(str(refused))
+                is_told &= not is_failure or is_of_size(str(refused))
+                takes = less
                 continue
             at += len(given)
             _SHORTENED.labels(self.model_id).inc(sum(len(text) > takes.chars for text in given))
             if takes.chars < known.chars:
                 # It was the length: as many texts as before are tried again.
                 takes = known = replace(known, chars=takes.chars)
-        if is_refused or takes == self._supposed:
-            self._learn(takes)
-        else:
-            # Failures may pass. What follows a second time is remembered.
-            self._supposed = takes
+        self._learn(takes, is_told=is_told)
         return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
 
-    def _learn(self, takes: BatchSize) -> None:
-        """Remember how much the server takes at once."""
+    def _learn(self, takes: BatchSize, *, is_told: bool) -> None:
+        """Remember how much the server takes at once.
+
+        Failures that say no reason may pass. What follows from them a second time is remembered.
+        """
+        if not is_told and takes != self._supposed:
+            self._supposed = takes
+            return
         least = BatchSize(min(takes.texts, self.takes.texts), min(takes.chars, self.takes.chars))
         if least != self.takes:
             self.takes, model = least, self.model_id
@@ -197,48 +188,36 @@ class HttpEmbedder(ManagedEmbedder):
             )
 
     async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
+        asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         failures = 0
 
-        async def send() -> httpx2.Response:
+        async def send() -> bytes:
             nonlocal failures
             try:
-                return await self._send(texts)
-            except RequestFailed as failed:
-                failures += failed.status == _FAILED
-                failed.is_final = failures > 1 and self.takes.less_than(texts) is not None
-                raise
+                response = await self._client.post(self._url, json=asked)
+            except httpx2.TransportError as error:
+                raise without_reply(error) from None
+            if response.is_success:
+                return response.content
+            failures += response.status_code == _FAILED
+            raise RequestFailed(
+                response.status_code,
+                retry_after_seconds(response.headers),
+                await heard(glimpse, texts, self._model),
+                is_final=failures > 1 and self.takes.less_than(texts) is not None,
+            )
 
-        response = await self._provider.call(send, deadline, self._target)
-        body = response.content
+        with glimpsed() as glimpse:
+            body = await self._provider.call(send, deadline, self._target)
         try:
             vectors = await offload.done(len(body), _vectors, body, len(texts))
         except ValidationError:
-            said = await self._words(response, texts)
+            said = await heard(glimpse, texts, self._model)
             raise _invalid("no list of embeddings", said) from None
         if self.dimensions not in {0, vectors.shape[1]}:
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
         self.dimensions = vectors.shape[1]
         return vectors
-
-    async def _send(self, texts: Sequence[str]) -> httpx2.Response:
-        asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
-        try:
-            response = await self._client.post(self._url, json=asked)
-        except ReplyUnread as unread:
-            raise Unread(str(unread)) from None
-        except httpx2.TransportError as error:
-            raise RequestFailed(is_unreachable=is_unreachable(error)) from None
-        if not response.is_success:
-            asked_for = retry_after_seconds(response.headers)
-            said = await self._words(response, texts)
-            raise RequestFailed(response.status_code, asked_for, said)
-        return response
-
-    async def _words(self, response: httpx2.Response, texts: Sequence[str]) -> Words:
-        """Return the server's words, without what they repeat of the request."""
-        request = ProviderRequest(texts, secrets_of(response.request), self._model)
-        head = response.content[:GLIMPSE_BYTES]
-        return await offload.done(sum(map(len, texts)), words.read, head, request)
 
 
 def _mark(prefix: str) -> str:

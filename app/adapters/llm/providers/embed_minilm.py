@@ -56,14 +56,7 @@ class MiniLmEmbedder(ThreadedEmbedder):
         return self._model is not None
 
     @override
-    def _load(self) -> None:
-        self._loaded()
-
-    @override
-    def _compute(self, texts: Sequence[str]) -> Vectors:
-        return self._loaded().vectors(texts)
-
-    def _loaded(self) -> "MiniLmModel":
+    def _load(self) -> "MiniLmModel":
         with self._loading:
             if self._model is None:
                 # Imported here, as it takes longer than the rest of the start.
@@ -71,6 +64,10 @@ class MiniLmEmbedder(ThreadedEmbedder):
 
                 self._model = MiniLmModel(weights_folder())
             return self._model
+
+    @override
+    def _compute(self, texts: Sequence[str]) -> Vectors:
+        return self._load().vectors(texts)
 
 
 def weights_folder() -> Path:

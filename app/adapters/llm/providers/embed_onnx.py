@@ -6,7 +6,6 @@ are read on opening, since an invalid file must stop the start; nothing is ever 
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
 
@@ -21,46 +20,18 @@ _GRAPH, _TOKENIZER = "model.onnx", "tokenizer.json"
 # Exporters put the weights here if a graph is too large for one file.
 _WEIGHTS = ("model.onnx_data", "model.onnx.data")
 _SETTING = "MEMORY_BANK_EMBEDDER_FOLDER"
+_EXPECTED = f"a folder with {_GRAPH} and {_TOKENIZER}"
 _DIGEST_CHARS = 16
 
 
-@dataclass(frozen=True)
-class ModelFiles:
-    """The existing and readable files of a model."""
-
-    graph: Path
-    tokenizer: Path
-    digests: tuple[str, ...]
-
-    @classmethod
-    def of(cls, folder: Path | None) -> "ModelFiles":
-        """Return the model files of a folder.
-
-        Raises:
-            ModelSetupError: the folder or a file is missing or unreadable.
-        """
-        expected = f"a folder with {_GRAPH} and {_TOKENIZER}"
-        if folder is None:
-            raise ModelSetupError(f"The embedder onnx needs {_SETTING}, {expected}.")
-        if not folder.is_dir():
-            raise ModelSetupError(
-                f"{_SETTING} must be {expected}; got {folder}, which is not a folder."
-            )
-        folder = folder.absolute()
-        graph, tokenizer = folder / _GRAPH, folder / _TOKENIZER
-        weights = [folder / name for name in _WEIGHTS if (folder / name).exists()]
-        digests = tuple(_digest(path, expected) for path in (graph, tokenizer, *weights))
-        return cls(graph, tokenizer, digests)
-
-
-def _digest(path: Path, expected: str) -> str:
+def _digest(path: Path) -> str:
     try:
         with path.open("rb") as file:
             return file_digest(file, sha256).hexdigest()
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ModelSetupError(
-            f"{_SETTING} must be {expected}; {path} cannot be read: {reason}."
+            f"{_SETTING} must be {_EXPECTED}; {path} cannot be read: {reason}."
         ) from error
 
 
@@ -78,13 +49,18 @@ class OnnxEmbedder(ThreadedEmbedder):
         # Imported only if there is such a model: it takes longer than the rest of the start.
         from app.adapters.llm.onnx_folder import FolderModel  # noqa: PLC0415 - as above
 
-        files = ModelFiles.of(settings.embedder_folder)
+        if settings.embedder_folder is None:
+            raise ModelSetupError(f"The embedder onnx needs {_SETTING}, {_EXPECTED}.")
+        folder = settings.embedder_folder.absolute()
+        graph, tokenizer = folder / _GRAPH, folder / _TOKENIZER
+        weights = [folder / name for name in _WEIGHTS if (folder / name).exists()]
+        digests = [_digest(path) for path in (graph, tokenizer, *weights)]
         pooling, most = settings.embedder_pooling, settings.embedder_max_tokens
-        self._model = FolderModel(files.graph, files.tokenizer, pooling, most)
+        self._model = FolderModel(graph, tokenizer, pooling, most)
         self.dimensions = self._model.dimensions
         self.prefixes = Prefixes(settings.embedder_query_prefix, settings.embedder_text_prefix)
         self.covers = settings.embedder_languages
-        parts = json.dumps([*files.digests, pooling, most, self.prefixes.text])
+        parts = json.dumps([*digests, pooling, most, self.prefixes.text])
         self.model_id = f"onnx:{sha256(parts.encode()).hexdigest()[:_DIGEST_CHARS]}"
 
     @override

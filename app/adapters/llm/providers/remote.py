@@ -1,36 +1,38 @@
 """A text model over the network: output modes, deadline, costs and log lines."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import Protocol
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import structlog
 from prometheus_client import Histogram
-from pydantic import BaseModel
 from typing_extensions import override
 
 from app.adapters import tracing
-from app.adapters.llm.asking import answered
-from app.adapters.llm.media import reads
 from app.adapters.llm.modes import Ways
 from app.adapters.llm.ports import (
     Attachment,
+    ChannelReply,
+    Ending,
     Learnt,
     Meter,
     OutputT,
     Prompt,
+    Question,
     TextModel,
     Usage,
 )
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
 from app.adapters.llm.refusals import OutputLimit
-from app.adapters.llm.replies import CutText
+from app.adapters.llm.replies import CutText, answered
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import refuse_inside_transaction
 from app.kernel.wire.model_entries import EntriesReply
 from app.settings.settings import OutputMode, Settings
+
+if TYPE_CHECKING:
+    from app.adapters.llm.providers.text import Channel
 
 _log = structlog.get_logger(__name__)
 
@@ -45,66 +47,6 @@ _MOST_LIMITS = 3
 """Limits of the answer that one question tries after the first."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """The content of one request; `fault` is the fault of the first answer."""
-
-    prompt: Prompt
-    output: type[BaseModel]
-    fault: str | None = None
-
-    @property
-    def text(self) -> str:
-        """The text of the prompt; after an invalid answer, with a request to correct it."""
-        if self.fault is None:
-            return self.prompt.text
-        return (
-            f"{self.prompt.text}\n\nYour last answer was invalid: {self.fault}"
-            " Answer again, with the JSON object alone."
-        )
-
-
-class Ending(Enum):
-    """The reason why an answer ends; the value tells people of one that ends early."""
-
-    WHOLE = ""
-    CUT = "was cut off at its longest"
-    FILTERED = "was stopped by the content filter of its provider"
-    REFUSED = "was a refusal to answer"
-
-
-@dataclass(frozen=True)
-class ChannelReply:
-    """A model's answer to one request."""
-
-    text: str
-    input_tokens: int
-    output_tokens: int
-    ending: Ending = Ending.WHOLE
-
-
-class Channel(Protocol):
-    """The channel to one model at one provider."""
-
-    modes: Sequence[OutputMode]
-    """The output modes that it supports, the most reliable first."""
-    media_types: Sequence[str]
-    """Media types of files that it reads; patterns such as `image/*`."""
-    schemes: Sequence[str]
-    """URI schemes of image references that the provider fetches."""
-    limit: OutputLimit
-    """The longest answer by the settings."""
-
-    async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
-        """Make one request.
-
-        Raises:
-            RequestFailed: there was no answer.
-            Unread: the reply is not read.
-        """
-        ...
-
-
 class RemoteTextModel(TextModel):
     """A text model that asks through a channel, in the modes that its server accepts.
 
@@ -113,7 +55,7 @@ class RemoteTextModel(TextModel):
     """
 
     def __init__(
-        self, target: ProviderTarget, channel: Channel, provider: Provider, settings: Settings
+        self, target: ProviderTarget, channel: "Channel", provider: Provider, settings: Settings
     ) -> None:
         self.model_id = target.model
         self._target = target
@@ -132,7 +74,14 @@ class RemoteTextModel(TextModel):
 
     @override
     def reads(self, attachment: Attachment) -> bool:
-        return reads(attachment, self._channel.media_types, self._channel.schemes)
+        kind, channel = attachment.media_type.lower(), self._channel
+        if not any(fnmatchcase(kind, taken) for taken in channel.media_types):
+            return False
+        # A reference is passed on for the provider to fetch, never fetched here, so that no one can
+        # make this service call addresses of its network. Only images are passed on so.
+        scheme = (attachment.uri or "").partition("://")[0].lower()
+        is_fetched = scheme in channel.schemes and kind.startswith("image/")
+        return attachment.data is not None or is_fetched
 
     @override
     async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
@@ -172,19 +121,19 @@ class RemoteTextModel(TextModel):
     async def _answer(self, question: Question, meter: Meter) -> ChannelReply:
         """Ask in the best mode; if the server refuses that, in the next."""
         now = asyncio.get_running_loop().time
-        refusals: list[tuple[OutputMode, RequestFailed]] = []
+        refusals: dict[OutputMode, RequestFailed] = {}
         for mode in self._ways.order(now()):
             try:
                 reply = await self._within_limit(question, mode, meter)
             except RequestFailed as failed:
                 if not failed.is_of_mode:
                     raise
-                refusals.append((mode, failed))
+                refusals[mode] = failed
             else:
                 self._ways.worked(mode, refusals, now())
                 return reply
         # The refusal of the best mode: that of another may concern the mode alone.
-        raise refusals[0][1]
+        raise next(iter(refusals.values()))
 
     async def _within_limit(
         self, question: Question, mode: OutputMode, meter: Meter

@@ -6,13 +6,17 @@ retries, no downloads. An answer is requested by native schema, by tool or in th
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import httpx2
 import structlog
+from anthropic import AsyncAnthropic
 from google.genai.types import HttpRetryOptions
 from openai import AsyncOpenAI
-from pydantic_ai import ToolDefinition
+from pydantic import BaseModel
+from pydantic_ai import InlineDefsJsonSchemaTransformer, ToolDefinition
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UserError
 from pydantic_ai.messages import (
@@ -42,22 +46,13 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
-from app.adapters.llm import offload, words
-from app.adapters.llm.http import (
-    Glimpse,
-    ReplyUnread,
-    glimpsed,
-    is_unreachable,
-    retry_after_seconds,
-)
-from app.adapters.llm.media import VENDOR_MEDIA_TYPES
+from app.adapters.llm.http import glimpsed, retry_after_seconds
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
-from app.adapters.llm.ports import Attachment
-from app.adapters.llm.provider import RequestFailed, Unread
-from app.adapters.llm.providers.remote import Channel, ChannelReply, Ending, Question
+from app.adapters.llm.ports import Attachment, ChannelReply, Ending, Question
+from app.adapters.llm.provider import RequestFailed, without_reply
 from app.adapters.llm.refusals import OutputLimit
-from app.adapters.llm.schema import small_schema
-from app.adapters.llm.words import ProviderRequest, Words
+from app.adapters.llm.words import heard
+from app.kernel.errors import BadGateway
 from app.kernel.failures import describe
 from app.language.tokens import estimate_tokens
 from app.settings.settings import OutputMode, Settings
@@ -71,8 +66,8 @@ _ERROR = re.compile(rb'\s*\{\s*"error"\s*:\s*[{"]')
 _ERROR_STATUS = re.compile(r"[45]\d\d")
 _NO_TAGS = ("\0", "\0/")
 """In place of `<think>`: an endless thought would pass for an answer; `parse` reads both."""
-_MODES = (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
-"""Output modes, from the most reliable to the one that every model supports."""
+_VENDOR_MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
+"""The media types that the models of OpenAI, Anthropic and Google all accept."""
 _ENDINGS = {
     "length": Ending.CUT,
     "max_tokens": Ending.CUT,
@@ -91,7 +86,7 @@ def open_channel(
     key: str | None,
     client: httpx2.AsyncClient,
     settings: Settings,
-) -> Channel:
+) -> "Channel":
     """Open the channel to a model. Makes no request.
 
     Without an address or a key, the variables of the provider's own client apply. Passing the
@@ -101,48 +96,65 @@ def open_channel(
         ModelSetupError: the provider needs a key, and there is none.
     """
     try:
-        model = _OPENERS[name.provider](name.model, base_url, key, client)
+        model = _open(name, base_url, key, client)
     except UserError:
         raise ModelSetupError(
             f"The model {name} needs an API key: set it beside the model's name, such as by"
             " MEMORY_BANK_MODEL_KEY, or set the variable of its provider."
         ) from None
     is_vendor = name.provider != "ollama" and base_url in {None, ADDRESSES[name.provider]}
-    return _VendorChannel(model, settings, is_vendor=is_vendor)
+    return Channel(model, settings, is_vendor=is_vendor)
 
 
-def _open_openai(
-    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
+def _open(
+    named: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
 ) -> Model:
-    if base_url in {None, ADDRESSES["openai"]}:
-        vendor = OpenAIProvider(api_key=key, http_client=client)
-        vendor.client.base_url = base_url or vendor.client.base_url
-        vendor.client.max_retries = 0
-        return OpenAIChatModel(model, provider=vendor)
-    name = "openai-compatible"
-    own = OpenAICompatibleProvider(
-        name, base_url=base_url, api_key=key or NO_KEY, http_client=client
+    provider, model = named.provider, named.model
+    if provider == "anthropic":
+        anthropic = AnthropicProvider(api_key=key, base_url=base_url, http_client=http).client
+        assert isinstance(anthropic, AsyncAnthropic)
+        return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=_plain(anthropic)))
+    if provider == "google":
+        once = HttpRetryOptions(attempts=1)
+        google = GoogleProvider(
+            api_key=key, base_url=base_url, http_client=http, retry_options=once
+        )
+        return GoogleModel(model, provider=google)
+    own: OllamaProvider | OpenAICompatibleProvider
+    if provider == "ollama":
+        try:
+            client = OllamaProvider(base_url, key, http_client=http).client
+        except UserError:
+            client = OllamaProvider(ADDRESSES[provider], key, http_client=http).client
+        own = OllamaProvider(openai_client=_plain(client))
+    elif base_url is None or base_url == ADDRESSES[provider]:
+        client = OpenAIProvider(base_url, key, http_client=http).client
+        return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=_plain(client)))
+    else:
+        name = "openai-compatible"
+        client = OpenAICompatibleProvider(
+            name, base_url=base_url, api_key=key or NO_KEY, http_client=http
+        ).client
+        own = OpenAICompatibleProvider(name, openai_client=_plain(client))
+    known = own.model_profile(model) or {}
+    profile = OpenAIModelProfile(
+        # They know the older `max_tokens`, except for OpenAI's reasoning models behind a proxy.
+        openai_chat_supports_max_completion_tokens=bool(known.get("openai_supports_reasoning")),
+        openai_supports_strict_tool_definition=False,
+        thinking_tags=_NO_TAGS,
     )
-    own = OpenAICompatibleProvider(name, openai_client=_own_client(own.client, base_url))
-    return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
+    return OpenAIChatModel(model, provider=own, profile=profile)
 
 
-def _open_ollama(
-    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
-) -> Model:
-    try:
-        own = OllamaProvider(base_url, key, http_client=client)
-    except UserError:
-        own = OllamaProvider(ADDRESSES["ollama"], key, http_client=client)
-    own = OllamaProvider(openai_client=_own_client(own.client, base_url))
-    return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
+_ClientT = TypeVar("_ClientT", AsyncOpenAI, AsyncAnthropic)
 
 
-def _own_client(client: AsyncOpenAI, base_url: str | None) -> AsyncOpenAI:
+def _plain(client: _ClientT) -> _ClientT:
     """Return a client that repeats nothing, and sends the query of its address every time."""
-    url = httpx2.URL(base_url or client.base_url)
+    # One of the clients puts a slash behind the query.
+    url = httpx2.URL(str(client.base_url).rstrip("/"))
     # Azure does not take its keys as a bearer's.
-    headers = {"api-key": client.api_key} if "api-version" in url.params else {}
+    headers = {"api-key": client.api_key or ""} if "api-version" in url.params else {}
     return client.with_options(
         base_url=url.copy_with(query=None),
         default_query=dict(url.params),
@@ -151,65 +163,41 @@ def _own_client(client: AsyncOpenAI, base_url: str | None) -> AsyncOpenAI:
     )
 
 
-def _open_anthropic(
-    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
-) -> Model:
-    vendor = AnthropicProvider(api_key=key, base_url=base_url, http_client=client)
-    vendor.client.max_retries = 0
-    return AnthropicModel(model, provider=vendor)
+class Channel:
+    """The channel to one model at one provider.
 
-
-def _open_google(
-    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
-) -> Model:
-    once = HttpRetryOptions(attempts=1)
-    vendor = GoogleProvider(api_key=key, base_url=base_url, http_client=client, retry_options=once)
-    return GoogleModel(model, provider=vendor)
-
-
-_Open = Callable[[str, str | None, str | None, httpx2.AsyncClient], Model]
-_OPENERS: dict[str, _Open] = {
-    "openai": _open_openai,
-    "ollama": _open_ollama,
-    "anthropic": _open_anthropic,
-    "google": _open_google,
-}
-
-
-def _own_profile(
-    provider: OpenAICompatibleProvider | OllamaProvider, model: str
-) -> OpenAIModelProfile:
-    """Return the profile of servers other than OpenAI's own.
-
-    They know the older `max_tokens`, except for OpenAI's reasoning models, which a proxy serves.
+    Attributes:
+        limit: the longest answer by the settings.
+        media_types: media types of files that it reads; patterns such as `image/*`.
+        schemes: URI schemes of image references that the provider fetches.
+        modes: the output modes that it supports, the most reliable first.
     """
-    known = provider.model_profile(model) or {}
-    return OpenAIModelProfile(
-        openai_chat_supports_max_completion_tokens=bool(known.get("openai_supports_reasoning")),
-        openai_supports_strict_tool_definition=False,
-        thinking_tags=_NO_TAGS,
-    )
-
-
-class _VendorChannel(Channel):
-    """The channel to a model of pydantic-ai."""
 
     def __init__(self, model: Model, settings: Settings, *, is_vendor: bool) -> None:
         self._model = model
         self.limit = OutputLimit(settings.model_max_output_tokens, _limit_name(model))
         # OpenAI keeps to a schema only if it is strict; elsewhere that would make it longer.
         self._is_strict = True if is_vendor and model.system == "openai" else None
-        default = VENDOR_MEDIA_TYPES if is_vendor else ()
+        default = _VENDOR_MEDIA_TYPES if is_vendor else ()
         chosen = settings.model_media_types
         self.media_types: Sequence[str] = default if chosen is None else chosen
         # A self-hosted server would fetch from the operator's own network.
-        self.schemes = _schemes(model) if is_vendor else ()
+        schemes = ("https",) if model.system == "google" else ("https", "http")
+        self.schemes = schemes if is_vendor else ()
         self.modes = _modes(model, settings.model_output)
 
-    @override
     async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
+        """Make one request.
+
+        Raises:
+            RequestFailed: there was no answer.
+            BadGateway: the reply is not read.
+        """
         parameters = self._parameters(question, mode)
-        request = ModelRequest([UserPromptPart(self._content(question))])
+        files = [self._file(attachment) for attachment in question.prompt.attachments]
+        request = ModelRequest(
+            [UserPromptPart([question.text, *files] if files else question.text)]
+        )
         with glimpsed() as glimpse:
             try:
                 response = await model_request(
@@ -228,19 +216,14 @@ class _VendorChannel(Channel):
                     return reply
                 failed = RequestFailed(_OK)
         if isinstance(failed, RequestFailed) and glimpse.head:
-            failed.words = said = await self._words(question, glimpse)
+            prompt = question.prompt
+            uris = [attachment.uri for attachment in prompt.attachments if attachment.uri]
+            texts = [prompt.instructions, question.text, *uris]
+            failed.words = said = await heard(glimpse, texts, self._model.model_name)
             if failed.status == _OK and said.code and _ERROR_STATUS.fullmatch(said.code):
                 # Proxies put the status of an upstream there.
                 failed.status = int(said.code)
         raise failed
-
-    async def _words(self, question: Question, glimpse: Glimpse) -> Words:
-        """Return the provider's words, without what they repeat of the request."""
-        prompt = question.prompt
-        uris = [attachment.uri for attachment in prompt.attachments if attachment.uri]
-        texts = [prompt.instructions, question.text, *uris]
-        request = ProviderRequest(texts, glimpse.secrets, self._model.model_name)
-        return await offload.done(sum(map(len, texts)), words.read, glimpse.head, request)
 
     def _parameters(self, question: Question, mode: OutputMode) -> ModelRequestParameters:
         """Return the instructions, and the request for the structure."""
@@ -265,10 +248,6 @@ class _VendorChannel(Channel):
             ]
         return parameters
 
-    def _content(self, question: Question) -> str | list[UserContent]:
-        files = [self._file(attachment) for attachment in question.prompt.attachments]
-        return [question.text, *files] if files else question.text
-
     def _file(self, attachment: Attachment) -> UserContent:
         if attachment.data is not None:
             return BinaryContent(attachment.data, media_type=attachment.media_type)
@@ -277,6 +256,24 @@ class _VendorChannel(Channel):
             # As an already uploaded file: this process would download any other.
             return UploadedFile(uri, provider_name="google", media_type=attachment.media_type)
         return ImageUrl(uri, media_type=attachment.media_type)
+
+
+class _Small(InlineDefsJsonSchemaTransformer):
+    @override
+    def transform(self, schema: dict[str, Any]) -> dict[str, Any]:
+        has_docstring = schema.get("type") == "object" or "enum" in schema
+        dropped = {"title", "default", "description" if has_docstring else ""}
+        return {key: value for key, value in schema.items() if key not in dropped}
+
+
+@lru_cache(64)
+def small_schema(output: type[BaseModel]) -> dict[str, Any]:
+    """Return the schema without titles, defaults and docstrings, and with references resolved.
+
+    Descriptions of other fields than objects stay: they are written for the model. The caller must
+    not change the result.
+    """
+    return _Small(output.model_json_schema()).walk()
 
 
 def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
@@ -288,7 +285,7 @@ def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
         OutputMode.TOOL: model.profile.get("supports_tools", True),
         OutputMode.PROMPT: True,
     }
-    return tuple(mode for mode in _MODES if can[mode])
+    return tuple(mode for mode, is_able in can.items() if is_able)
 
 
 def _limit_name(model: Model) -> str | None:
@@ -304,29 +301,17 @@ def _settings(limit: OutputLimit) -> ModelSettings:
     return ModelSettings(extra_body={limit.name: limit.tokens})
 
 
-def _schemes(model: Model) -> tuple[str, ...]:
-    return ("https",) if model.system == "google" else ("https", "http")
-
-
-def _failure(error: Exception) -> RequestFailed | Unread:
-    causes = list(_causes(error))
-    for cause in causes:
-        if isinstance(cause, ReplyUnread):
-            return Unread(str(cause))
+def _failure(error: Exception) -> RequestFailed | BadGateway:
     if isinstance(error, ModelHTTPError):
         asked = retry_after_seconds(error.headers or {})
         return RequestFailed(error.status_code, error.retry_after if asked is None else asked)
-    if any(isinstance(cause, httpx2.TransportError) for cause in causes):
-        return RequestFailed(is_unreachable=any(map(is_unreachable, causes)))
-    # For a redirection, which is not followed, only the vendor's own error has the status.
-    return RequestFailed(getattr(error.__cause__, "status_code", _OK))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
     cause: BaseException | None = error
     while cause is not None:
-        yield cause
+        if isinstance(cause, httpx2.TransportError):
+            return without_reply(cause)
         cause = cause.__cause__
+    # For a redirection, which is not followed, only the vendor's own error has the status.
+    return RequestFailed(getattr(error.__cause__, "status_code", _OK))
 
 
 def _to_said(response: ModelResponse, question: Question) -> ChannelReply:

@@ -1,4 +1,4 @@
-"""Selection of chunks for a reader, so that they fit and no text repeats (pure)."""
+"""Selection of chunks that fit into a reader's window, without repeated text (pure)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,23 +7,23 @@ from app.language.chunking import Chunk, Piece
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 _LEAST_CUT_TOKENS = 20
-"""A shorter part of a chunk is useless."""
+"""Minimum tokens of a chunk that is cut; a shorter part would be useless."""
 
 Count = Callable[[str, str], int]
-"""Counter of the tokens that a text of the artifact named first takes in a prompt."""
+"""Counter of a text's tokens in a prompt; its arguments are the artifact's name and the text."""
 
 
 def counted(artifact: str, text: str) -> int:
-    """Return the tokens of a text that a prompt shows unchanged."""
+    """Return the tokens of a text that is shown unchanged in a prompt."""
     del artifact
     return estimate_tokens(text)
 
 
 @dataclass(frozen=True)
 class ShownChunk:
-    """A chunk as a reader gets it: characters `start` to `end`, which are `text`.
+    """A chunk as shown to a reader; `text` is the artifact's text from `start` to `end`.
 
-    `chunk` is the chunk's number. Its overlap with the chunk before is left out if that one is
+    `chunk` is the chunk's number. Its overlap with the previous chunk is left out if that chunk is
     shown.
     """
 
@@ -53,20 +53,20 @@ class Packed:
 
 
 def room_of(max_input_tokens: int, answer_tokens: int, prompt_tokens: int) -> int:
-    """Return the tokens left for chunks, at least 0."""
+    """Return the tokens available for chunks, at least 0."""
     return max(max_input_tokens - answer_tokens - prompt_tokens, 0)
 
 
 def pack(ranked: Sequence[Piece], room: int, count: Count = counted) -> Packed:
     """Select chunks, best first, until the room is used up.
 
-    A chunk that does not fit is skipped in favour of others that do. If not even the best fits, its
-    beginning is taken.
+    A chunk that does not fit is skipped in favour of others that do. If no chunk fits, the
+    beginning of the best one is selected.
 
     Args:
-        ranked: the chunks, without duplicates.
-        room: in tokens.
-        count: counts the tokens of a shown text.
+        ranked: chunks without duplicates, best first.
+        room: available tokens.
+        count: counter of the tokens of a shown text.
     """
     packing = _Packing(count)
     missed = False
@@ -84,14 +84,14 @@ def pack(ranked: Sequence[Piece], room: int, count: Count = counted) -> Packed:
 
 
 class _Packing:
-    """The chunks selected so far, by artifact and number."""
+    """Chunks selected so far, by artifact and number."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
         self._chosen: dict[tuple[int, int], Piece] = {}
 
     def cost(self, piece: Piece) -> int:
-        """Return the tokens that a chunk adds; text that it shares with a neighbour counts once."""
+        """Return the tokens that a chunk adds; text shared with an adjacent chunk counts once."""
         ordinal, n = piece.ordinal, piece.chunk.n
         after = self._chosen.get((ordinal, n + 1))
         cost = self._tokens(piece, self._end_before(piece))
@@ -123,7 +123,7 @@ def _to_shown(piece: Piece, since: int) -> ShownChunk:
 
 
 def _beginning(piece: Piece, room: int, count: Count) -> list[ShownChunk]:
-    """Return as much of a chunk as fits, by bisection: tokens may exceed its own length."""
+    """Return as much of a chunk as fits, found by bisection, since indentation adds tokens."""
     text = piece.chunk.text
     low, high = 0, min(len(text), room * CHARS_PER_TOKEN)
     while low < high:

@@ -1,4 +1,4 @@
-"""Prompts for the models that read content kept off other prompts (pure)."""
+"""Prompts for models that read content kept off other prompts (pure)."""
 
 import re
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from app.language.beginnings import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens, tokens_of_length
 
 SCHEMA_TOKENS = 200
-"""Tokens of the reply's schema in a model's window."""
+"""Tokens reserved in a model's window for the schema of the reply."""
 INDENT = "  "
-"""Indentation of text lines, so that none can pass for a line of the prompt itself."""
+"""Indentation of text lines, which distinguishes them from lines of the prompt itself."""
 _HEAD_CHARS = 12
 """Approximate number of characters before the name of a passage's artifact."""
 
@@ -60,14 +60,14 @@ class ReaderSummary(SummaryReply):
 
 @dataclass(frozen=True)
 class ReaderQuery:
-    """A request to a model: the instructions, and the text."""
+    """A request to a model: instructions and text."""
 
     instructions: str
     text: str
 
     @property
     def tokens(self) -> int:
-        """Estimated tokens, with the schema of the reply."""
+        """Estimated tokens, including the schema of the reply."""
         return estimate_tokens(self.instructions) + estimate_tokens(self.text) + SCHEMA_TOKENS
 
 
@@ -76,7 +76,7 @@ class SummaryOptions:
     """Parameters of a summary.
 
     Attributes:
-        template: the whole prompt, in place of instructions.
+        template: template of the whole prompt, used instead of `instructions`.
     """
 
     max_tokens: int
@@ -90,7 +90,7 @@ class SummaryOptions:
 
     @property
     def so_far_chars(self) -> int:
-        """Maximum length of the summary in the next prompt, indented."""
+        """Maximum length of the summary with indentation, as included in the next prompt."""
         return self.chars + self.chars // 8 + len(INDENT)
 
 
@@ -102,8 +102,8 @@ def within(text: str, max_tokens: int) -> str:
 def question(query: str, shown: Sequence[ShownChunk], answer_tokens: int) -> ReaderQuery:
     """Return the request to answer a question from passages.
 
-    Passages are numbered from 1, in their order. Without passages, the result measures the tokens
-    used before the first one.
+    Passages are numbered from 1, in order. A request without passages is used to measure the tokens
+    before the first passage.
     """
     lines = [
         f"[{number}] {passage(shown_passage)}" for number, shown_passage in enumerate(shown, 1)
@@ -113,7 +113,7 @@ def question(query: str, shown: Sequence[ShownChunk], answer_tokens: int) -> Rea
 
 
 def passage(shown: ShownChunk) -> str:
-    """Return a passage as a prompt shows it; no line of it can pass for another passage."""
+    """Return a passage as shown in a prompt, indented to prevent imitation of another passage."""
     return f"{shown.artifact}: {_indented(shown.text)}"
 
 
@@ -126,7 +126,7 @@ def summary(part: str, previous: str, wish: SummaryOptions) -> ReaderQuery:
     """Return the request to summarise a part, given the summary of the parts before.
 
     `previous` is empty for the first part. The text lines of `part` are already indented by
-    `lined`; those of `previous` are indented here, since its writer has read the texts.
+    `lined`. The lines of `previous` are indented here, since they may repeat text of documents.
     """
     instructions = _SUMMARY.format(chars=wish.chars)
     previous = _so_far_lined(previous, wish)

@@ -11,7 +11,7 @@ _SMOOTHING = 60
 
 
 def fused(rankings: Sequence[Sequence[Piece]]) -> list[Piece]:
-    """Return the chunks of several rankings in one, by the sum of their reciprocal ranks."""
+    """Merge several rankings of chunks into one, by the sum of their reciprocal ranks."""
     pieces: dict[tuple[int, int], Piece] = {}
     scores: dict[tuple[int, int], float] = {}
     for ranking in rankings:
@@ -26,12 +26,12 @@ def fused(rankings: Sequence[Sequence[Piece]]) -> list[Piece]:
 def best_first(query: str, pieces: Sequence[Piece], total: int) -> list[Piece]:
     """Return the chunks that share words with a query, ranked by BM25.
 
-    Takes long for very many chunks, so call it in a thread.
+    Slow for very many chunks, so call it in a thread.
 
     Args:
         query: a question, or words.
-        pieces: the chunks, without duplicates, such as all that have any of the query's words.
-        total: number of chunks, these and others; it determines how rare a word is.
+        pieces: chunks without duplicates, such as all that contain any of the query's words.
+        total: number of all chunks, including others; it determines how rare a word is.
     """
     terms = Terms(query)
     read = [terms.read(piece.chunk.text) for piece in pieces]

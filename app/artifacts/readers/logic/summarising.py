@@ -1,4 +1,4 @@
-"""Plan for summarising a long text in parts, each with the summary of those before (pure)."""
+"""Plan for summarising a long text in parts, each with the summary of earlier parts (pure)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,11 @@ from app.language.chunking import Piece
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 LEAST_PART_TOKENS = 100
-"""Minimum room beside the instructions; a reader with a smaller window cannot summarise."""
+"""Minimum room for text in a call; a reader with a smaller window cannot summarise."""
 _SLACK = 16
-"""A part is full within this fraction of its limit. So it can end at a good place, and the number
-of parts hardly grows.
+"""Divisor of a part's limit: a part may end early by up to this fraction, at a good place.
+
+The number of parts grows only slightly.
 """
 _ENDS = ("\n\n", "\n", ". ", " ")
 """Places where a part may end, best first."""
@@ -19,11 +20,11 @@ _ENDS = ("\n\n", "\n", ". ", " ")
 
 @dataclass(frozen=True)
 class SummaryRoom:
-    """The room for text in one call.
+    """Room for text in one call.
 
     Attributes:
-        tokens: of text.
-        shown_tokens: of the same text as the prompt shows it, with indentation.
+        tokens: maximum tokens of text.
+        shown_tokens: maximum tokens of the same text with indentation, as shown in the prompt.
     """
 
     tokens: int
@@ -31,12 +32,12 @@ class SummaryRoom:
 
     @property
     def is_enough(self) -> bool:
-        """True if the room is worth a call."""
+        """True if the room is large enough for a call."""
         return self.tokens >= LEAST_PART_TOKENS
 
 
 def room_for(max_input_tokens: int, wish: SummaryOptions) -> SummaryRoom:
-    """Return the room in a call: half the reader's window, or less if that does not fit."""
+    """Return the room in a call: half of the reader's window, or less if that does not fit."""
     longest = summary("", "x" * (wish.so_far_chars - len(INDENT)), wish).tokens
     left = max_input_tokens - longest - wish.max_tokens
     return SummaryRoom(min(max_input_tokens // 2, left), left)
@@ -45,9 +46,9 @@ def room_for(max_input_tokens: int, wish: SummaryOptions) -> SummaryRoom:
 class SummaryParts:
     """Joiner of artifact chunks into parts that fit, one for each call.
 
-    Chunks arrive in the order of artifacts and positions, a few at a time; overlaps are left out.
-    Each further artifact begins with its name. No text line can imitate that, since all text lines
-    are indented.
+    Chunks arrive in batches, ordered by artifact and position; overlaps are left out. Each artifact
+    after the first begins with its name. No text line can imitate that, since all text lines are
+    indented.
     """
 
     def __init__(self, room: SummaryRoom) -> None:
@@ -80,7 +81,6 @@ class SummaryParts:
         self._held, self._size, self._shown, self._is_in_line = [], 0, 0, False
 
     def _begin_artifact(self, piece: Piece) -> Iterator[str]:
-        """Begin another artifact."""
         if self._ordinal is not None:
             mark = _mark(piece.artifact)
             if self._over(mark, mark):
@@ -97,7 +97,7 @@ class SummaryParts:
         self._is_in_line = not shown.endswith("\n")
 
     def _place(self, text: str) -> int:
-        """Return how much of a text fits into this part: all, or up to a good place."""
+        """Return the length of text that fits into this part: all, or up to a good place."""
         if not self._over(text, self._lined(text)):
             return len(text)
         low, high = 0, len(text)
@@ -107,7 +107,7 @@ class SummaryParts:
                 high = middle - 1
             else:
                 low = middle
-        # The start of a chunk is a good place, too.
+        # The start of a chunk is also a good place to end a part.
         least = max(low - self._most // _SLACK, 0)
         ends = (text.rfind(end, least, low) + len(end) for end in _ENDS if end in text[least:low])
         return next(ends, low if least or not self._held else 0)
@@ -117,7 +117,6 @@ class SummaryParts:
         return is_over or self._shown + len(shown) > self._most_shown
 
     def _lined(self, text: str) -> str:
-        """Return a text as it appears after the held text."""
         return lined(text).removeprefix(INDENT) if self._is_in_line else lined(text)
 
 
@@ -126,7 +125,7 @@ def calls_of(tokens: int, names: Sequence[str], room: SummaryRoom) -> int:
 
     Texts with very many lines for their length may need more.
     """
-    # A part that ends before a name wastes at most the room of the name.
+    # A part that ends before a name leaves at most the room of the name unused.
     marks = sum(2 * estimate_tokens(_mark(name)) for name in names[1:])
     full = room.tokens - room.tokens // _SLACK
     return max(-(-(tokens + marks) // full), 1)

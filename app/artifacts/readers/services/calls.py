@@ -1,11 +1,11 @@
-"""Calls of a reader's model: within the engine's token budget, and with usage recorded."""
+"""Calls of a reader's model, with a check of the engine's token budget and usage recording."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from app.adapters.llm.models import ReaderHandle
 from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
 from app.adapters.shared import SingleFlight
 from app.artifacts.readers.logic.prompts import ReaderQuery
@@ -22,7 +22,7 @@ GivenUp = Callable[[], Awaitable[bool]]
 
 @dataclass
 class Asking:
-    """The calls of one reader for one request. No transaction may be open during a call."""
+    """Model calls of one reader for one request. No transaction may be open during a call."""
 
     resources: Resources
     opened: OpenNamespace
@@ -33,12 +33,12 @@ class Asking:
     async def ask(self, asked: ReaderQuery, output: type[OutputT]) -> OutputT:
         """Return the model's reply; record its usage even if the call fails.
 
-        Requests that ask the same about the same texts of a namespace at once share one call: a
-        caller who could not read these texts would not ask about them. The usage is counted with
-        the first request.
+        Concurrent requests with the same prompt for the same namespace share one call. This reveals
+        no content, since the prompt contains the texts, which each caller may read. The usage is
+        counted with the first request.
 
         Raises:
-            Aborted: the namespace has changed since it was opened, and may not be read any more.
+            Aborted: the namespace has changed since it was opened, and may no longer be read.
             Cancelled: the client no longer waits.
             ResourceExhausted: the engine's token budget for today is used up.
             ServiceError: the model fails; see `TextModel.ask`.
@@ -63,7 +63,7 @@ class Asking:
 
 
 class _Asked:
-    """The calls of readers under way in the process."""
+    """Key for the readers' calls under way in this process."""
 
 
 def _key(
@@ -85,7 +85,7 @@ async def check_awaited(is_given_up: GivenUp) -> None:
 
 
 def usage_of(meter: Meter, *, with_tokens: bool) -> ReaderUsage:
-    """Return the usage of a request's calls; with tokens only if the caller may see the result."""
+    """Return the usage of a request's calls; `with_tokens` if the caller may see the result."""
     total = meter.total
     return ReaderUsage(
         calls=total.calls,

@@ -1,8 +1,8 @@
-"""Choice of the reader for a namespace, among those that may read it."""
+"""Choice of the reader for a namespace among the permitted readers."""
 
 from collections.abc import Mapping, Sequence
 
-from app.adapters.llm.readers import ReaderHandle
+from app.adapters.llm.models import ReaderHandle
 from app.artifacts.tasks.logic.allowing import BUILTIN_NAMES, Allowed
 from app.kernel.errors import PermissionDenied, Reason
 from app.kernel.wire.memory_policy import BUILTIN
@@ -15,12 +15,13 @@ def choose(
     *,
     is_sensitive: bool = False,
 ) -> ReaderHandle | None:
-    """Return the reader that is asked for, or the first that may read; None: the built-in one.
+    """Return the requested reader, or the first permitted one; None means the built-in reader.
 
-    Sensitive content goes to a remote reader only if it is named, or if no local one may read.
+    Sensitive content goes to a remote reader only if the request names it, or if no local reader is
+    permitted.
 
     Raises:
-        PermissionDenied: the named reader is unknown or may not read this, or no reader may.
+        PermissionDenied: the requested reader is unknown or not permitted, or none is permitted.
     """
     may = [
         name for name, reader in readers.items() if allowed.takes(name, is_local=reader.is_local)

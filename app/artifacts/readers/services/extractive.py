@@ -1,6 +1,6 @@
-"""The built-in reader: answers and summarises with sentences of the text, without a model (pure).
+"""The built-in reader, which answers and summarises with sentences of the text (pure).
 
-Long texts take long, so call it in a thread.
+It needs no model. It is slow for long texts, so call it in a thread.
 """
 
 import math
@@ -24,30 +24,31 @@ from app.language.tokens import CHARS_PER_TOKEN
 MODEL_ID = EXTRACTIVE
 """Reader name in responses."""
 MAX_CHUNKS = 1_000
-"""Maximum number of chunks in a summary; of more, evenly spaced ones are read."""
+"""Maximum number of chunks read for a summary; if there are more, evenly spaced ones are read."""
 _NEAR, _LED, _QUESTION = 0.2, 0.5, 0.2
-"""Weights: of the words in adjacent sentences, of the words in a question or heading right before,
+"""Weights of words in adjacent sentences, of words in a question or heading directly before,
 and of a sentence that is itself a question.
 """
 _FLOOR, _LEAST_SCORE = 0.3, 1e-9
-"""Sentences that score below this share of the best score are hardly answers."""
+"""Minimum score of a sentence, as a share of the best score and as an absolute value."""
 _MAX_SENTENCES = 12
 _HEADING_CHARS = 80
 _SPACE = re.compile(r"\s+")
 _WRAPPED = re.compile(r"(?<=[^\W\d_])\n(?=[^\W\d_A-Z])(?!\w[\w .-]{0,40}:)|(?<=,)\n(?=[^\W_])")
-"""A line end inside a sentence: after a word or comma, and before a lower-case letter, unless a
-field name follows, as in records. It becomes one blank, so that offsets stay the same.
+"""A line end inside a sentence, but not before a field name, as in records.
+
+It is replaced with one space, which keeps offsets unchanged.
 """
 _LEAST_WORDS = 4
 _FIRST, _WORTH = 0.3, 0.05
-"""Weights of the first sentence of a text, and of exact facts in a sentence."""
+"""Weights of being the first sentence of a text, and of exact facts in a sentence."""
 _MAX_LOOKED_AT = 20_000
 _SAMPLE_CHARS = 2_000
 
 
 @dataclass(frozen=True)
 class Made:
-    """Result of the built-in reader: sentences of the texts, and their positions."""
+    """Result of the built-in reader: sentences of the texts, with their positions as citations."""
 
     text: str
     citations: Sequence[Citation]
@@ -55,7 +56,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence; `number` is its position among all, `bits` the query terms in it."""
+    """A sentence; `number` is its position among all sentences, `bits` its query terms."""
 
     number: int
     at: ShownChunk
@@ -85,7 +86,7 @@ class _Sentence:
 def answer(query: str, shown: Sequence[ShownChunk], max_tokens: int) -> Made:
     """Return the sentences that share the rarest words with a query, in text order.
 
-    The result is empty if no sentence has any of its words.
+    The result is empty if no sentence has any word of the query.
     """
     terms = Terms(query)
     sentence_list = [
@@ -127,9 +128,9 @@ def spaced(total: int, most: int = MAX_CHUNKS) -> range | list[int]:
 
 
 def _sample_sentences(shown: Sequence[ShownChunk], most: int) -> list[_Sentence]:
-    """Return all sentences, or evenly spaced ones; never hold more than `most`.
+    """Return all sentences, or `most` evenly spaced ones if there are more.
 
-    Sentences are counted first, since a text may have a hundred times as many.
+    Sentences are counted before any are kept, since a text may have a hundred times as many.
     """
     total = sum(1 for _ in _sentences(shown))
     wanted = frozenset(spaced(total, most))
@@ -157,7 +158,7 @@ def _answer_score(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sen
 
 
 def _information_score(sentence: _Sentence, stems: frozenset[str], common: Counter[str]) -> float:
-    """Return how many frequent words a sentence has, relative to its length."""
+    """Return the weight of the frequent words in a sentence, relative to its length."""
     if len(stems) < _LEAST_WORDS:
         return 0.0
     said = sum(math.log1p(common[stem] - 1) for stem in stems)
@@ -166,7 +167,6 @@ def _information_score(sentence: _Sentence, stems: frozenset[str], common: Count
 
 
 def _firsts(sampled: Iterable[_Sentence]) -> frozenset[int]:
-    """Return the numbers of the first sentence of each text."""
     numbers: dict[int, int] = {}
     for sentence in sampled:
         numbers.setdefault(sentence.at.ordinal, sentence.number)
@@ -174,7 +174,7 @@ def _firsts(sampled: Iterable[_Sentence]) -> frozenset[int]:
 
 
 def _choose_sentences(ranked: Sequence[_Sentence], max_tokens: int) -> Made:
-    """Choose the best that fit, without duplicates; if none fits, cut off the best."""
+    """Choose the best sentences that fit, without duplicates; if none fits, cut the best one."""
     chars = max_tokens * CHARS_PER_TOKEN
     chosen = first_fitting(ranked, chars, lambda sentence: sentence.shown)
     if not chosen and ranked:
@@ -201,9 +201,9 @@ def _citation(sentence: _Sentence) -> Citation:
 
 
 def _sentences(shown: Iterable[ShownChunk]) -> Iterator[tuple[ShownChunk, int, str]]:
-    """Yield each sentence with its passage and start; split very long ones.
+    """Yield each sentence with its passage and start offset; split very long sentences.
 
-    A sentence that continues in the next line or the next chunk of its text is read as a whole.
+    A sentence that continues on the next line or in the next chunk of its text stays whole.
     """
     for joined in _adjoining(shown):
         base = joined[0].start
@@ -217,7 +217,7 @@ def _sentences(shown: Iterable[ShownChunk]) -> Iterator[tuple[ShownChunk, int, s
 
 
 def _adjoining(shown: Iterable[ShownChunk]) -> Iterator[list[ShownChunk]]:
-    """Yield the passages, grouped where each continues the one before."""
+    """Yield groups of passages in which each continues the previous one."""
     held: list[ShownChunk] = []
     for passage in shown:
         if held and (held[-1].ordinal != passage.ordinal or held[-1].end != passage.start):

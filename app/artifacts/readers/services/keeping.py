@@ -1,8 +1,8 @@
-"""Storage of readers' results off the prompt, each as an artifact in a namespace of its own.
+"""Storage of readers' results off the prompt, each as an artifact in its own namespace.
 
 A result inherits sensitivity, local-only rule, user and expiry from its sources. A repeated request
-returns the stored result. Results from sensitive content are padded with blanks to the maximum
-length, since lengths over many questions would reveal the content.
+returns the stored result. Results from sensitive content are padded with spaces to the maximum
+length, since the lengths of many results would reveal the content.
 """
 
 from dataclasses import dataclass
@@ -35,11 +35,11 @@ from app.platform.engines.store.repository import Lock
 from app.platform.limits.services.quotas import check_more
 
 _TOOL = "task_memory"
-"""Tool name that prompts show for a reader's result."""
+"""Tool name shown in prompts for a reader's result."""
 _NOTHING = "Nothing was found."
-"""Content stored for an empty result, so that it can be read like any other."""
+"""Content stored for an empty result, which makes it readable like any other."""
 _MOST_CHARACTER_BYTES = 4
-"""Maximum bytes of a character in UTF-8."""
+"""Maximum size of a character in UTF-8, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DerivedRequest:
 
     Attributes:
         activity: the reader's method.
-        name: of the artifact.
+        name: name of the artifact.
         tokens: maximum length of the result.
         input_hash: digest of everything that determines the result.
     """
@@ -64,7 +64,7 @@ class DerivedResult:
     """Result stored off the prompt.
 
     Attributes:
-        is_reused: it was stored earlier, by another request for the same.
+        is_reused: whether it was stored by another, equal request.
     """
 
     reference: Reference
@@ -79,10 +79,10 @@ class DerivedStore:
     tasks: TaskService
 
     def check(self) -> None:
-        """Check that this service stores texts.
+        """Check that this service is configured to store texts.
 
         Raises:
-            InvalidArgument: it does not.
+            InvalidArgument: texts cannot be stored.
         """
         check_storable(self.tasks.settings, Kind.TEXT, "offPrompt")
 
@@ -97,7 +97,7 @@ class DerivedStore:
             await check_more(session, self.tasks.settings, engine_id, Counted.ARTIFACT_BYTES)
 
     async def find(self, opened: OpenNamespace, wish: DerivedRequest) -> DerivedResult | None:
-        """Return the stored result of an equal earlier request, or None if it is gone."""
+        """Return the stored result of an equal earlier request, or None if there is none."""
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             row = await lookups.find_derived(session, opened.name.memory, wish.input_hash, now)
@@ -106,12 +106,12 @@ class DerivedStore:
             return await self._stored_result(session, row, wish, now, is_reused=True)
 
     async def keep(self, opened: OpenNamespace, wish: DerivedRequest, text: str) -> DerivedResult:
-        """Store a result, or return the one that an equal request has stored meanwhile.
+        """Store a result, or return the result that an equal request has stored meanwhile.
 
-        Locks the source namespace, so that it cannot be deleted before the result is stored.
+        Locks the source namespace, to prevent its deletion before the result is stored.
 
         Raises:
-            Aborted: the source is gone or has changed.
+            Aborted: the source namespace was deleted or has changed.
             ResourceExhausted: a quota is used up.
         """
         settings, now = self.tasks.settings, self.tasks.clock.now()
@@ -129,7 +129,7 @@ class DerivedStore:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             source = await unchanged(session, opened, now, for_update=True)
             row = await lookups.find_derived(session, name.memory, wish.input_hash, now)
-            # Otherwise an equal, concurrent request has stored its result first.
+            # A row exists if an equal, concurrent request stored its result first.
             is_reused = row is not None
             if row is None:
                 beginning = self._beginning(source.row, wish, source.expire_time - now)
@@ -164,6 +164,6 @@ class DerivedStore:
         is_reused: bool,
     ) -> DerivedResult:
         reference = await self.tasks.reference(session, row, now)
-        # Who has a reader make this may use readers.
+        # The caller may use readers, since it made this request.
         text = prompt_text(reference, _TOOL, wish.activity, may_derive=True)
         return DerivedResult(reference, text, is_reused)

@@ -1,7 +1,7 @@
-"""Vector search for the chunks of a namespace nearest to a question, by the namespace's model.
+"""Vector search for the chunks of a namespace nearest to a question, with the namespace's model.
 
-The question is embedded only if the namespace has vectors of that model, and outside any
-transaction. If the model fails, the search by words still works.
+The question is embedded outside any transaction, and only if the namespace has vectors of that
+model. If the model fails, the search by words still works.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from app.memory.memories.services.embedding import EngineEmbedding
 log = structlog.get_logger()
 
 _NEAREST = 200
-"""Number of nearest chunks that are ranked: the most that a reader is ever shown."""
+"""Number of nearest chunks to rank: the maximum that a reader is shown."""
 
 
 async def find_near(resources: Resources, opened: OpenNamespace, query: str) -> list[Piece]:

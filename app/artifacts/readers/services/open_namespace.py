@@ -1,8 +1,8 @@
-"""An opened namespace, and the check that it has not changed since.
+"""An opened namespace, and the check that it has not changed since it was opened.
 
-A request takes as long as its models, without an open transaction. Meanwhile the namespace may be
-deleted and its name reused, it may become sensitive, or its allowed models may change. So each
-read, call, store and response checks it in its own transaction.
+Model calls are slow and run without an open transaction. Meanwhile the namespace may be deleted and
+its name reused, it may become sensitive, or its allowed models may change. So each read, model
+call, store and response checks the namespace in its own transaction.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from app.adapters.db.session import Session
-from app.adapters.llm.readers import ReaderHandle
+from app.adapters.llm.models import ReaderHandle
 from app.adapters.resources import Resources
 from app.artifacts.readers.schemas import ReadingCoverage
 from app.artifacts.readers.services.unreadable import ExplainedArtifact, listed
@@ -29,12 +29,12 @@ class OpenNamespace:
     """A namespace that may be read.
 
     Attributes:
-        name: with the engine's full name.
-        row: as of the opening.
-        reader: None: the built-in one.
-        artifacts: those with text, in order. Artifacts that arrive later are not read.
+        name: name with the engine's full name.
+        row: row as of the opening.
+        reader: the chosen reader; None: the built-in one.
+        artifacts: artifacts with text, in order. Artifacts that arrive later are not read.
         unreadable: number of artifacts without text.
-        unread: the newest of these.
+        unread: the newest artifacts without text.
         may_show: whether the caller may see the result.
     """
 
@@ -59,8 +59,8 @@ class OpenNamespace:
     def coverage(self, chunks_used: int, *, truncated: bool) -> ReadingCoverage:
         """Return the coverage of the texts.
 
-        Numbers that depend on the content are only for callers who may see it: results of many
-        questions would reveal the content.
+        Numbers that depend on the content are only for callers who may see it: over many questions,
+        they would reveal the content.
         """
         return ReadingCoverage(
             chunks_total=self.chunks if self.may_show else None,
@@ -77,9 +77,9 @@ class Unchanged:
     """An opened namespace, verified to be unchanged.
 
     Attributes:
-        row: of the namespace.
-        texts: the texts that may be read.
-        expire_time: the earliest expiry of these texts.
+        row: current row of the namespace.
+        texts: texts that may be read.
+        expire_time: earliest expiry of these texts.
     """
 
     row: NamespaceRow
@@ -90,13 +90,13 @@ class Unchanged:
 async def unchanged(
     session: Session, opened: OpenNamespace, now: datetime, *, for_update: bool = False
 ) -> Unchanged:
-    """Check that an opened namespace still exists, as strict as before, and return it.
+    """Check that an opened namespace and its texts still exist with the same rules; return it.
 
     Takes part in the caller's transaction. With `for_update`, the namespace stays locked until the
     transaction ends.
 
     Raises:
-        Aborted: it is gone or has changed.
+        Aborted: the namespace was deleted or has changed.
     """
     row = await repository.find_namespace(session, opened.name, now, for_update=for_update)
     texts = Texts(opened.name, [artifact.content_id for artifact in opened.artifacts], now)
@@ -114,7 +114,7 @@ async def reading(
     """Open a snapshot, check that the namespace is unchanged, and yield the readable texts.
 
     Raises:
-        Aborted: it is gone or has changed.
+        Aborted: the namespace was deleted or has changed.
     """
     now = resources.clock.now()
     async with resources.db.snapshot() as session:

@@ -1,4 +1,4 @@
-"""Answers to questions from the chunks of a namespace: by a model, or by extracted sentences."""
+"""Answers to questions from the chunks of a namespace, by a model or by extracted sentences."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from app.kernel.errors import InvalidArgument
 from app.language.chunking import Piece
 
 _CANDIDATES = 200
-"""Number of chunks with the rarest words, from which the best are chosen."""
+"""Number of chunks with the rarest words to choose from."""
 _BOUNDLESS = 10**9
 _MAX_CITATIONS = 100
 
@@ -35,10 +35,10 @@ class Answer:
 async def find_pieces(
     resources: Resources, opened: OpenNamespace, query: str, top_k: int
 ) -> list[Piece]:
-    """Return the chunks that may answer a question, best first, by words and by vectors.
+    """Return the chunks that may answer a question, best first, found by words and by vectors.
 
-    If no chunk has any of its words, and there are no vectors, return the first chunks of the
-    namespace: the question may be about the whole, or in another language.
+    If no chunk has any of its words and there are no vectors, return the first chunks of the
+    namespace: the question may be about the whole content, or in another language.
 
     Raises:
         Aborted: the namespace has changed since it was opened.
@@ -53,7 +53,7 @@ async def find_pieces(
 
 
 async def by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Answer:
-    """Answer with the sentences that share the rarest words with the question."""
+    """Answer by extracting the sentences that share the rarest words with the question."""
     packed = pack(pieces, _BOUNDLESS)
     made = await asyncio.to_thread(
         extractive.answer, request.query, packed.shown, request.answer_tokens
@@ -67,7 +67,7 @@ async def by_model(
     """Answer with a model, from as many of the chunks as fit into its window.
 
     Raises:
-        InvalidArgument: no chunk fits beside the question and the answer.
+        InvalidArgument: no chunk fits into the window with the question and the answer.
         ServiceError: see `Asking.ask`.
     """
     tokens = request.answer_tokens
@@ -85,9 +85,9 @@ async def by_model(
 
 
 def cited(numbers: Iterable[int], shown: Sequence[ShownChunk]) -> list[Citation]:
-    """Return citations for the passage numbers, from 1, that a reader names, in text order.
+    """Return citations, in text order, for the passage numbers, from 1, that a reader cites.
 
-    Numbers without a passage, which the model made up, are dropped, as are duplicates.
+    Duplicates, and numbers that the model made up, are dropped.
     """
     known = sorted({number for number in numbers if 1 <= number <= len(shown)})
     return [_citation(shown[number - 1]) for number in known[:_MAX_CITATIONS]]

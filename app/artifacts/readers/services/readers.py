@@ -1,14 +1,14 @@
 """Questions and summaries over content that task memory keeps off prompts.
 
-No transaction is open during a model call. Usage is recorded call by call.
+Model calls run outside any transaction. Usage is recorded after each call.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.adapters.llm.models import ReaderHandle
 from app.adapters.llm.ports import Meter
-from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic.prompts import SummaryOptions
 from app.artifacts.readers.schemas import (
@@ -44,7 +44,7 @@ from app.platform.operations.store import idempotency
 
 @dataclass(frozen=True)
 class ReaderRequest:
-    """Target and caller of a request to a reader; `once`: the request's id, if it has one."""
+    """Target and caller of a request to a reader; `once` is the request's id, if it has one."""
 
     name: NamespaceName
     caller: Caller
@@ -87,7 +87,7 @@ class ReaderService:
     async def summarize(
         self, asked: ReaderRequest, body: SummarizeNamespaceRequest
     ) -> SummarizeNamespaceResponse:
-        """Summarise all of a namespace.
+        """Summarise a whole namespace.
 
         Raises:
             ServiceError: see `query`.
@@ -118,7 +118,7 @@ class ReaderService:
 
     @property
     def _parts(self) -> Resources:
-        """Resources for all steps but the last, which alone is recorded in the audit log."""
+        """Resources for all steps except the last; only the last is recorded in the audit log."""
         return replace(self.resources, db=self.resources.db.in_parts())
 
     async def _open(self, asked: ReaderRequest, body: Reading) -> OpenNamespace:
@@ -135,7 +135,7 @@ class ReaderService:
     async def _kept_before(
         self, opened: OpenNamespace, wish: DerivedRequest, body: Reading
     ) -> DerivedResult | None:
-        """Return the stored result of an equal request; without one, check the room for it."""
+        """Return the stored result of an equal request; if there is none, check the room for it."""
         if not body.off_prompt:
             return None
         kept = await self._keeping.find(opened, wish)
@@ -148,14 +148,14 @@ class ReaderService:
     async def _end(
         self, opened: OpenNamespace, wish: DerivedRequest, body: Reading, text: str
     ) -> DerivedResult | None:
-        """Store a result that is kept off the prompt."""
+        """Store a result if it is kept off the prompt; otherwise record the request."""
         if body.off_prompt:
             return await self._keeping.keep(opened, wish, text)
         await self._record_request(opened)
         return None
 
     async def _record_request(self, opened: OpenNamespace) -> None:
-        """Record a request that changes nothing in the audit log; check that it may be answered.
+        """Record a request that stores no result in the audit log; check that it may be answered.
 
         Raises:
             Aborted: the namespace has changed since it was opened.
@@ -215,7 +215,7 @@ def _response_fields(
 ) -> dict[str, Any]:
     """Return the fields of every reader response; `read` is the coverage, if this request read.
 
-    The result of another request has no coverage here, whatever this request has read.
+    The response with a reused result reports no coverage, even if this request read texts.
     """
     is_reused = kept is not None and kept.is_reused
     if read is None or is_reused:

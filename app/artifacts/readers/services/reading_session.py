@@ -1,6 +1,6 @@
 """Opening of a namespace for a reader: access checks, readable texts, choice of the model.
 
-A text whose indexing was given up counts as missing.
+If the indexing of a text was given up, the artifact counts as having no text.
 """
 
 import asyncio
@@ -38,10 +38,10 @@ async def open_namespace(
     caller: Caller,
     is_given_up: GivenUp,
 ) -> OpenNamespace:
-    """Return what a request may read; wait for texts being cut, if the request asks to.
+    """Return the texts that a request may read; wait for indexing if the request asks to.
 
     Raises:
-        Aborted: a text is still being cut, or the result would have too many derivations.
+        Aborted: a text is still being indexed, or the result would have too many derivations.
         Cancelled: the client no longer waits.
         InvalidArgument: no artifact in the namespace has a text.
         NotFound: the namespace does not exist.
@@ -70,7 +70,7 @@ async def _wait_until_indexed(
 ) -> None:
     """Wait until no worker is indexing any of the contents, or until the deadline.
 
-    Many requests may wait for long, so each polls with exponential backoff and reads nothing else.
+    Many requests may wait for a long time, so each polls with one query and exponential backoff.
 
     Raises:
         Cancelled: the client no longer waits.
@@ -102,7 +102,7 @@ async def _not_ready(resources: Resources, name: NamespaceName, indexing: Sequen
 async def _give_up_stuck(
     resources: Resources, name: NamespaceName, indexing: Sequence[str]
 ) -> bool:
-    """Give up texts that no worker indexes any more; return True if there were any."""
+    """Mark texts that no worker will index any more as missing; return True if there were any."""
     memory = name.memory
     async with resources.db.snapshot() as session:
         stuck = await list_given_up(session, memory.engine.engine, indexing)
@@ -116,7 +116,7 @@ async def _give_up_stuck(
 async def _read_namespace(
     resources: Resources, name: NamespaceName, request: Reading, caller: Caller
 ) -> tuple[OpenNamespace, Sequence[str]]:
-    """Return an opened namespace, and those of its contents that are being cut."""
+    """Return an opened namespace, and the ids of its contents that are being indexed."""
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name.memory.engine))

@@ -1,4 +1,4 @@
-"""Summaries of a whole namespace: by a model in parts, or by extracted sentences."""
+"""Summaries of a whole namespace, by a model in parts or by extraction of sentences."""
 
 import asyncio
 from bisect import bisect_right
@@ -22,7 +22,7 @@ _BOUNDLESS = 10**9
 
 @dataclass(frozen=True)
 class NamespaceSummary:
-    """A summary; `is_cut`: its end is missing. `chunks_used`: number of chunks read."""
+    """A summary; `chunks_used` counts the chunks read, `is_cut` means that its end is missing."""
 
     text: str
     chunks_used: int
@@ -32,7 +32,7 @@ class NamespaceSummary:
 async def by_sentences(
     resources: Resources, opened: OpenNamespace, wish: SummaryOptions
 ) -> NamespaceSummary:
-    """Summarise with the sentences that have the most frequent words.
+    """Summarise by extracting the sentences with the most frequent words.
 
     Raises:
         Aborted: the namespace was deleted or changed meanwhile.
@@ -48,7 +48,7 @@ async def by_sentences(
 
 
 def _spaced_keys(opened: OpenNamespace) -> list[tuple[str, int]]:
-    """Return the keys of the chunks that a summary without a model reads."""
+    """Return the keys of the chunks to read for a summary without a model."""
     ends = list(accumulate(artifact.chunks for artifact in opened.artifacts))
     keys = []
     for place in extractive.spaced(opened.chunks):
@@ -69,8 +69,8 @@ class Calls:
         """Return the room in one call.
 
         Raises:
-            InvalidArgument: a part would not fit into the model's window, or calls would exceed the
-                limit.
+            InvalidArgument: a part would not fit into the model's window, or the calls would exceed
+                the limit.
         """
         reader, opened = self.asking.reader, self.asking.opened
         window = reader.model.max_input_tokens
@@ -87,8 +87,8 @@ class Calls:
         """Check that this number of calls is allowed.
 
         Raises:
-            InvalidArgument: it is not. The number would reveal the length of the texts, which may
-                be sensitive, so the error leaves it out.
+            InvalidArgument: it is not. The error omits the number, since that would reveal the
+                length of texts, which may be sensitive.
         """
         if calls > self.most:
             raise InvalidArgument.of_field(
@@ -99,7 +99,7 @@ class Calls:
 
 
 async def by_model(calls: Calls, wish: SummaryOptions) -> NamespaceSummary:
-    """Summarise part by part with a model, each with the summary of the parts before.
+    """Summarise part by part with a model; each call includes the summary of the earlier parts.
 
     Raises:
         Aborted: the namespace was deleted or changed meanwhile.
@@ -113,13 +113,13 @@ async def by_model(calls: Calls, wish: SummaryOptions) -> NamespaceSummary:
         calls.check(made)
         written = (await calls.asking.ask(summary(part, text, wish), ReaderSummary)).summary
         text = within(written, wish.max_tokens)
-        # A cut in one summary also affects those after it.
+        # A cut in one summary also affects the later ones.
         is_cut |= text != written
     return NamespaceSummary(text, calls.asking.opened.chunks, is_cut)
 
 
 async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:
-    """Yield the texts in parts for a model; no transaction is open at a yield."""
+    """Yield the texts in parts for a model; no transaction is open while it yields."""
     parts, opened = SummaryParts(room), asking.opened
     count = 0
     after: tuple[int, int] | None = None

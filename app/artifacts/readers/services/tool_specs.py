@@ -1,4 +1,4 @@
-"""Readers and the export as tool declarations for agents, in the formats of model APIs (pure)."""
+"""Tool declarations of readers and the export for agents, in the formats of model APIs (pure)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from app.artifacts.readers.schemas import LEAST_TOKENS, MOST_TOKENS, ToolFormat, ToolSpecs
 
 _Tool = tuple[str, str, dict[str, dict[str, Any]], list[str]]
-"""Name, description, arguments of its own and those of them that are required."""
+"""Name, description, specific arguments, and the names of the required ones among these."""
 QUERY, SUMMARIZE = "query_task_memory", "summarize_task_memory"
 EXPORT = "export_task_memory"
 
@@ -70,10 +70,10 @@ _EXPORTS: tuple[_Tool, ...] = ((EXPORT, _EXPORT, {}, []),)
 def tool_specs(
     memory: str | None, form: ToolFormat | None = None, *, may_read: bool = True, may_export: bool
 ) -> ToolSpecs:
-    """Return the tool declarations in a format, or in all.
+    """Return the tool declarations in one format or in all formats.
 
     Args:
-        memory: the name of the only memory that the tools read; None: any.
+        memory: name of the only memory that the tools may read; None: any.
         form: the format; None: all.
         may_read: whether the caller may query and summarise.
         may_export: whether the caller may export, and there is a sink to export to.
@@ -104,7 +104,7 @@ def _memory(name: str | None) -> dict[str, Any]:
 
 
 def _openai(spec: dict[str, Any]) -> dict[str, Any]:
-    # Not `strict`, which would make every argument required.
+    # `strict` is not set, since it would make every argument required.
     parameters = {**spec["parameters"], "additionalProperties": False}
     return {"type": "function", "function": {**spec, "parameters": parameters}}
 

@@ -1,4 +1,4 @@
-"""Artifacts without text for readers, with the reason of each."""
+"""Artifacts without text for readers, each with a reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from app.kernel.media_types import BYTES
 from app.kernel.task_names import NamespaceName
 
 _EXPLAINED = 100
-"""Artifacts without text among which failures are looked for."""
+"""Maximum artifacts without text for which the indexing failure is looked up."""
 _LISTED = 20
 
 
 @dataclass(frozen=True)
 class ExplainedArtifact:
-    """An artifact without text; `failure` is why its indexing failed, None: that is not known."""
+    """An artifact without text; `failure` is the error of its indexing, or None if unknown."""
 
     artifact: Unreadable
     failure: str | None
 
     @property
     def reason(self) -> str:
-        """The reason, in a sentence."""
+        """Reason as a sentence."""
         if self.failure is not None:
             return self.failure
         declared, looks_like = self.artifact.media_type, self.artifact.sniffed_type or BYTES
@@ -40,7 +40,7 @@ class ExplainedArtifact:
 async def list_unread(
     session: Session, name: NamespaceName, now: datetime
 ) -> list[ExplainedArtifact]:
-    """Return the newest artifacts without text, those whose indexing failed first.
+    """Return the newest artifacts without text; artifacts with failed indexing come first.
 
     Takes part in the caller's transaction.
     """
@@ -52,7 +52,7 @@ async def list_unread(
 
 
 def listed(unread: Sequence[ExplainedArtifact]) -> list[UnreadableArtifact]:
-    """Return some artifacts without text as an answer shows them, as many as it has room for."""
+    """Return the first artifacts without text, in the form of responses."""
     return [
         UnreadableArtifact(artifact=one.artifact.name, reason=one.reason)
         for one in unread[:_LISTED]

@@ -1,4 +1,4 @@
-"""Searches for chunks of texts: the best for a question, or all in order.
+"""Searches for chunks of texts: the best ones for a question, or all in order.
 
 All functions take part in the caller's transaction.
 """
@@ -39,15 +39,15 @@ from app.language.chunking import Chunk, Piece
 from app.language.terms import folded
 
 _NO_OFFSET: ColumnElement[int] = literal_column("0")
-"""An offset of no row, which keeps the planner from flattening a subquery."""
+"""`OFFSET 0`, which prevents the planner from flattening a subquery."""
 _PLACE_AND_TEXT = (ChunkRow.n, ChunkRow.start_offset, ChunkRow.end_offset, ChunkRow.text)
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The readable contents of a namespace at one time; searches find no other chunks.
+    """Readable contents of a namespace at one time; searches are limited to them.
 
-    A search by the namespace's name alone would also find content that arrived later.
+    A search by only the namespace's name would also find content that arrived later.
     """
 
     name: NamespaceName
@@ -57,11 +57,11 @@ class Texts:
 
 @dataclass(frozen=True)
 class Inside:
-    """Amounts of content that a namespace offers to readers.
+    """Amounts of content in a namespace.
 
     Attributes:
         unreadable: number of artifacts without text.
-        indexing: contents whose texts are still being cut.
+        indexing: ids of contents that are still being indexed.
     """
 
     artifacts: int
@@ -71,7 +71,7 @@ class Inside:
 
 
 async def measure(session: Session, name: NamespaceName, now: datetime) -> Inside:
-    """Return the amounts of content that a namespace offers to readers."""
+    """Return the amounts of content in a namespace."""
     row = ArtifactRow
     is_indexing = row.state == ArtifactState.INDEXING
     has_none = and_(row.chunks == 0, row.state == ArtifactState.READY)
@@ -87,7 +87,7 @@ async def measure(session: Session, name: NamespaceName, now: datetime) -> Insid
 
 @dataclass(frozen=True)
 class Readable:
-    """An artifact with text: its length in tokens, and its number of derivations."""
+    """An artifact with text; `tokens` is its length, `depth` its number of derivations."""
 
     name: str
     ordinal: int
@@ -119,7 +119,7 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
 
 @dataclass(frozen=True)
 class Unreadable:
-    """An artifact without text, and its types, declared and recognised."""
+    """An artifact without text, with its declared and its recognised media type."""
 
     name: str
     content_id: str
@@ -142,7 +142,7 @@ async def list_unreadable(
 
 
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
-    """Return how many of some texts are still readable, and their earliest expiry."""
+    """Return the number of texts that are still readable, and their earliest expiry."""
     statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
         *_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
     )
@@ -183,7 +183,7 @@ async def find_derived(
 async def find_best(session: Session, texts: Texts, question: str, limit: int) -> list[Piece]:
     """Return the chunks that share the rarest words with a question, best first.
 
-    Words are stemmed by each text's language. Chunks without any of the words are left out.
+    Words are stemmed in each text's language. Chunks without any of the words are left out.
     """
     query = QueryText(folded(question), grams.asked(question))
     terms = await _terms(session, texts, query)
@@ -228,12 +228,12 @@ async def list_pieces(
         )
         .where(ArtifactRow.ordinal >= ordinal)
         .order_by(ArtifactRow.ordinal)
-        # The first text may have no chunk left; every other has at least one.
+        # The first text may have no more chunks; every other text has at least one.
         .limit(limit + 1)
         .subquery("texts")
     )
-    # Each text's next chunks are read by their key; otherwise every page would read and sort the
-    # whole of a long text.
+    # The next chunks of each text are read by key; otherwise every page would read and sort all
+    # chunks of a long text.
     its = (
         select(*_PLACE_AND_TEXT)
         .where(
@@ -288,7 +288,7 @@ async def _terms(session: Session, texts: Texts, query: QueryText) -> Sequence[s
     terms: dict[str, None] = {}
     for language in known:
         words = lexemes(literal(language), query, "words")
-        # In the order of the query, as `Terms` counts; otherwise they would be alphabetical.
+        # In the order of the query, as in `Terms`; the default order is alphabetical.
         in_order = select(quoted(words)).order_by(words.c.positions, words.c.lexeme)
         terms |= dict.fromkeys((await session.execute(in_order.limit(MAX_TERMS))).scalars())
     return list(terms)
@@ -296,9 +296,9 @@ async def _terms(session: Session, texts: Texts, query: QueryText) -> Sequence[s
 
 def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
     """Return each chunk of the texts with `has`, an array that flags the terms in it."""
-    # Term vectors are compressed, many of them out of line: `strip` unpacks each once for all
-    # terms. The offset keeps the planner from repeating it at every use. It also forces reading
-    # text by text, whatever size the planner assumes for a new namespace.
+    # Term vectors are compressed, and many are stored out of line: `strip` decompresses each once
+    # for all terms. The offset keeps the planner from repeating that at every use. It also forces
+    # reading text by text, even if the planner misjudges the size of a new namespace.
     lists = (
         select(ChunkRow.n, func.strip(joined(ChunkRow), type_=TSVECTOR).label("terms"))
         .where(_is_chunk_of_artifact())
@@ -321,14 +321,14 @@ def _term_columns(held: CTE, terms: int) -> list[ColumnElement[bool]]:
 
 
 def _weights(held: CTE, terms: int) -> CTE:
-    """Return the weight of each term, by the number of chunks that have it."""
+    """Return the weight of each term, from the number of chunks that contain it."""
     total = func.count()
     weights = []
     for has_term in _term_columns(held, terms):
         holding = func.count().filter(has_term)
         weights.append(rarity(total, holding))
     named = [weight.label(f"weight_{number}") for number, weight in enumerate(weights)]
-    # Computed once for all chunks, however few the planner expects.
+    # Materialised, to compute the weights once even if the planner expects few chunks.
     return select(*named).select_from(held).cte("weights").prefix_with("MATERIALIZED")
 
 
@@ -344,14 +344,14 @@ def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
 
 def _is_among_texts(texts: Texts) -> list[ColumnElement[bool]]:
     ids = func.unnest(literal(list(texts.content_ids), ARRAY(Text))).column_valued("content_id")
-    # The ids are looked up in a table of their own, text by text. With a plain list, a cached plan
-    # compares every pair, and a plan for a small namespace finds each by key.
+    # The ids are looked up in a separate table, text by text. With a plain list, a cached plan
+    # compares every pair, and a plan for a small namespace looks up each id by key.
     is_one = case((ArtifactRow.content_id.in_(select(ids)), true()), else_=false())
     return [*_readable(texts.name, texts.now), is_one]
 
 
 def _chunk_at(texts: Texts, places: FromClause) -> FromClause:
-    """Return the chunk at each place, a content and a number, always by its key."""
+    """Return the chunk at each place (content id and chunk number), always looked up by key."""
     return (
         select(*_PLACE_AND_TEXT)
         .where(
@@ -365,8 +365,8 @@ def _chunk_at(texts: Texts, places: FromClause) -> FromClause:
 
 
 def _is_chunk_of_artifact() -> ColumnElement[bool]:
-    # A content id is unique in its engine. If the namespace were named too, the planner would take
-    # that as selective and read all of it for each content.
+    # A content id is unique in its engine. With the namespace as a further condition, the planner
+    # would consider that selective and read the whole namespace for each content.
     return and_(
         ChunkRow.engine_id == ArtifactRow.engine_id,
         ChunkRow.content_id == ArtifactRow.content_id,

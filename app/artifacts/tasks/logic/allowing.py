@@ -7,12 +7,12 @@ from typing import Protocol
 from app.kernel.wire.memory_policy import BUILTIN
 
 EXTRACTIVE = f"{BUILTIN}:extractive"
-"""The reader that needs no model, as responses name it; requests may also say `builtin`."""
+"""Name, in responses, of the reader that needs no model; requests may also use `builtin`."""
 BUILTIN_NAMES = (BUILTIN, EXTRACTIVE)
 
 
 class Located(Protocol):
-    """A reader of the settings: `app.settings.task_settings.ReaderModel`."""
+    """A configured reader: `app.settings.task_settings.ReaderModel`."""
 
     @property
     def locality(self) -> str:

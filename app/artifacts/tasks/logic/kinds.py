@@ -25,11 +25,11 @@ _STRANGE = frozenset(
     {"action", "audio", "boolean", "document", "generic", "image"}
     | {"media", "model", "number", "url", "video"}
 )
-"""Kinds of other agent frameworks that this service lacks; errors may repeat their names."""
+"""Unsupported kinds of other agent frameworks; errors may repeat their names."""
 
 
 def shown_kind(name: str) -> str:
-    """Return a kind's name if errors may repeat it; any other may come from a tool's output."""
+    """Return a kind's name if errors may repeat it, or `unknown`: a name could contain content."""
     return name if name in _STRANGE or name in set(Kind) else UNKNOWN_KIND
 
 
@@ -43,7 +43,7 @@ class OffPrompt(StrEnum):
 
 
 class Disposition(StrEnum):
-    """Outcome for an output."""
+    """Outcome of the handling of an output."""
 
     INLINE = "inline"
     STORED = "stored"

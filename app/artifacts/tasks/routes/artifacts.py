@@ -57,7 +57,7 @@ _ANY_BYTES: dict[str, Any] = {
 
 _HEADERS = {
     "Accept-Ranges": "bytes",
-    # Content may be of any type, and must not open as a page of this service.
+    # Content of any type must not be rendered as a page of this service.
     "Content-Disposition": "attachment",
 }
 
@@ -73,7 +73,7 @@ async def list_artifacts(
 
 @dataclass(frozen=True)
 class _UploadParameters:
-    """Parameters of an upload, beside its bytes."""
+    """Parameters of an upload without its bytes."""
 
     beginning: NamespaceDraft
     sha256: bytes | None

@@ -28,7 +28,7 @@ MAX_LISTED = 100
 MAX_LISTED_IN_LISTS = 10
 """The same limit in lists of namespaces."""
 MAX_ELEMENTS = MAX_NAMESPACE_ARTIFACTS
-"""Hard limit of a list, whatever the configuration; validation stops at the first error."""
+"""Hard limit of a list, for any configuration; validation stops at the first error."""
 
 
 _CONTENT_OF = {

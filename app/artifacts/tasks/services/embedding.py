@@ -1,6 +1,6 @@
-"""Choice of the model that embeds a namespace, and the length of text it reads at a time.
+"""Choice of the model that embeds a namespace, and splitting of texts for it.
 
-Only the model that the namespace names may embed it.
+A namespace is embedded only by the model that it names.
 """
 
 from app.adapters.llm.embedders import Embedders
@@ -12,7 +12,7 @@ from app.kernel.permissions import Permission
 
 
 def embedder_of(embedders: Embedders, row: NamespaceRow) -> ManagedEmbedder | None:
-    """Return the embedder that a namespace names, if it is allowed and configured here."""
+    """Return the embedder that a namespace names if it is allowed and configured."""
     embedder = None if row.embedding_model is None else embedders.find(row.embedding_model)
     return embedder if embedder is not None and _may_have(row, embedder) else None
 
@@ -21,9 +21,10 @@ def check_embedder(embedders: Embedders, row: NamespaceRow, *, is_chosen: bool) 
     """Check that a namespace may use the embedder that it names.
 
     Args:
-        embedders: the embedders configured here.
+        embedders: configured embedders.
         row: the namespace, as it will be stored.
-        is_chosen: whether this request names the embedder; one named before may be gone by now.
+        is_chosen: whether this request names the embedder, which must then be configured. An
+            embedder named earlier may no longer be.
 
     Raises:
         InvalidArgument: no embedder has this name.
@@ -52,11 +53,11 @@ def check_embedder(embedders: Embedders, row: NamespaceRow, *, is_chosen: bool) 
 
 
 def check_choice(embedders: Embedders, model_id: str | None, caller: Caller) -> None:
-    """Check that a caller who stores something may name the embedder of its namespace.
+    """Check that a caller who stores content may choose the embedder of its namespace.
 
     Raises:
-        PermissionDenied: the embedder is remote, and the caller lacks `engines.update`; what is
-            stored later may be sensitive.
+        PermissionDenied: the embedder is remote and the caller lacks `engines.update`. The
+            permission is needed since content stored later may be sensitive.
     """
     embedder = None if model_id is None else embedders.find(model_id)
     if embedder is None or embedder.is_local or caller.may(Permission.ENGINES_UPDATE):
@@ -74,13 +75,13 @@ def _may_have(row: NamespaceRow, embedder: ManagedEmbedder) -> bool:
 
 
 _PART_CHARS = 1_000
-"""About as much English text as MiniLM reads; it ignores the rest of a longer text."""
+"""Approximate characters of English text that MiniLM reads; it ignores the rest."""
 _SHARED_CHARS = 50
-"""Overlap of a part with the next one, so that at least one of them holds each word whole."""
+"""Overlap of a part with the next one; it ensures that each word is complete in one of them."""
 
 
 def parts_of(text: str) -> list[str]:
-    """Split a chunk into equal parts, each short enough for a model to read whole."""
+    """Split a chunk into equal parts, each short enough for a model to read completely."""
     size = max(-(-len(text) // max(-(-len(text) // _PART_CHARS), 1)), 1)
     starts = range(0, len(text), size)
     return [text[start : start + size + _SHARED_CHARS] for start in starts] or [text]

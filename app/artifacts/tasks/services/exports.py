@@ -1,8 +1,8 @@
-"""Export of artifacts to the operator's folders, without showing them to anybody else.
+"""Export of artifacts to the operator's folders; responses reveal no content.
 
-Below a sink, each namespace has its own folder, by engine, memory and namespace, so that exports of
-different namespaces never overwrite each other. The exception is a new namespace that reuses the
-name of a deleted or expired one, even for another user. Files are written atomically.
+Below a sink, each namespace has its own folder, named after engine, memory and namespace. Exports
+of different namespaces therefore never overwrite each other. The exception is a new namespace that
+reuses the name of a deleted or expired one, even for another user. Files are written atomically.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
-"""Content kept off prompts must not be readable by every user of the machine."""
+"""Mode of folders; other users of the machine must not read content kept off prompts."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ class ExportService:
     ) -> ExportNamespaceResponse:
         """Write all or some artifacts of a namespace to a configured sink.
 
-        Files of the same name from an earlier export are replaced.
+        Files with the same name from an earlier export are replaced.
 
         Raises:
-            AlreadyExists: a file and a folder are in each other's place, or the request id was used
-                with another request.
+            AlreadyExists: a file would replace a folder or a folder a file, or the request id was
+                used with another request.
             InvalidArgument: no sink has this name.
             NotFound: the namespace does not exist, or one of the artifacts is not in it.
             Unavailable: writing to the sink failed.
         """
         sink, now = self._sink(request.sink), self.tasks.clock.now()
-        # A retry writes nothing: the files may have been moved or edited meanwhile.
+        # A retry must not write files: those of the first request may have been moved or edited.
         first = await self._first_answer(name, once, now)
         answer = first or await self._write_all(sink, name, request)
         return await self._record_response(name, answer, once, now)
@@ -101,7 +101,7 @@ class ExportService:
         self, name: NamespaceName, request: ExportNamespaceRequest
     ) -> Sequence[ArtifactRow]:
         now = self.tasks.clock.now()
-        # The namespace may hold more artifacts than the current settings allow.
+        # The namespace may have more artifacts than the current settings allow.
         asked = Slice(repository.ARTIFACT_KEY, MAX_NAMESPACE_ARTIFACTS)
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.memory.engine)
@@ -142,7 +142,7 @@ class ExportService:
         once: IdempotencyKey | None,
         now: datetime,
     ) -> ExportNamespaceResponse:
-        """Record the export in the audit log, and remember the response for retries."""
+        """Record the export in the audit log, and store the response for retries."""
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             known = await idempotency.claim(session, engine.engine_id, once, now)
@@ -159,7 +159,7 @@ def _response(known: AnyRequestId) -> ExportNamespaceResponse:
 def _not_written(error: OSError, sink: str, artifact: str, written: int) -> ServiceError:
     """Return the error for a file that could not be written, after `written` others.
 
-    The system's own message is left out: it may hold paths of this machine.
+    The operating system's message is left out, since it may contain paths of this machine.
     """
     metadata = {"sink": sink, "filesWritten": str(written)}
     if isinstance(error, (IsADirectoryError, NotADirectoryError, FileExistsError)):
@@ -174,7 +174,7 @@ def _not_written(error: OSError, sink: str, artifact: str, written: int) -> Serv
 
 
 async def _fill(path: Path, pages: AsyncIterator[bytes]) -> None:
-    """Write a file that only the service's own user can read, and flush it to disk."""
+    """Write a file that only the service's user can read, and flush it to disk."""
     file = await asyncio.to_thread(_open, path)
     try:
         async for page in pages:
@@ -194,7 +194,7 @@ def _sync(file: BinaryIO) -> None:
 
 
 def _move_into_place(partly: Path, path: Path) -> None:
-    """Move a complete file to its final name, replacing any older one; survives a power cut."""
+    """Move a complete file to its final name, replacing any older file; survives a power cut."""
     partly.replace(path)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -204,7 +204,7 @@ def _move_into_place(partly: Path, path: Path) -> None:
 
 
 def _make_folder(sink: Path, below: Path) -> Path:
-    """Create a folder below an existing sink; reject symbolic links on the way.
+    """Create a folder below an existing sink; reject symbolic links in its path.
 
     Raises:
         OSError: the folder cannot be created.

@@ -1,4 +1,4 @@
-"""Masking of uploaded texts, which are read as a whole for that."""
+"""Masking of sensitive values in uploaded texts, which must be read as a whole."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ async def read_whole(pieces: AsyncIterator[bytes], most: int) -> bytes:
     """Return all bytes of an upload.
 
     Raises:
-        ResourceExhausted: they are more than can be looked through.
+        ResourceExhausted: the upload is longer than `most`.
     """
     whole = bytearray()
     async for piece in pieces:
@@ -41,10 +41,10 @@ async def in_one_piece(data: bytes) -> AsyncIterator[bytes]:
 
 
 def check_digest(declared: bytes | None, digest: bytes) -> None:
-    """Check that the bytes of an upload are those that were declared.
+    """Check that the digest of an upload equals the declared digest, if there is one.
 
     Raises:
-        InvalidArgument: they are not.
+        InvalidArgument: the digests differ.
     """
     if declared not in {None, digest}:
         message = "Content-Digest: must match the bytes; nothing was stored."
@@ -54,10 +54,10 @@ def check_digest(declared: bytes | None, digest: bytes) -> None:
 def masked(
     guard: Guard, data: bytes, kind: Kind, media_type: str, digest: bytes | None
 ) -> tuple[bytes, Mapping[str, int]]:
-    """Return the bytes of a text or JSON without what is masked, and the number of values by kind.
+    """Return the masked bytes of a text or JSON, and the number of masked values by kind.
 
     Raises:
-        InvalidArgument: they hold what the engine refuses, or differ from the declared digest.
+        InvalidArgument: the engine's rules reject a value, or the declared digest does not match.
     """
     if digest is not None:
         check_digest(digest, hashlib.sha256(data).digest())
@@ -72,7 +72,7 @@ def masked(
 
 
 def _parsed(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a JSON value; None for a text that is none, or too large to be parsed quickly."""
+    """Return a JSON value, or None if it is invalid or too complex to be parsed quickly."""
     size = bound(data)
     if size.depth > MAX_DEPTH or size.values > MAX_VALUES:
         return None

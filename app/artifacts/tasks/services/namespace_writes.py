@@ -1,4 +1,4 @@
-"""Placement of artifacts: creation of namespaces, their quotas and their counts.
+"""Placement of artifacts in namespaces: creation, quotas and counts.
 
 All functions take part in the caller's transaction.
 """
@@ -27,7 +27,7 @@ from app.settings.settings import Settings
 
 @dataclass(frozen=True)
 class NamespaceDraft:
-    """Settings that a request gives a namespace if it creates it."""
+    """Settings of a request for a namespace that it may create."""
 
     user_id: str | None = None
     tool: str | None = None
@@ -85,15 +85,15 @@ class NamespaceWrites:
         now: datetime,
         until: datetime,
     ) -> NamespaceRow:
-        """Return a namespace, locked; create it from the request if it does not exist.
+        """Return a locked namespace; create it from the request if it does not exist.
 
-        An existing namespace may become stricter by the request, never looser.
+        The request can make an existing namespace stricter, never looser.
 
         Raises:
-            AlreadyExists: it exists, and this caller may not reach it.
+            AlreadyExists: the namespace exists, and this caller has no access to it.
             InvalidArgument: it exists with another user or embedder, or its embedder is unknown.
-            NotFound: this caller does not reach the user.
-            PermissionDenied: its rules, as they would be, do not allow its embedder.
+            NotFound: this caller has no access to the user.
+            PermissionDenied: its rules, after the request, do not allow its embedder.
         """
         columns = beginning.columns(now, until)
         await _remove_if_expired(session, name)
@@ -121,10 +121,10 @@ class NamespaceWrites:
     ) -> None:
         """Check that a locked namespace has room for more, counting uploads under way.
 
-        `but` is the content id of an upload being committed; it no longer counts as under way.
+        `but` is the content id of an upload being committed, which no longer counts as under way.
 
         Raises:
-            ResourceExhausted: a quota would be exceeded; the error names it.
+            ResourceExhausted: a quota, which the error names, would be exceeded.
         """
         coming = await lookups.sum_coming(session, row, self.clock.now(), but)
         artifacts, length = artifacts + coming[0], length + coming[1]
@@ -138,7 +138,7 @@ class NamespaceWrites:
             raise exhausted(f"{message}.", "namespace_artifacts", limit=most)
 
     async def check_engine(self, session: Session, engine_id: int, going: int = 0) -> None:
-        """Check an engine's quota of bytes, without `going` bytes that will be freed.
+        """Check an engine's quota of bytes; `going` bytes will be freed and do not count.
 
         Raises:
             ResourceExhausted: the quota is exceeded.
@@ -173,13 +173,13 @@ class NamespaceWrites:
         return await repository.update_namespace(session, row, values)
 
     def expiry(self, ttl: timedelta | None, now: datetime) -> datetime:
-        """Return the expiry of something stored now."""
+        """Return the expiry of content stored now."""
         default = timedelta(seconds=self.settings.task_ttl_seconds)
         return moment_after(now, ttl or default, "ttl")
 
 
 def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
-    """Check that an etag names the content stored now; `*` matches any.
+    """Check that an etag matches the stored content; `*` matches any content.
 
     Raises:
         Aborted: the etag is stale.
@@ -187,7 +187,7 @@ def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
     if etag is None:
         return
     if row is None or etag not in {row.content_id, "*"}:
-        # The same error as `check_etag` raises, whose etags are version numbers.
+        # Raises the error of `check_etag`, which itself compares version numbers.
         check_etag(0, "stale")
 
 
@@ -202,7 +202,7 @@ async def _remove_if_expired(session: Session, name: NamespaceName) -> None:
 
 
 def _stricter(row: NamespaceRow, beginning: NamespaceDraft) -> dict[str, Any]:
-    """Return the columns of a namespace that a request makes stricter."""
+    """Return the columns that a request makes stricter, with their new values."""
     values: dict[str, Any] = {}
     if beginning.sensitive and not row.sensitive:
         values["sensitive"] = True

@@ -1,6 +1,6 @@
-"""Rules for a tool's output: to the prompt, to storage, or neither (pure).
+"""Rules for routing a tool's output to the prompt, to storage, or to neither (pure).
 
-Errors reveal nothing of the content: they name the kind, the position, and what is accepted.
+Errors reveal no content: they give the kind, the position, and the accepted values.
 """
 
 import json
@@ -23,12 +23,12 @@ _FIELD = "output"
 
 @dataclass(frozen=True)
 class OutputLimits:
-    """Limits of the service.
+    """Limits of the service for outputs.
 
     Attributes:
-        storable: the kinds that can be stored.
-        max_passing_bytes: total size of an output's info and errors, which go to the prompt.
-        max_elements: elements of a list, and artifacts stored by one request.
+        storable: kinds that can be stored.
+        max_passing_bytes: maximum total size of an output's info and errors in the prompt.
+        max_elements: maximum elements of a list, and maximum artifacts of one request.
     """
 
     storable: frozenset[Kind] = STORABLE
@@ -39,7 +39,7 @@ class OutputLimits:
 
 @dataclass(frozen=True)
 class OutputPreferences:
-    """Handling that a policy or a request asks for; None: not specified."""
+    """Handling requested by a policy or a request; None: not specified."""
 
     off_prompt: OffPrompt | None = None
     sensitive: bool | None = None
@@ -62,9 +62,9 @@ class OutputItem:
     """Content to store as one artifact.
 
     Attributes:
-        name: chosen by the caller; None: the service makes one.
+        name: name chosen by the caller; None: the service generates one.
         index: position in the list, from 0.
-        tokens: a quarter of the characters, or of the bytes of a blob.
+        tokens: estimate: a quarter of the characters, or of the bytes of a blob.
     """
 
     kind: Kind
@@ -81,9 +81,9 @@ class OutputDecision:
     """Decision about an output.
 
     Attributes:
-        prompt_text: text for the prompt; empty with `STORED`, where the reference has the text.
+        prompt_text: text for the prompt; empty with `STORED`, as the reference has the text.
         items: content to store, in order.
-        passed: info and errors for the prompt, beside the reference.
+        passed: info and errors for the prompt, in addition to the reference.
     """
 
     disposition: Disposition
@@ -95,10 +95,10 @@ class OutputDecision:
 def handling(
     policy: OutputPreferences, request: OutputPreferences, limits: OutputLimits
 ) -> OutputPolicy:
-    """Return the handling of an output, from its tool's policy and the request.
+    """Return the handling of an output, combined from its tool's policy and the request.
 
-    The request overrides the policy. For a sensitive tool it can only tighten: the stricter rule
-    and the shorter life apply.
+    The request overrides the policy. For a sensitive tool it can only be stricter: the stricter
+    rule and the shorter lifetime apply.
     """
     off_prompt = request.off_prompt or policy.off_prompt or OffPrompt.NEVER
     ttl = request.ttl if request.ttl is not None else policy.ttl
@@ -115,11 +115,11 @@ def handling(
 
 
 def decide(output: Output, held: OutputPolicy, limits: OutputLimits) -> OutputDecision:
-    """Decide what happens to an output. Sensitive content is always stored.
+    """Decide whether to show or store an output. Sensitive content is always stored.
 
     Raises:
-        InvalidArgument: an unsupported kind, a list in a list, too many elements, two elements of
-            one name, or too much info and errors for the prompt.
+        InvalidArgument: the output has an unsupported kind, a nested list, too many elements,
+            duplicate names, or too much info and errors for the prompt.
     """
     elements = _elements(output, limits)
     passed = [
@@ -147,7 +147,7 @@ def decide(output: Output, held: OutputPolicy, limits: OutputLimits) -> OutputDe
 
 
 def items_of(artifacts: Sequence[Output], limits: OutputLimits) -> list[OutputItem]:
-    """Return the items to store for artifacts that a request sends.
+    """Return the items to store for the artifacts of a request.
 
     Raises:
         InvalidArgument: as for `decide`; info and errors cannot be stored either.
@@ -226,7 +226,7 @@ def _nested(field: str, index: int) -> InvalidArgument:
 
 
 def _unsupported(kind: str, field: str, index: int | None, limits: OutputLimits) -> InvalidArgument:
-    """Return the error for a kind that cannot be stored; `kind` comes from `kinds.shown_kind`."""
+    """Return the error for a kind that cannot be stored; `kind` is from `kinds.shown_kind`."""
     stored = ", ".join(sorted(limits.storable)) or "nothing"
     description = f"must be of a kind that is stored here ({stored}); got {kind}."
     return InvalidArgument(
@@ -253,7 +253,7 @@ def _item(output: Output, place: int) -> OutputItem:
         return OutputItem(kind, declared, data, estimate_tokens(data), output.name, place)
     text = _text(output)
     declared = media_types.JSON if kind is Kind.JSON else output.media_type or media_types.TEXT
-    # It arrived as text, so whatever its original encoding was, it is UTF-8 here.
+    # The declared charset is dropped: the text is stored as UTF-8.
     essence = MediaType.parse(declared).essence
     return OutputItem(kind, essence, text.encode(), estimate_tokens(text), output.name, place, text)
 
@@ -278,7 +278,7 @@ def _is_stored(items: Sequence[OutputItem], held: OutputPolicy) -> bool:
 
 
 def _render_inline(output: Output) -> str:
-    """Return an output as an inline prompt text; a blob is only described."""
+    """Return an output as inline text for a prompt; a blob is only described."""
     if output.kind == Kind.BLOB:
         declared = output.media_type or media_types.BYTES
         return f"[blob of {declared}, {len(output.data or b'')} bytes]"

@@ -58,7 +58,7 @@ class PolicyService:
         return policy_of(TaskMemoryName(engine, name.memory.memory), row)
 
     async def _is_seen(self, session: Session, name: TaskMemoryName) -> bool:
-        """Return True if the caller may know of a memory; a bound one needs a namespace in it."""
+        """Return True if the caller may see a memory; a bound caller needs a namespace in it."""
         tasks = self.tasks
         return tasks.db.sees_all or await repository.has_any(session, name, tasks.clock.now())
 

@@ -1,6 +1,6 @@
 """Stored properties of an artifact's bytes: digest, sniffed type, token count, chunks.
 
-They are computed in a thread, since a long text would hold up other requests.
+They are computed in a thread, since a long text would delay other requests.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ class Prepared:
 
     Attributes:
         chunks: the chunks of its text, as rows.
-        is_indexed_later: its text is too long to be cut while the caller waits.
+        is_indexed_later: whether its text is too long to be chunked while the caller waits.
     """
 
     kind: Kind
@@ -41,12 +41,12 @@ class Prepared:
 
     @property
     def state(self) -> ArtifactState:
-        """State in which the artifact is stored."""
+        """State to store for the artifact."""
         return ArtifactState.INDEXING if self.is_indexed_later else ArtifactState.READY
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The artifact's columns for these properties."""
+        """Columns of the artifact for these properties."""
         return {
             "kind": self.kind,
             "size_bytes": self.size,
@@ -71,10 +71,10 @@ async def prepare(
     media_type: str,
     sha256: bytes | None = None,
 ) -> Prepared:
-    """Return the properties to store for some bytes.
+    """Return the properties to store for an artifact's bytes.
 
-    `data` is the whole content or, if that is too long to be cut at once, its beginning. `size` is
-    the length of the whole, and `sha256` its digest, if already known.
+    `data` is the whole content or, if that is too long to be chunked at once, its beginning. `size`
+    is the length of the whole content, and `sha256` its digest, if already known.
     """
     return await asyncio.to_thread(_prepare, settings, data, size, (kind, media_type, sha256))
 
@@ -101,12 +101,12 @@ def _prepare(
 
 
 def cutting_of(settings: Settings) -> Cutting:
-    """Return the configured cutting of texts."""
+    """Return the configured size and overlap of chunks."""
     return Cutting(settings.task_chunk_tokens, settings.task_chunk_overlap_tokens)
 
 
 def language_of(pieces: Sequence[Chunk]) -> str:
-    """Return the text-search configuration of a text, from its first chunk."""
+    """Return the text-search configuration of a text, detected from its first chunk."""
     return configuration_of(pieces[0].text) if pieces else UNKNOWN
 
 

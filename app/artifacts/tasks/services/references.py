@@ -1,4 +1,4 @@
-"""Text that a prompt shows for stored output; it reveals nothing of the content (pure)."""
+"""Text shown in a prompt in place of stored output; it reveals no content (pure)."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from app.artifacts.tasks.schemas.tasks import Reference
 MAX_PROMPT_CHARS = 400
 _CUT = "\u2026"
 _LEAST = 2
-"""Minimum characters left of a name that is too long: its first one and the ellipsis."""
+"""Minimum length of a name that is cut: its first character and the ellipsis."""
 _TEXT = (
     "{who}: stored off prompt as memory={memory} namespace={namespace}; {count} {noun} ({types}),"
     " {total_bytes} bytes; readers: {readers}"
@@ -16,7 +16,7 @@ _TEXT = (
 
 
 def readable_with(*, has_text: bool, has_reader: bool, has_sinks: bool) -> list[Reader]:
-    """Return the ways in which artifacts can be used.
+    """Return the readers that can use the artifacts.
 
     Args:
         has_text: whether any artifact has a text for readers.
@@ -39,8 +39,8 @@ def warned(reference: Reference, *, may_derive: bool) -> list[Warned]:
 def prompt_text(reference: Reference, tool: str, activity: str, *, may_derive: bool) -> str:
     """Return the prompt text for a stored output: at most 400 characters.
 
-    Without `may_derive`, the caller may use no reader, and none is named. The names of memory and
-    namespace are never cut, since tools need them. Tool, activity and media types share the
+    Without `may_derive`, the caller may use no reader, and the text names none. The names of memory
+    and namespace are never cut, since tools need them. Tool, activity and media types share the
     remaining room. Names are at most 128 characters long.
     """
     types = (
@@ -66,9 +66,8 @@ def _filled(reference: Reference, tool: str, activity: str, types: str) -> str:
 
 
 def _shortened(texts: Sequence[str], room: int) -> list[str]:
-    """Return the texts, cut where one exceeds its share of the room."""
     shares: dict[int, int] = {}
-    # Shortest first: the room that they leave goes to longer texts.
+    # Shortest first: room that short texts do not use goes to longer ones.
     for number, place in enumerate(sorted(range(len(texts)), key=lambda n: len(texts[n]))):
         share = max(room // (len(texts) - number), _LEAST)
         shares[place] = min(len(texts[place]), share)

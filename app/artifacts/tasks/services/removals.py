@@ -20,21 +20,21 @@ _NAMESPACES_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class RemovalService:
-    """Hard deletion on behalf of callers."""
+    """Permanent deletion on behalf of callers."""
 
     tasks: TaskService
 
     async def delete_memory(self, name: TaskMemoryName, once: IdempotencyKey | None) -> None:
         """Delete all namespaces of a memory that the caller can see; tool policies stay.
 
-        Each namespace is deleted in its own transaction, so that a large memory blocks nobody. The
-        last transaction records the whole deletion.
+        Each namespace is deleted in its own transaction, to avoid blocking other requests while a
+        large memory is deleted. The last transaction records the whole deletion.
 
         Raises:
-            AlreadyExists: the request id was used with another request; nothing is deleted.
+            AlreadyExists: the request id was used with another request; no data is deleted.
             NotFound: the memory is empty.
         """
-        # A retry must not delete what was stored since the first request.
+        # A retry must not delete content stored after the first request.
         removed = 0 if await self._is_repeated(name, once) else await self._remove(name)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
@@ -50,14 +50,13 @@ class RemovalService:
             return await idempotency.lookup(session, engine.engine_id, once, now) is not None
 
     async def _remove(self, name: TaskMemoryName) -> int:
-        """Delete the namespaces of a memory; return the count."""
         removed = 0
         while batch := await self._remove_some(name):
             removed += batch
         return removed
 
     async def _remove_some(self, name: TaskMemoryName) -> int:
-        """Delete the oldest namespaces of a memory; return the count."""
+        """Delete a batch of the oldest namespaces of a memory; return the count."""
         parts = self.tasks.db.in_parts()
         oldest = Slice(repository.NAMESPACE_KEY, _NAMESPACES_AT_ONCE)
         async with parts.snapshot() as session:
@@ -76,7 +75,7 @@ class RemovalService:
     async def delete_namespace(
         self, name: NamespaceName, etag: str | None, once: IdempotencyKey | None
     ) -> None:
-        """Delete a namespace with all its content, beyond recovery.
+        """Delete a namespace with all its content permanently.
 
         Raises:
             Aborted: the etag is stale.
@@ -94,7 +93,7 @@ class RemovalService:
     async def delete_artifact(
         self, name: ArtifactName, etag: str | None, once: IdempotencyKey | None
     ) -> None:
-        """Delete an artifact, beyond recovery; the last one takes its namespace with it.
+        """Delete an artifact permanently, and its namespace if it was the last artifact.
 
         Raises:
             Aborted: the etag is stale.

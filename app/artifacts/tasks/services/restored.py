@@ -1,4 +1,4 @@
-"""The end of a restore: what an archive lacks of task memory is made again."""
+"""Last step of a restore: recomputation of task memory data that archives do not contain."""
 
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import is_readable
@@ -12,10 +12,10 @@ from app.platform.engines.store.tables import EngineRow
 
 
 async def complete(resources: Resources, session: Session, engine: EngineRow) -> None:
-    """Count the artifacts of an engine again, and have their texts cut into chunks.
+    """Recompute the counts of an engine's namespaces, and enqueue the chunking of texts.
 
     Raises:
-        InvalidArgument: the pages of an artifact are not its bytes.
+        InvalidArgument: the pages of an artifact do not match its size or digest.
     """
     wrong = await restored.find_incomplete(session, engine.engine_id)
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""Storage of tool outputs sent as JSON, all or none of a request."""
+"""Storage of tool outputs sent as JSON; a request stores all of its artifacts or none."""
 
 import asyncio
 import secrets
@@ -54,23 +54,24 @@ from app.platform.operations.store import idempotency
 Begins = TypeVar("Begins", bound=BeginsNamespace)
 
 _STORED = "store"
-"""Tool name that a prompt shows for requests without one."""
+"""Tool name shown in prompts for requests without one."""
 _NAME_BYTES = 16
 TEXT_FIELDS = {"text", "json_value"}
-"""Fields of an output that the engine's rules about sensitive values are for."""
+"""Fields of an output to which the engine's rules about sensitive values apply."""
 
 
 def new_namespace() -> str:
-    """Return a random, unique namespace name, which reveals nothing of the content."""
+    """Return a random, unique name for a namespace; it reveals no content."""
     return secrets.token_hex(_NAME_BYTES)
 
 
 @dataclass(frozen=True)
 class Derived:
-    """Derivation of an artifact that a reader made.
+    """Derivation of an artifact made by a reader.
 
     Attributes:
-        sources: names of artifacts in the namespace `origin`, of the same memory.
+        origin: namespace of the sources, in the same memory.
+        sources: names of artifacts in that namespace.
         depth: number of derivations since the tool's output.
         input_hash: digest of the derivation's inputs; equal inputs give the same artifact.
     """
@@ -82,7 +83,7 @@ class Derived:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The artifact's columns for its derivation."""
+        """Columns of the artifact for its derivation."""
         return {
             "derived_from": [{"namespace": self.origin, "name": name} for name in self.sources],
             "depth": self.depth,
@@ -92,7 +93,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class ArtifactBatch:
-    """Artifacts to store; `derived` is set if a reader made them."""
+    """Artifacts to store; `derived` is set if they were made by a reader."""
 
     name: NamespaceName
     beginning: NamespaceDraft
@@ -119,15 +120,14 @@ class StoringService:
         once: IdempotencyKey | None,
         caller: Caller,
     ) -> ProcessOutputResponse:
-        """Decide what the prompt shows of an output, and store the output if it is kept off.
+        """Return the prompt text for an output; store the output if it is kept off the prompt.
 
-        A retry gets the first response, even if rules have changed since.
+        A retry returns the first response, even if rules have changed since.
 
         Raises:
             InvalidArgument: the output has an unsupported kind.
-            NotFound: the engine does not exist, or the caller does not reach the user.
-            PermissionDenied: the embedder that it names is remote, and the caller may not choose
-                one.
+            NotFound: the engine does not exist, or the caller has no access to the user.
+            PermissionDenied: the request names a remote embedder, which the caller may not choose.
             ResourceExhausted: the output is too long, or a quota is used up.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
@@ -186,7 +186,7 @@ class StoringService:
         )
 
     async def _masked(self, name: EngineName, output: Output) -> Output:
-        """Return an output as the engine's rules want it, whether it is stored or not."""
+        """Return an output masked by the engine's privacy rules, even if it will not be stored."""
         if output.elements is None:
             [masked] = await self._admitted(name, [("output", output)])
             return masked
@@ -194,7 +194,7 @@ class StoringService:
         return output.model_copy(update={"elements": await self._admitted(name, sent)})
 
     async def _named(self, name: EngineName, request: Begins) -> Begins:
-        """Return a request whose activity is named as the engine's rules want it."""
+        """Return a request with its activity masked by the engine's privacy rules."""
         if request.activity is None:
             return request
         place, path = Place.ARTIFACTS, "activity"
@@ -247,7 +247,7 @@ class StoringService:
         return decided, beginning
 
     async def _remember(self, name: TaskMemoryName, once: IdempotencyKey | None) -> None:
-        """Remember the id of a request that stores nothing, so that no other request can use it."""
+        """Store the id of a request without stored content, to reject its use by others."""
         if once is not None:
             async with self.tasks.db.transaction() as session:
                 engine = await engines.get(session, name.engine, Lock.SHARED)
@@ -290,7 +290,7 @@ class StoringService:
     async def put(
         self, session: Session, engine: EngineRow, batch: ArtifactBatch, now: datetime
     ) -> NamespaceRow:
-        """Insert a batch into its namespace, in a transaction that has locked the engine.
+        """Insert a batch into its namespace; the caller's transaction has locked the engine.
 
         Raises:
             AlreadyExists, InvalidArgument, NotFound, ResourceExhausted: see `store`.
@@ -340,10 +340,10 @@ class StoringService:
     async def _remove_expired_names(
         self, session: Session, batch: ArtifactBatch, row: NamespaceRow
     ) -> NamespaceRow:
-        """Delete expired artifacts that have names of the batch.
+        """Delete expired artifacts that have the same names as artifacts of the batch.
 
         Raises:
-            AlreadyExists: one of them has not expired.
+            AlreadyExists: an artifact with such a name has not expired.
         """
         chosen = [item.name for item in batch.items if item.name is not None]
         known = await repository.find_names(session, batch.name, chosen) if chosen else {}
@@ -360,12 +360,12 @@ class StoringService:
 
 
 async def _names(session: Session, batch: ArtifactBatch, row: NamespaceRow) -> list[str]:
-    """Return the artifacts' names; unnamed ones are numbered."""
+    """Return the artifacts' names; unnamed artifacts are numbered."""
     made = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
     taken = {item.name for item in batch.items if item.name is not None}
     taken |= (await repository.find_names(session, batch.name, made)).keys()
     return [
-        # A caller has already chosen the name that the number would give.
+        # A suffix is added if the numbered name is already taken.
         item.name or (f"{name}-{secrets.token_hex(4)}" if name in taken else name)
         for item, name in zip(batch.items, made, strict=True)
     ]

@@ -53,7 +53,7 @@ MAX_NAMESPACE_PAGE = 100
 
 @dataclass(frozen=True)
 class TaskService:
-    """Task memories, as a caller sees them."""
+    """Task memories as visible to a caller."""
 
     db: Database
     clock: Clock
@@ -79,7 +79,7 @@ class TaskService:
         return reference_of(self.settings, row, contents.get(row.namespace))
 
     async def under_policy(self, memory: TaskMemoryName, said: NamespaceDraft) -> NamespaceDraft:
-        """Return a namespace's settings, tightened by the policy of the tool if one is named."""
+        """Return a namespace's settings, made stricter by the policy of the tool if it has one."""
         if said.tool is None:
             return said
         async with self.db.snapshot() as session:
@@ -123,7 +123,7 @@ class TaskService:
     async def list_namespaces(
         self, name: TaskMemoryName, page: PageRequest
     ) -> ListNamespacesResponse:
-        """Return a page of namespaces, newest first, each with few of its artifacts."""
+        """Return a page of namespaces, newest first, each with its first artifacts."""
         query = {"list": "namespaces", "memory": f"{name.engine.engine}/{name.memory}"}
         key = repository.NAMESPACE_KEY
         asked = Slice.of(page, query, key, MAX_NAMESPACE_PAGE, is_descending=True)
@@ -158,22 +158,21 @@ class TaskService:
         once: IdempotencyKey | None,
         caller: Caller,
     ) -> Namespace:
-        """Change the settings of a namespace; omitted ones stay.
+        """Change the settings of a namespace; omitted settings stay.
 
         Raises:
             Aborted: the etag is stale.
             InvalidArgument: no embedder has this name.
             NotFound: the namespace does not exist.
-            PermissionDenied: it would become looser, which the caller may not do; or its rules, as
-                they would be, do not allow its embedder.
+            PermissionDenied: it would become looser, which the caller may not do; or its new rules
+                do not allow its embedder.
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             if not await idempotency.claim(session, name.memory.engine.engine, once, now):
                 row = await repository.get_namespace(session, name, now, for_update=True)
-                # Waiting for the lock may have taken long, and artifacts may have expired
-                # meanwhile.
+                # Artifacts may have expired while the transaction waited for the lock.
                 now = self.clock.now()
                 check_etag(row.version, etag)
                 before = row.embedding_model
@@ -222,7 +221,7 @@ class TaskService:
     async def list_artifacts(
         self, name: NamespaceName, page: PageRequest, caller: Caller
     ) -> ListArtifactsResponse:
-        """Return a page of a namespace's artifacts, in the order of their arrival.
+        """Return a page of a namespace's artifacts, in order of arrival.
 
         Raises:
             NotFound: the namespace does not exist.
@@ -264,9 +263,9 @@ class TaskService:
         caller: Caller,
         indexing_failed: Collection[str] = (),
     ) -> Artifact:
-        """Return an artifact as a caller may see it.
+        """Return an artifact with the properties that the caller may see.
 
-        `indexing_failed` has the contents of `listing.list_indexing_failed`.
+        `indexing_failed` is the result of `listing.list_indexing_failed`.
         """
         return artifact_of(
             self.settings,
@@ -278,7 +277,7 @@ class TaskService:
         )
 
     async def find_content(self, name: ArtifactName) -> ArtifactRow:
-        """Return an artifact whose content can be read.
+        """Return the row of an artifact with readable content.
 
         Raises:
             NotFound: the artifact does not exist.
@@ -299,7 +298,7 @@ class TaskService:
 async def _check_no_looser(
     session: Session, row: NamespaceRow, values: dict[str, Any], now: datetime
 ) -> None:
-    """Check that a change by a caller without `engines.update` loosens nothing.
+    """Check that a change by a caller without `engines.update` loosens no rule.
 
     Raises:
         PermissionDenied: the change loosens a rule.
@@ -322,7 +321,7 @@ def _loosens(row: NamespaceRow, values: dict[str, Any], earliest: datetime) -> b
     if any(getattr(row, flag) for flag in flags):
         return True
     if row.sensitive and values.get("expire_time", earliest) > earliest:
-        # The policy of its tool may have limited its life.
+        # The policy of its tool may have limited its lifetime.
         return True
     if values.get("embedding_model", row.embedding_model) not in {None, row.embedding_model}:
         return True

@@ -1,9 +1,9 @@
-"""Streaming uploads of any media type; each needs one page of memory, whatever its length.
+"""Streaming uploads of any media type; memory use is one page, independent of the length.
 
 Pages are written one by one, in short transactions, under a row in state `uploading`, which no
-lookup finds. Once all pages have arrived and were verified, one transaction commits the row under
+lookup finds. After all pages have arrived and been verified, one transaction commits the row under
 its name. An upload that fails earlier deletes its row and pages; if the process dies first, a sweep
-does.
+deletes them.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ from app.platform.privacy.services.privacy import count
 log = structlog.get_logger()
 
 _withdrawals: set[asyncio.Task[None]] = set()
-"""Withdrawals under way, kept here so that they are not garbage-collected."""
+"""Withdrawals under way; the references prevent garbage collection of the tasks."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Upload:
     """Parameters of an upload, known before its bytes.
 
     Attributes:
-        size: the declared number of bytes, if any.
-        sha256: the declared digest, if any.
-        etag: of the content to replace; None: the name must be free.
+        size: declared number of bytes, if any.
+        sha256: declared digest, if any.
+        etag: etag of the content to replace; None: the name must be free.
     """
 
     name: ArtifactName
@@ -67,13 +67,13 @@ class Upload:
 
 @dataclass
 class _Received:
-    """Bytes received so far: counted, hashed, and kept as far as needed."""
+    """Size, digest and first bytes of the content received so far."""
 
     keep: int
     size: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
     kept: bytearray = field(default_factory=bytearray)
-    """The first bytes; all of them, unless the content is too long to be cut at once."""
+    """The first bytes, or all of them unless the content is too long to be chunked at once."""
 
     def add(self, page: bytes) -> None:
         self.size += len(page)
@@ -88,15 +88,15 @@ class UploadService:
     tasks: TaskService
 
     async def put(self, upload: Upload, pieces: AsyncIterator[bytes], caller: Caller) -> Artifact:
-        """Store an upload under the artifact's name; identical bytes change nothing.
+        """Store an upload under the artifact's name; an upload of identical bytes has no effect.
 
-        If the indexing of identical bytes was given up, their text is cut again. For callers who
-        may not know the stored bytes, identical bytes are treated like any others.
+        If the indexing of identical bytes was given up, their text is chunked again. If the caller
+        may not know the stored bytes, identical bytes are treated like different ones.
 
         Raises:
-            Aborted: the name has other bytes, or other ones than the etag names.
-            InvalidArgument: the bytes do not match the digest, or were cut off.
-            NotFound: the engine does not exist, or the caller does not reach the user.
+            Aborted: other bytes are stored under the name, or the etag is stale.
+            InvalidArgument: the bytes do not match the digest, or the body was truncated.
+            NotFound: the engine does not exist, or the caller has no access to the user.
             ResourceExhausted: the upload is too long, or a quota is used up.
         """
         most = self.tasks.settings.task_max_artifact_bytes
@@ -119,7 +119,7 @@ class UploadService:
     async def _admitted(
         self, upload: Upload, pieces: AsyncIterator[bytes]
     ) -> tuple[Upload, AsyncIterator[bytes]]:
-        """Return an upload as the engine's rules want texts; other bytes are stored as sent."""
+        """Return an upload masked by the engine's privacy rules; blobs are stored as sent."""
         kind = kind_of(upload.media_type)
         engine, place = upload.name.namespace.memory.engine, Place.ARTIFACTS
         guard = await self.tasks.privacy.guard(engine, place)
@@ -142,8 +142,8 @@ class UploadService:
             await self._begin(upload, place, now)
             yield place
         except BaseException:
-            # A cancelled caller waits for the withdrawal, which is short. If it is cancelled once
-            # more, the withdrawal still finishes in the background.
+            # A cancelled caller waits for the withdrawal, which is short. If it is cancelled again,
+            # the withdrawal still finishes in the background.
             withdrawal = asyncio.create_task(self._withdraw(upload, place))
             _withdrawals.add(withdrawal)
             withdrawal.add_done_callback(_withdrawals.discard)
@@ -153,7 +153,7 @@ class UploadService:
     async def _begin(self, upload: Upload, place: ContentPlace, now: datetime) -> None:
         service, name = self.tasks, upload.name
         most = service.settings.task_max_artifact_bytes
-        # An upload of unknown length must not take the room that others need.
+        # An upload of unknown length reserves the maximum, since others must not use its room.
         length = most if upload.size is None else upload.size
         until = now + timedelta(seconds=service.settings.tuning.task_upload_seconds)
         async with service.db.in_parts().transaction() as session:
@@ -216,8 +216,8 @@ class UploadService:
     ) -> Artifact:
         """Commit an upload under its name, in one transaction.
 
-        For sensitive content the response does not reveal identical bytes; guessing would find them
-        out.
+        For sensitive content the response does not reveal whether the bytes are identical, since a
+        caller could find out the content by guessing.
         """
         service, name = self.tasks, upload.name.namespace
         async with service.db.transaction() as session:
@@ -259,7 +259,7 @@ class UploadService:
         prepared: Prepared,
         asked: tuple[Upload, ArtifactRow | None, datetime],
     ) -> ArtifactRow:
-        """Make the uploaded row the artifact of its name, which is free by now."""
+        """Make the uploaded row the artifact with its name, which is free now."""
         upload, before, now = asked
         places = self.tasks.places
         await places.check_room(session, namespace, prepared.size, 1, row.content_id)
@@ -284,7 +284,7 @@ class UploadService:
         return row
 
     async def _withdraw(self, upload: Upload, place: ContentPlace) -> None:
-        """Delete an upload; if that fails, a sweep does it."""
+        """Delete an upload; if that fails, a sweep deletes it later."""
         try:
             async with self.tasks.db.in_parts().transaction() as session:
                 namespace = await repository.lock_for_upload(session, upload.name.namespace)
@@ -300,7 +300,7 @@ class UploadService:
 def _may_know_bytes(caller: Caller, namespace: NamespaceRow) -> bool:
     """Return True if a caller may learn that uploaded bytes equal the stored ones.
 
-    Other callers could guess a short secret and have it confirmed.
+    Otherwise a caller could guess a short secret and get it confirmed.
     """
     if caller.may(Permission.ARTIFACTS_CONTENT):
         return True
@@ -316,14 +316,13 @@ def _is_same(row: ArtifactRow, prepared: Prepared, media_type: str) -> bool:
 
 
 async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) -> bool:
-    """Return True if an artifact's text can be cut but its indexing was given up."""
+    """Return True if an artifact has a text but its indexing was given up."""
     if row.chunks or not (prepared.chunks or prepared.is_indexed_later):
         return False
     return row.state == ArtifactState.READY or bool(await list_indexing_failed(session, [row]))
 
 
 def _name_taken(row: ArtifactRow) -> Aborted:
-    """Return the error for an upload that would replace an artifact without its etag."""
     message = f"artifacts/{row.name} exists; to replace it, send its etag as If-Match, or *."
     return Aborted(message, Reason.ETAG_STALE)
 

@@ -23,7 +23,7 @@ _EMPTY = Contents(0, 0, has_text=False)
 
 
 def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None) -> Reference:
-    """Return the reference of a namespace, which prompts may show."""
+    """Return the reference of a namespace; prompts may show it."""
     contents = inside or _EMPTY
     sources = list(
         dict.fromkeys(
@@ -78,7 +78,7 @@ def artifact_of(
     may_see_content: bool,
     is_silent: bool,
 ) -> Artifact:
-    """Return an artifact; sniffed type and digest only for callers who may see content.
+    """Return an artifact, with sniffed type and digest only for callers who may see content.
 
     `is_silent`: whether the indexing of its text was given up.
     """
@@ -108,7 +108,7 @@ def artifact_of(
 def namespace_of(
     settings: Settings, memory: TaskMemoryName, row: NamespaceRow, inside: Contents | None
 ) -> Namespace:
-    """Return a namespace."""
+    """Return a namespace in wire form."""
     return Namespace(
         name=str(NamespaceName(memory, row.namespace)),
         reference=reference_of(settings, row, inside),
@@ -127,7 +127,7 @@ def namespace_of(
 
 
 def policy_of(memory: TaskMemoryName, row: ToolPolicyRow) -> ToolPolicy:
-    """Return the policy of a tool."""
+    """Return the policy of a tool in wire form."""
     return ToolPolicy(
         name=str(ToolPolicyName(memory, row.tool)),
         off_prompt=OffPrompt(row.off_prompt),

@@ -1,8 +1,8 @@
-"""Reads and writes of artifact bytes in pages, and of their texts in chunks.
+"""Reads and writes of artifact bytes in pages, and of artifact texts in chunks.
 
-All functions with a session take part in the caller's transaction. `Pages` opens one short
-transaction a page: an artifact of any length needs one page of memory. No transaction stays open
-while a slow client sends or reads.
+All functions with a session take part in the caller's transaction. `Pages` opens a short
+transaction for each page, and so keeps only one page in memory. No transaction stays open while a
+slow client sends or reads.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class ContentPlace:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The key's columns in the tables of pages and chunks."""
+        """Columns of the key in the tables of pages and chunks."""
         return {
             "engine_id": self.engine_id,
             "memory": self.memory,
@@ -52,7 +52,7 @@ class ContentPlace:
 
 
 def pages_of(data: bytes) -> list[bytes]:
-    """Cut bytes into pages; no bytes give no page."""
+    """Split bytes into pages; empty bytes have no page."""
     return [data[start : start + PAGE_BYTES] for start in range(0, len(data), PAGE_BYTES)]
 
 
@@ -93,7 +93,7 @@ async def insert_chunks(
 
 
 async def find_without_grams(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find chunks of any engine that lack their grams; for a sweep."""
+    """Find chunks of any engine without their grams, for a sweep."""
     statement = (
         select(*_CHUNK_KEY)
         .where(_lacks_grams(), engines.is_settled(ChunkRow.engine_id))
@@ -103,7 +103,7 @@ async def find_without_grams(session: Session, search: RowSearch) -> Sequence[Ke
 
 
 async def backfill_grams(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Store the grams of such chunks of an engine; return the count."""
+    """Store the missing grams of chunks of an engine; return the count."""
     lacking = (_lacks_grams(), engines.is_engine_settled(engine_id))
     statement = locked(_CHUNK_KEY, engine_id, keys, *lacking).add_columns(ChunkRow.text)
     rows = (await session.execute(statement)).all()
@@ -117,7 +117,7 @@ async def backfill_grams(session: Session, engine_id: int, keys: Sequence[Key]) 
 
 
 def _lacks_grams() -> ColumnElement[bool]:
-    """Select chunks without the grams that their texts have, as their index does."""
+    """Select chunks with missing grams, by the same condition as their partial index."""
     has_grams = ChunkRow.text.regexp_match(literal_column(f"'{ANY_SIGN}'"))
     return and_(ChunkRow.grams.is_(None), has_grams)
 
@@ -139,8 +139,8 @@ async def lock_uploading(
 ) -> None:
     """Check that an upload still has its artifact row, and lock the row.
 
-    With `now`, an upload that has expired by then counts as gone. A sweep frees its pages in
-    several transactions, and no page may be written between them.
+    If `now` is given, an upload that has expired by then counts as gone. A sweep deletes its pages
+    in several transactions, and no page may be written between them.
 
     Raises:
         Aborted: the upload was swept or deleted meanwhile.
@@ -164,7 +164,7 @@ async def lock_uploading(
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages of one content; each is written and read in its own transaction."""
+    """Pages of one content; each is written and read in its own transaction."""
 
     db: Database
     place: ContentPlace

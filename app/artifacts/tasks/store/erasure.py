@@ -1,4 +1,4 @@
-"""Hard deletion in task memory: on request, after expiry, and with the engine.
+"""Permanent deletion in task memory: on request, after expiry, and with the engine.
 
 Deleting an artifact deletes its pages, chunks and vectors. Artifacts derived from it stay, marked
 as having lost their source. All functions take part in the caller's transaction.
@@ -44,13 +44,13 @@ from app.artifacts.tasks.store.tables import (
 from app.platform.engines.store import repository as engines
 
 PAGES_AT_ONCE = 64
-"""Pages that one transaction of a sweep deletes: it frees 16 MiB at most."""
+"""Maximum pages that one transaction of a sweep deletes, which is 16 MiB."""
 _PIECES_AT_ONCE = 500
-"""The same for chunks, and for vectors."""
+"""Maximum chunks or vectors that one transaction of a sweep deletes."""
 _SLASH = "/"
 """Separator between names; no name contains it."""
 _Named = tuple[str, str]
-"""The namespace of an artifact, and its name there."""
+"""Namespace and name of an artifact."""
 Key = tuple[int, str, str]
 """Engine, memory and namespace."""
 _IN_NAMESPACE = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
@@ -58,21 +58,21 @@ _NAMESPACE_KEY = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.name
 
 
 async def remove_artifact(session: Session, namespace: NamespaceRow, row: ArtifactRow) -> None:
-    """Delete an artifact; the caller has locked its namespace and updates the counts there."""
+    """Delete an artifact; the caller has locked its namespace and updates its counts."""
     await remove_content(session, row.engine_id, row.content_id)
     await mark_derived(session, namespace, [row.name])
 
 
 async def remove_content(session: Session, engine_id: int, content_id: str) -> None:
-    """Delete an artifact by its content id, whatever its state."""
+    """Delete an artifact in any state by its content id."""
     await session.execute(delete(ArtifactRow).where(_has_content(engine_id, content_id)))
 
 
 async def remove_upload(session: Session, engine_id: int, content_id: str) -> None:
     """Delete an upload, unless it was already committed under its name.
 
-    The caller may not know that it was committed: the reply to a commit can be lost, and the caller
-    can be cancelled meanwhile.
+    The caller may not know that it was committed: the reply to the commit may have been lost, or
+    the caller cancelled during the commit.
     """
     await session.execute(
         delete(ArtifactRow).where(
@@ -107,7 +107,7 @@ async def mark_derived(session: Session, source: NamespaceRow, names: Sequence[s
     """Mark artifacts derived from deleted ones, directly or indirectly, as having lost a source.
 
     `names` None means every artifact of the namespace. The caller has locked or deleted the
-    sources. All callers lock sources before what was derived from them.
+    sources. All callers lock sources before derived artifacts.
     """
     if names is None:
         gone = await _mark(session, source, [source.namespace])
@@ -121,9 +121,10 @@ async def mark_derived(session: Session, source: NamespaceRow, names: Sequence[s
 async def _mark_from(
     session: Session, source: NamespaceRow, gone: Sequence[_Named]
 ) -> Sequence[_Named]:
-    """Mark artifacts derived from those named; return the newly marked ones.
+    """Mark artifacts derived from the artifacts in `gone`; return the newly marked ones.
 
-    Each source is looked up by its key among all deleted ones, since both lists can be very long.
+    The sources of an artifact are looked up as keys of a JSON object, since both lists can be very
+    long.
     """
     lost = literal({_SLASH.join(source): None for source in gone}, JSONB)
     elements = func.jsonb_array_elements(ArtifactRow.derived_from)
@@ -180,11 +181,11 @@ def _is_in(key: Key) -> ColumnElement[bool]:
     )
 
 
-# With the engine
+# Deletion with the engine
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Delete up to `limit` rows of an engine, or a few pages; return the count."""
+    """Delete up to `limit` rows of an engine, or up to `PAGES_AT_ONCE` pages; return the count."""
     for row, keys in _BELOW:
         most = PAGES_AT_ONCE if row is PageRow else limit
         columns = [getattr(row, key) for key in keys]
@@ -211,7 +212,7 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 )
 
 
-# After expiry
+# Deletion after expiry
 
 
 async def find_expired(grace: timedelta, session: Session, search: RowSearch) -> Sequence[FoundKey]:
@@ -228,9 +229,9 @@ async def find_expired(grace: timedelta, session: Session, search: RowSearch) ->
 async def remove_expired(
     grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
 ) -> int:
-    """Free a step of the content of such artifacts of one namespace; return the row count.
+    """Delete a batch of rows of expired artifacts of one namespace; return the row count.
 
-    Returns 0 if another transaction holds the namespace, or they are gone.
+    Returns 0 if another transaction holds the namespace, or the artifacts are gone.
     """
     key = (engine_id, *keys[0][1:3])
     namespace = await _lock(session, key)
@@ -261,12 +262,12 @@ async def remove_expired(
 def _has_expired(
     session: Session, row: type[ArtifactRow | NamespaceRow], grace: timedelta
 ) -> ColumnElement[bool]:
-    """Select rows that expired so long ago that no request can still revive them."""
+    """Select rows that expired at least `grace` ago and that no request can still revive."""
     return row.expire_time <= database_time(session) - grace
 
 
 async def _lock(session: Session, key: Key) -> NamespaceRow | None:
-    """Lock a namespace before its artifacts, as requests do; return None if others hold it."""
+    """Lock a namespace before its artifacts, as requests do; None if it is locked or gone."""
     statement = select(NamespaceRow).where(_is_namespace(key)).with_for_update(skip_locked=True)
     return (await session.execute(statement)).scalar_one_or_none()
 
@@ -274,7 +275,7 @@ async def _lock(session: Session, key: Key) -> NamespaceRow | None:
 async def find_expired_namespaces(
     grace: timedelta, session: Session, search: RowSearch
 ) -> Sequence[FoundKey]:
-    """Find empty, expired namespaces of all engines; for a sweep."""
+    """Find empty, expired namespaces of all engines, for a sweep."""
     statement = (
         select(*_NAMESPACE_KEY)
         .where(_is_over(session, grace), engines.is_settled(NamespaceRow.engine_id))
@@ -286,7 +287,7 @@ async def find_expired_namespaces(
 async def remove_expired_namespaces(
     grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
 ) -> int:
-    """Delete such namespaces of an engine, and return the count."""
+    """Delete empty, expired namespaces of an engine; return the count."""
     over = (_is_over(session, grace), engines.is_engine_settled(engine_id))
     return await remove_found(NamespaceRow, _NAMESPACE_KEY, session, engine_id, keys, *over)
 
@@ -325,7 +326,7 @@ async def _free(
 async def _remove_of_namespace(
     session: Session, namespace: NamespaceRow, rows: Sequence[ArtifactRow]
 ) -> None:
-    """Delete artifacts of one namespace whose pages are gone, and update its counts."""
+    """Delete artifacts of one namespace without pages, and update its counts."""
     counted = [row for row in rows if row.state != ArtifactState.UPLOADING]
     await session.execute(
         update(NamespaceRow)

@@ -1,4 +1,4 @@
-"""Statements by which `memory-bank check` examines artifacts."""
+"""Statements that `memory-bank check` runs to examine artifacts."""
 
 from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
 from app.kernel.checks import CheckName
@@ -7,7 +7,7 @@ from app.kernel.limits import Counted
 _NAME = """
     'taskMemories/' || a.memory || '/namespaces/' || a.namespace || '/artifacts/' || a.name as name
 """
-# The pages of an expired artifact, and those of a user who is being erased, go before it.
+# Expired artifacts and engines with an erasure under way are excluded: pages are deleted first.
 _OF_BATCH = """
     a.engine_id = :engine and a.content_id > :after and a.content_id <= :last
     and a.state <> 'uploading' and a.expire_time > statement_timestamp()

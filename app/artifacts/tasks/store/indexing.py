@@ -1,4 +1,4 @@
-"""Enqueueing of slow work for a worker: cut a long text into chunks, embed chunks."""
+"""Enqueueing of slow work for workers: chunking of long texts, embedding of chunks."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -25,7 +25,7 @@ from app.settings.settings import Settings
 INDEX: Final = "tasks.index"
 """Kind of the operation that cuts a text into chunks."""
 EMBED: Final = "tasks.embed"
-"""Kind of the operation that embeds a namespace's chunks; at most one a namespace is queued."""
+"""Kind of the operation that embeds a namespace's chunks; a namespace has at most one queued."""
 
 
 class QueuedIndexing(WireModel):
@@ -66,7 +66,7 @@ async def index_restored(
     contents: Sequence[tuple[NamespaceRow, ContentPlace]],
     now: datetime,
 ) -> None:
-    """Enqueue the indexing of all contents that an archive brought, however long the queue is."""
+    """Enqueue the indexing of all contents of a restored archive, even if the queue is full."""
     new = [_indexing(settings, engine, namespace, place, now) for namespace, place in contents]
     rows = [page.columns(OperationState.PENDING, None) for page in new]
     await insert_rows(OperationRow, session, rows)
@@ -92,8 +92,9 @@ async def embed_later(
 ) -> None:
     """Enqueue the embedding of a namespace that has a model, in the transaction that locked it.
 
-    An operation that is already queued or running will see what this transaction writes. It ends
-    with the namespace locked, and only if every chunk has a vector by then.
+    No operation is added if one is queued or running and not cancelled, since it will see the
+    chunks of this transaction. It finishes with the namespace locked, and only if every chunk has a
+    vector.
 
     Raises:
         ResourceExhausted: see `index_later`.
@@ -135,9 +136,9 @@ def _key(content_id: str) -> str:
 async def list_given_up(
     session: Session, engine_id: int, content_ids: Collection[str]
 ) -> Sequence[str]:
-    """Return those of the contents in state `indexing` that no worker will index any more.
+    """Return the contents in state `indexing` that no worker will index any more.
 
-    Their operation failed for good, or was cancelled.
+    Their operation failed permanently or was cancelled.
     """
     keys = {_key(content_id): content_id for content_id in content_ids}
     going_on = await queue.keys_unfinished(session, engine_id, INDEX, keys)
@@ -147,9 +148,9 @@ async def list_given_up(
 async def failures(
     session: Session, engine_id: int, content_ids: Collection[str]
 ) -> dict[str, str]:
-    """Return, by content, why its last indexing failed, where that is known.
+    """Return the error of the last failed indexing of each content, if known.
 
-    Operations are kept for a time only.
+    Operations are kept only for a limited time.
     """
     keys = {_key(content_id): content_id for content_id in content_ids}
     found = await queue.last_errors(session, engine_id, INDEX, keys)
@@ -157,11 +158,11 @@ async def failures(
 
 
 async def give_up(session: Session, place: ContentPlace) -> None:
-    """Make an artifact ready without text if its indexing was given up; it can only be exported."""
+    """Mark an artifact ready without text if its indexing was given up; it can only be exported."""
     row = await repository.lock_content(session, place.engine_id, place.content_id)
     if row is None or row.state != ArtifactState.INDEXING:
         return
-    # The row is locked, and an operation ends in the transaction that makes the artifact ready.
+    # No operation can finish meanwhile: it would have to lock this row to mark it ready.
     if await list_given_up(session, place.engine_id, [place.content_id]):
         await contents.remove_chunks(session, place)
         await repository.update_artifact(session, row, {"state": ArtifactState.READY, "chunks": 0})

@@ -35,7 +35,7 @@ class ListedArtifact(NamedTuple):
 class Contents:
     """Summary of a namespace's contents: totals, and the first artifacts.
 
-    `has_text`: whether any artifact has a text for readers, now or soon.
+    `has_text`: whether any artifact has a text for readers, or one that is being indexed.
     """
 
     count: int
@@ -47,7 +47,7 @@ class Contents:
 async def read_contents(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
 ) -> dict[str, Contents]:
-    """Return totals and the first `limit` artifacts of each of a memory's namespaces."""
+    """Return totals and the first `limit` artifacts of each of the given namespaces."""
     if not namespaces:
         return {}
     summaries = await _sums(session, name, namespaces, now)
@@ -60,7 +60,7 @@ async def read_contents(
 
 
 async def list_indexing_failed(session: Session, rows: Iterable[ArtifactRow]) -> Collection[str]:
-    """Return those of an engine's contents whose indexing was given up; skip other states."""
+    """Return the content ids of rows in state `indexing` that no worker will index any more."""
     indexing = [row for row in rows if row.state == ArtifactState.INDEXING]
     if not indexing:
         return ()
@@ -131,7 +131,7 @@ async def _first_artifacts(
 async def _still_indexing(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime
 ) -> set[str]:
-    """Return those of the namespaces with a text that a worker is indexing or will index."""
+    """Return the namespaces that have a text which a worker is indexing or will index."""
     row = ArtifactRow
     statement = (
         select(row.content_id, row.namespace)
@@ -141,7 +141,7 @@ async def _still_indexing(
             row.state == ArtifactState.INDEXING,
             row.expire_time > now,
         )
-        # The newest are the least likely to have been given up.
+        # The indexing of the newest is least likely to have been given up.
         .order_by(row.content_id.desc())
         .limit(_MOST_INDEXING)
     )

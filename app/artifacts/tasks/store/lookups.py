@@ -19,7 +19,7 @@ async def sum_coming(
 ) -> tuple[int, int]:
     """Return the number of uploads under way into a namespace, and their total bytes.
 
-    The upload whose content id is `but` is left out.
+    The upload with content id `but` is excluded.
     """
     statement = select(func.count(), func.coalesce(func.sum(ArtifactRow.size_bytes), 0)).where(
         _is_in(row),
@@ -34,7 +34,7 @@ async def sum_coming(
 
 
 async def latest_expiry(session: Session, row: NamespaceRow) -> datetime | None:
-    """Return the latest expiry in a namespace; uploads count only if nothing else is there."""
+    """Return the latest expiry in a namespace; uploads count only if there are no artifacts."""
     latest = func.max(ArtifactRow.expire_time)
     whole = latest.filter(ArtifactRow.state != ArtifactState.UPLOADING)
     statement = select(func.coalesce(whole, latest)).where(_is_in(row))
@@ -50,10 +50,10 @@ async def earliest_expiry(session: Session, row: NamespaceRow, now: datetime) ->
 
 
 async def has_lost_source(session: Session, name: NamespaceName, artifacts: Sequence[str]) -> bool:
-    """Return True if any of the artifacts was derived from one that is gone.
+    """Return True if any of the artifacts has lost a source.
 
-    Locks the artifacts until the transaction ends: if a source is deleted meanwhile, new artifacts
-    derived from them are marked as well.
+    Locks the artifacts until the transaction ends: if a source is deleted meanwhile, the deletion
+    also marks new artifacts derived from them.
     """
     row = ArtifactRow
     statement = (

@@ -42,7 +42,7 @@ async def put(session: Session, name: ToolPolicyName, values: Mapping[str, Any])
 
 
 KEY = (ToolPolicyRow.tool,)
-"""The order of the list."""
+"""Sort key of the list."""
 
 
 async def list_page(session: Session, name: TaskMemoryName, page: Slice) -> ReadRows[ToolPolicyRow]:

@@ -1,4 +1,4 @@
-"""Statements on namespaces and artifacts; `contents.py` has those on pages and chunks.
+"""Statements on namespaces and artifacts; `contents.py` covers pages and chunks.
 
 All functions take part in the caller's transaction.
 """
@@ -21,17 +21,17 @@ from app.kernel.names import EngineName
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 
 _TRIES = 2
-"""Attempts to create a namespace that others delete at the same time."""
+"""Attempts to create a namespace that other requests delete at the same time."""
 MEMORY_KEY = (NamespaceRow.memory,)
-"""The order of task memories."""
+"""Sort key of task memories."""
 NAMESPACE_KEY = (NamespaceRow.create_time, NamespaceRow.namespace)
-"""The order of namespaces."""
+"""Sort key of namespaces."""
 ARTIFACT_KEY = (ArtifactRow.ordinal, ArtifactRow.content_id)
-"""The order of artifacts, which is that of their arrival."""
+"""Sort key of artifacts, in order of arrival."""
 
 
 class MemorySums(NamedTuple):
-    """A memory's name, and its numbers of namespaces, artifacts and bytes."""
+    """Name of a memory, and its number of namespaces, artifacts and bytes."""
 
     memory: str
     namespaces: int
@@ -48,7 +48,7 @@ async def get_namespace(
     """Return a namespace that is not empty.
 
     Raises:
-        NotFound: it does not exist, or is empty.
+        NotFound: the namespace does not exist or is empty.
     """
     row = await find_namespace(session, name, now, for_update=for_update)
     if row is None:
@@ -69,16 +69,16 @@ async def find_namespace(
 async def begin_namespace(
     session: Session, name: NamespaceName, values: Mapping[str, Any]
 ) -> tuple[NamespaceRow, bool]:
-    """Return a namespace, locked, and True if it was created here.
+    """Return a locked namespace, and True if this call created it.
 
     Raises:
-        Aborted: others create and delete it at the same time.
-        AlreadyExists: it exists, but not for the session's caller.
-        NotFound: the session's caller does not reach the user.
+        Aborted: other requests create and delete it at the same time.
+        AlreadyExists: it exists, but the session's caller has no access to it.
+        NotFound: the session's caller has no access to the user.
     """
     user = values["user_id"]
     if user is None and conditions_of(session):
-        # A bound caller may add to an existing namespace without naming its user.
+        # A caller restricted to users may add to an existing namespace without naming its user.
         existing = await lock_namespace(session, name)
         if existing is not None:
             return existing, False
@@ -103,13 +103,13 @@ async def begin_namespace(
 
 
 async def lock_namespace(session: Session, name: NamespaceName) -> NamespaceRow | None:
-    """Return a namespace, locked, or None; it may be empty."""
+    """Return a locked namespace, which may be empty, or None."""
     statement = select(NamespaceRow).where(_is_namespace(name)).with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow:
-    """Return the namespace of this caller's upload, locked.
+    """Lock and return the namespace of this caller's upload.
 
     Raises:
         Aborted: the namespace was deleted meanwhile.
@@ -121,7 +121,7 @@ async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow
 
 
 def gone_meanwhile() -> Aborted:
-    """Return the error for an upload whose namespace or row is gone."""
+    """Return the error for an upload after its namespace or row was deleted."""
     message = "The upload took too long, or its namespace was deleted; send it again."
     return Aborted(message, Reason.CONCURRENT_CHANGE)
 
@@ -269,7 +269,7 @@ async def insert_artifacts(session: Session, rows: Sequence[Mapping[str, Any]]) 
 
 
 async def lock_content(session: Session, engine_id: int, content_id: str) -> ArtifactRow | None:
-    """Return the artifact with a content id, locked, whatever its state."""
+    """Lock and return the artifact with a content id, in any state."""
     statement = (
         select(ArtifactRow)
         .where(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)

@@ -18,9 +18,9 @@ _DIGESTED_BYTES = 16 * 1024**2
 
 
 async def find_incomplete(session: Session, engine_id: int) -> str | None:
-    """Return the name, in its engine, of an artifact whose pages are not its bytes.
+    """Return the name, in its engine, of an artifact with pages that do not match it, or None.
 
-    The digests of long artifacts are left alone: Postgres would need as much memory.
+    The digests of long artifacts are not checked: Postgres would need as much memory.
     """
     of_it = and_(PageRow.engine_id == engine_id, PageRow.content_id == ArtifactRow.content_id)
     length = func.octet_length(PageRow.data)
@@ -50,7 +50,7 @@ async def find_incomplete(session: Session, engine_id: int) -> str | None:
 
 
 async def count_again(session: Session, engine_id: int) -> None:
-    """Set the counts of each namespace by its artifacts."""
+    """Recompute the counts of each namespace from its artifacts."""
     of_it = and_(
         ArtifactRow.engine_id == NamespaceRow.engine_id,
         ArtifactRow.memory == NamespaceRow.memory,
@@ -69,7 +69,7 @@ async def count_again(session: Session, engine_id: int) -> None:
 async def list_begun(
     session: Session, engine_id: int
 ) -> Sequence[tuple[NamespaceRow, ArtifactRow]]:
-    """Return the artifacts whose texts are not cut yet, with their namespaces."""
+    """Return the artifacts in state `indexing`, with their namespaces."""
     statement = (
         select(NamespaceRow, ArtifactRow)
         .join(
@@ -86,7 +86,7 @@ async def list_begun(
 
 
 async def make_ready(session: Session, engine_id: int, content_ids: Sequence[str]) -> None:
-    """Make artifacts without text ready."""
+    """Mark artifacts without text ready."""
     if not content_ids:
         return
     await session.execute(

@@ -1,4 +1,4 @@
-"""Erasure of a user's task memory, with its scope.
+"""Erasure of a user's task memory as part of the erasure of a scope.
 
 All functions take part in the caller's transaction.
 """
@@ -35,7 +35,7 @@ async def _count(session: Session, subject: Subject) -> Counts:
 
 
 def _is_left(subject: Subject) -> ColumnElement[bool]:
-    """Select the policies of task memories that only the subject's namespaces are in."""
+    """Select the policies of task memories that contain only namespaces of the subject."""
     same = and_(
         NamespaceRow.engine_id == subject.engine_id, NamespaceRow.memory == ToolPolicyRow.memory
     )
@@ -51,7 +51,7 @@ def _is_of_others(subject: Subject) -> ColumnElement[bool]:
 
 
 async def _find_ids(session: Session, subject: Subject, ids: Collection[str]) -> Collection[str]:
-    """Return those namespaces, and task memories with nothing else, that are the user's."""
+    """Return the ids of namespaces of the user, and of task memories with only such namespaces."""
     mine = subject.selects(NamespaceRow)
     namespaces = select(_NAME).where(mine, any_of(ids) == _NAME)
     memories = (
@@ -65,8 +65,8 @@ async def _find_ids(session: Session, subject: Subject, ids: Collection[str]) ->
 
 
 async def _remove(session: Session, subject: Subject, limit: int) -> Counts:
-    """Remove empty namespaces of the user, and what is left alone by their removal."""
-    # The policies first: their task memories are known by the namespaces.
+    """Remove empty namespaces of the user, and policies of task memories that become empty."""
+    # Policies must go first, since they are found through the namespaces of their task memory.
     policies = await session.execute(
         delete(ToolPolicyRow)
         .where(ToolPolicyRow.engine_id == subject.engine_id, _is_left(subject))
@@ -108,4 +108,4 @@ ERASURES = (
     RowsOf(ArtifactRow).erasure(),
     _NAMESPACES,
 )
-"""The rows that belong to a scope."""
+"""Erasure of the rows of a scope."""

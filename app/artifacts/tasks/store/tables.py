@@ -1,4 +1,4 @@
-"""Tables of task memory: namespaces, artifacts, bytes in pages, texts in chunks."""
+"""Tables of task memory: namespaces, artifacts, pages of bytes, chunks of texts."""
 
 from datetime import datetime, timedelta
 
@@ -37,28 +37,28 @@ class NamespaceRow(Base):
     memory: Mapped[str] = mapped_column(Text, primary_key=True)
     namespace: Mapped[str] = mapped_column(Text, primary_key=True)
     user_id: Mapped[str | None] = mapped_column(Text)
-    """Owner; null: nobody, and hidden from keys that are bound to users."""
+    """Owner; null: no owner, and hidden from keys that are restricted to users."""
     sensitive: Mapped[bool] = mapped_column(server_default=_FALSE)
     """True if derived artifacts must stay off the prompt as well."""
     local_only: Mapped[bool] = mapped_column(server_default=_FALSE)
     """True if no remote model may read it."""
     allowed_models: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
-    """Reader models that may read it; null: all configured ones."""
+    """Reader models that may read it; null: all configured models."""
     embedding_model: Mapped[str | None] = mapped_column(Text)
-    """Model that may embed its chunks; null: none, chunks are found by their words."""
+    """Model that may embed its chunks; null: none, and chunks are found only by their words."""
     tool: Mapped[str | None] = mapped_column(Text)
     activity: Mapped[str | None] = mapped_column(Text)
     artifacts: Mapped[int] = mapped_column(server_default=_ZERO)
     """Number of completely uploaded artifacts, including expired ones not swept yet."""
     bytes: Mapped[int] = mapped_column(server_default=_ZERO)
-    """Total size of these artifacts."""
+    """Total size of the artifacts counted in `artifacts`."""
     last_ordinal: Mapped[int] = mapped_column(server_default=_ZERO)
     """Ordinal of the newest artifact."""
     version: Mapped[int]
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]
     expire_time: Mapped[datetime]
-    """The latest expiry of its artifacts."""
+    """Latest expiry of its artifacts."""
 
 
 class ArtifactRow(Base):
@@ -98,7 +98,7 @@ class ArtifactRow(Base):
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     content_id: Mapped[str] = mapped_column(Text, primary_key=True)
-    """Made by the server, independent of the content; also the artifact's etag."""
+    """Id made by the server, independent of the content; also the artifact's etag."""
     memory: Mapped[str] = mapped_column(Text)
     namespace: Mapped[str] = mapped_column(Text)
     name: Mapped[str] = mapped_column(Text)
@@ -107,11 +107,11 @@ class ArtifactRow(Base):
     kind: Mapped[str] = mapped_column(Text)
     """`text`, `json` or `blob`."""
     media_type: Mapped[str] = mapped_column(Text)
-    """The declared type."""
+    """Declared type."""
     sniffed_type: Mapped[str | None] = mapped_column(Text)
     """Type recognised from the first bytes, if any."""
     size_bytes: Mapped[int]
-    """During the upload: the declared length, or the maximum."""
+    """Size; during the upload, the declared length or the maximum."""
     sha256: Mapped[bytes | None] = mapped_column(LargeBinary)
     token_estimate: Mapped[int] = mapped_column(server_default=_ZERO)
     language: Mapped[str | None] = mapped_column(Text)
@@ -122,7 +122,7 @@ class ArtifactRow(Base):
     depth: Mapped[int] = mapped_column(server_default=_ZERO)
     """Number of derivations since the tool's output."""
     derived_from: Mapped[JsonList | None]
-    """`[{"namespace", "name"}]`: all in one namespace of the same memory."""
+    """Sources, `[{"namespace", "name"}]`, all in one namespace of the same memory."""
     origin: Mapped[str | None] = mapped_column(Text, Computed(_ORIGIN, persisted=True))
     """Namespace of its sources."""
     source_deleted: Mapped[bool] = mapped_column(server_default=_FALSE)
@@ -150,14 +150,14 @@ class PageRow(Base):
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     content_id: Mapped[str] = mapped_column(Text, primary_key=True)
     page: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    """From 0."""
+    """Page number, from 0."""
     memory: Mapped[str] = mapped_column(Text)
     namespace: Mapped[str] = mapped_column(Text)
     data: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class ChunkRow(Base):
-    """A chunk of an artifact's text, as readers get it."""
+    """A chunk of an artifact's text for readers."""
 
     __tablename__ = "task_chunks"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
@@ -179,7 +179,7 @@ class ChunkRow(Base):
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     content_id: Mapped[str] = mapped_column(Text, primary_key=True)
     n: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    """From 0, in the order of the text."""
+    """Chunk number, from 0, in text order."""
     memory: Mapped[str] = mapped_column(Text)
     namespace: Mapped[str] = mapped_column(Text)
     start_offset: Mapped[int]
@@ -190,11 +190,11 @@ class ChunkRow(Base):
     language: Mapped[str] = mapped_column(REGCONFIG, server_default=sql_text("'simple'::regconfig"))
     terms: Mapped[str] = mapped_column(TSVECTOR, Computed(_TERMS, persisted=True), deferred=True)
     grams: Mapped[str | None] = mapped_column(TSVECTOR, deferred=True)
-    """Words of scripts without blanks; null where the text has none."""
+    """Words of scripts without spaces; null if the text has none."""
 
 
 class VectorRow(Base):
-    """Vector of a part of a chunk, by its namespace's model; most chunks have none."""
+    """Vector of a part of a chunk, made by its namespace's model; most chunks have none."""
 
     __tablename__ = "task_vectors"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
@@ -210,7 +210,7 @@ class VectorRow(Base):
     content_id: Mapped[str] = mapped_column(Text, primary_key=True)
     n: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     part: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    """From 0: models read less text at a time than readers."""
+    """Part number, from 0; chunks are split, since models read less text at a time than readers."""
     memory: Mapped[str] = mapped_column(Text)
     namespace: Mapped[str] = mapped_column(Text)
     model_id: Mapped[str] = mapped_column(Text)
@@ -218,7 +218,7 @@ class VectorRow(Base):
 
 
 class ToolPolicyRow(Base):
-    """Policy for all outputs of a tool; the agent's loop need not know it."""
+    """Policy for all outputs of a tool; agents need not know it."""
 
     __tablename__ = "tool_policies"
 

@@ -1,4 +1,4 @@
-"""Statements on the vectors of chunks, all made by the model that their namespace names.
+"""Statements on the vectors of chunks; all are made by the model that their namespace names.
 
 All functions take part in the caller's transaction.
 """
@@ -73,7 +73,7 @@ async def list_lacking(
 
 
 async def has_any(session: Session, name: NamespaceName, model_id: str, now: datetime) -> bool:
-    """Return True if any readable chunk has a vector by the model."""
+    """Return True if any readable chunk has a vector of the model."""
     its = select(VectorRow.n).where(_is_vector_of_artifact(model_id)).limit(1).lateral("its")
     statement = select(ArtifactRow.content_id).join(its, true()).where(*_readable(name, now))
     return (await session.execute(statement.limit(1))).first() is not None
@@ -92,7 +92,7 @@ async def list_nearest(
     """
     model_id, vector = near
     distance = func.min(VectorRow.embedding.l2_distance(vector)).label("distance")
-    # The key is read artifact by artifact, since the engine may hold many times as many vectors.
+    # Vectors are read by key for each artifact, since the engine may have many more vectors.
     its = (
         select(VectorRow.n, distance)
         .where(_is_vector_of_artifact(model_id))
@@ -115,7 +115,7 @@ async def insert(
     model_id: str,
     vectors: Mapping[tuple[str, int, int], Vectors],
 ) -> None:
-    """Insert the vectors of all parts of some chunks, by content, chunk and part.
+    """Insert the vectors of all parts of chunks, keyed by content id, chunk and part.
 
     The caller has locked the namespace. Existing vectors stay; vectors of deleted artifacts are not
     written.

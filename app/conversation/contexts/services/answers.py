@@ -1,11 +1,11 @@
-"""Response of a context: the shown content, and the account of every token and event."""
+"""Response of a context: the shown content, and an account of every token and event."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.conversation.contexts.schemas import SummaryState
 from app.conversation.strategies.logic.forms import SourceField
 from app.conversation.strategies.logic.rendering import ContextContent, render
@@ -17,13 +17,13 @@ from app.kernel.wire.memory_policy import MemoryPolicy
 
 @dataclass(frozen=True)
 class ContextPrompt:
-    """System prompt and pending message, which enclose a session in a context."""
+    """System prompt and pending message, which surround the session in a context."""
 
     system: str | None = None
     pending: str | None = None
 
     async def weighed(self, scale: Scale) -> Fixed:
-        """Return the tokens that they take in the window."""
+        """Return the tokens of both parts."""
         length = len(self.system or "") + len(self.pending or "")
         return await done(length, self._weigh, scale)
 
@@ -39,9 +39,9 @@ class Composed:
     """A composed context before rendering.
 
     Attributes:
-        session: the full name of the session.
+        session: full name of the session.
         fixed: tokens of `prompt`.
-        memories: name and fact of each, best first.
+        memories: name and fact of each memory, best first.
         raw: raw events as JSON texts, by seq.
     """
 
@@ -64,13 +64,13 @@ class Composed:
 
     @property
     def whole_seqs(self) -> list[int]:
-        """The numbers of the events that are shown whole."""
+        """Numbers of the events that are shown whole."""
         turns = self.composition.turns
         return [turn.seq for turn in turns if turn.seq not in self.composition.cut]
 
     @property
     def length(self) -> int:
-        """Approximate number of shown characters, plus the fixed work for each text."""
+        """Approximate number of shown characters, plus the fixed work of counting each text."""
         shown = self._to_shown()
         texts = [text for _, text in (*shown.summaries, *shown.memories)]
         texts += [event.text for event in shown.said]
@@ -155,9 +155,9 @@ class Composed:
 
 
 def encoded(answer: Mapping[str, Any]) -> bytes:
-    """Return an answer as JSON; each item of its lists is encoded by itself.
+    """Return an answer as JSON, with each item of its lists encoded separately.
 
-    The encoder keeps every other thread waiting until it is done, the event loop's among them.
+    The encoder holds the interpreter's lock during a call, which would block the event loop.
     """
     fields = (
         f"[{','.join(map(_to_json, value))}]" if isinstance(value, list) else _to_json(value)
@@ -172,7 +172,7 @@ def _to_json(value: object) -> str:
 
 
 def _joined(seqs: Iterable[int]) -> list[tuple[int, int]]:
-    """Return ascending numbers as ranges, first and last."""
+    """Return ascending numbers as ranges of first and last."""
     ranges: list[tuple[int, int]] = []
     for seq in seqs:
         if ranges and ranges[-1][1] == seq - 1:

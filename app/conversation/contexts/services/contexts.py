@@ -10,7 +10,7 @@ from typing import Any
 from app.adapters.db.session import Database, Session
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.adapters.resources import Resources
 from app.conversation.contexts.schemas import (
     AUTO,
@@ -57,14 +57,14 @@ GivenUp = Callable[[], Awaitable[bool]]
 """Callback that returns True if the client no longer waits for the response."""
 _PRICED_TOKENS = 1_000_000
 MAX_RAW_CHARS = 16 * 1024 * 1024
-"""Length of the raw events of one context, newest first; older ones come without theirs."""
+"""Maximum characters of raw events in a context; beyond it, older events have no raw event."""
 _ROUNDS = 2
 """Maximum number of waits for due summaries in one request."""
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """Policy, fixed parts and remaining room of a context.
+    """Policy, fixed parts and token shares of a context.
 
     Attributes:
         fixed: tokens in the requested format.
@@ -80,7 +80,7 @@ class _Frame:
 
     @property
     def room(self) -> int | None:
-        """Tokens of events to read, enough to see whether a summary is due."""
+        """Tokens of events to read: enough to determine whether a summary is due."""
         if self.shares.room is None:
             return None
         split = self._split
@@ -93,7 +93,7 @@ class _Frame:
 
     @property
     def _split(self) -> Shares | None:
-        """Division of the window for the summariser; None: nothing is summarised."""
+        """Division of the window for the summariser; None: no summaries are made."""
         if self.scale.rules.summarising is None:
             return None
         try:
@@ -105,12 +105,12 @@ class _Frame:
 
 @dataclass(frozen=True)
 class _Due:
-    """State of a due summary.
+    """State of the due summaries.
 
     Attributes:
-        attempts: number of failures in a row.
-        operation: id of the unfinished operation that makes it, if any.
-        start_time: the earliest time at which that operation runs next.
+        attempts: number of consecutive failures.
+        operation: id of the unfinished operation that makes the summaries, if any.
+        start_time: earliest time of that operation's next run.
     """
 
     state: SummaryState
@@ -124,7 +124,7 @@ class _Due:
         return self.state is not SummaryState.CURRENT
 
     def begins_by(self, latest: datetime) -> bool:
-        """Return True if it may be made by then; a failed one waits for its retry."""
+        """Return True if the operation may start by `latest`; after a failure it waits to retry."""
         return self.start_time is None or self.start_time <= latest
 
 
@@ -133,12 +133,12 @@ _NOT_DUE = _Due(SummaryState.CURRENT)
 
 @dataclass(frozen=True)
 class _Found:
-    """Current content of a session, for a context without memories yet.
+    """Current content of a session and a context composed of it, still without memories.
 
     Attributes:
-        session: the full name.
+        session: full name of the session.
         plain: tokens of the fixed parts, as plain messages.
-        query: search query for memories; None: none are included.
+        query: search query for memories; None if no memories are included.
     """
 
     session: SessionName
@@ -175,9 +175,10 @@ class ContextService:
     async def compose(
         self, name: SessionName, request: ComposeContextRequest, is_given_up: GivenUp
     ) -> bytes:
-        """Return a context, a `ContextResponse` as JSON; enqueue due summaries but for a preview.
+        """Return a context as the JSON of a `ContextResponse`; enqueue due summaries.
 
-        Calls no model except the embedding model, if memories are included.
+        A preview does not enqueue summaries. Calls no model except the embedding model, if memories
+        are included.
 
         Raises:
             BudgetTooSmall: the mandatory content does not fit.
@@ -186,7 +187,7 @@ class ContextService:
         """
         check_policy(request.policy, self.models, self.settings, "policy")
         current = await self._find(name, request)
-        # While the primary is away, no summary can be asked for: the context does without it.
+        # While the primary database is unavailable, summaries cannot be enqueued.
         if current.due.is_due and not request.preview and not self.db.is_primary_away:
             current = await self._with_due(name, request, current, is_given_up)
         composed = await self._with_memories(request, current)
@@ -231,7 +232,7 @@ class ContextService:
         return _Found(full_name, row.user_id, composed, frame.plain, due, query)
 
     async def _read_frame(self, name: SessionName, request: ComposeContextRequest) -> _Frame:
-        """Count the fixed parts; outside any transaction, since they may be long."""
+        """Count the tokens of the fixed parts, outside any transaction, since they may be long."""
         async with self.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
             row = await sessions.get(session, name, self.clock.now())
@@ -251,9 +252,9 @@ class ContextService:
         current: _Found,
         is_given_up: GivenUp,
     ) -> _Found:
-        """Have due summaries made; if the request waits for them, return the renewed context.
+        """Enqueue due summaries; if the request waits for them, return the new context.
 
-        An operation that another request has enqueued may not make all that this one needs.
+        An operation that another request enqueued may not make all the summaries needed here.
         """
         loop = asyncio.get_running_loop()
         longest = self.operations.longest_wait
@@ -321,7 +322,6 @@ class ContextService:
 def _effective_policy(
     request: ComposeContextRequest, row: SessionRow, engine: EngineRow
 ) -> MemoryPolicy:
-    """Return the policy of the request, session or engine, or the default."""
     policy = request.policy or queue.policy_of(row.memory_policy, engine) or DEFAULT
     given = {
         "token_limit": request.token_limit,

@@ -1,9 +1,9 @@
-"""Facts of the memory bank for a context: the best ones that fit."""
+"""Selection of memory bank facts for a context: the best ones that fit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.conversation.contexts.schemas import IncludeMemories
 from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
 from app.kernel.names import EngineName
@@ -14,7 +14,7 @@ from app.platform.engines.logic.topics import MAX_FACT_CHARS
 Memory = tuple[str, str]
 """Name and fact."""
 _ROUNDING = 1
-"""Tokens by which a whole may count less than its two parts."""
+"""Tokens by which a whole may count less than the sum of its two parts."""
 
 
 async def find(
@@ -40,9 +40,9 @@ async def find(
 
 
 async def fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:
-    """Return the memories that still fit, in their order; none is cut.
+    """Return the memories that fit, in their order; none is cut.
 
-    A memory that does not fit is skipped, so that a long one does not exclude all others.
+    A memory that does not fit is skipped, so a long one does not exclude all others.
     """
     length = sum(len(fact) + WORK_PER_TEXT for _, fact in memories)
     return await done(length, _fitting, memories, room, scale)
@@ -53,7 +53,7 @@ def _fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list
         return list(memories)
     block = _Block(room, scale)
     kept = [memory for memory in memories if block.takes(memory[1])]
-    # A counter that splits long texts may find more tokens in the whole than in its parts.
+    # A counter that splits long texts may count more tokens in the whole than in its parts.
     while kept and scale.of_facts([fact for _, fact in kept]) > room:
         kept.pop()
     return kept
@@ -63,8 +63,8 @@ def _fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list
 class _Block:
     """A growing block of facts.
 
-    Each fact is counted once. The whole block is counted only if the sum of its parts, which is one
-    token too high for each, does not settle whether it fits.
+    Each fact is counted once. Their sum may exceed the tokens of the block by one for each fact.
+    The whole block is counted only if the sum does not decide whether it fits.
 
     Attributes:
         most: tokens of the facts so far; an upper bound unless `is_weighed`.

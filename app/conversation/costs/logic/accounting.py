@@ -4,8 +4,8 @@ A message is a prompt with its answer. It is counted once, with its whole prompt
 earlier messages that the strategy keeps. The sums are closed forms: a hundred thousand messages
 take no longer than one.
 
-Summaries are assumed to have their maximum length, and to be made as soon as they are due. Nothing
-is left out to fit a window; the result names the first message that does not fit.
+Summaries are assumed to have their maximum length and to be made as soon as they are due. Prompts
+are never cut to fit a window; the result gives the first message that does not fit.
 """
 
 from bisect import bisect_right
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
 from typing import Protocol
 
-# Amounts are sums of products of whole numbers and prices. With this many digits they are exact; an
-# inexact one raises an error.
+# Amounts are sums of products of integers and prices. They are exact with this many digits; an
+# inexact result raises an error.
 _EXACT = Context(prec=100, traps=[Inexact])
 _ROUNDED = Context(prec=100, rounding=ROUND_HALF_UP)
 _PRICED_TOKENS_EXPONENT = -3
@@ -27,10 +27,10 @@ class Sizes:
     """Token sizes of the parts of prompts.
 
     Attributes:
-        user, assistant: the two halves of a message. If answers are not counted apart, the whole
-            message is `user`.
-        summary: of a summary.
-        overhead: of a summariser's prompt, beside the content that it reads.
+        user, assistant: the two halves of a message. If answers are not counted separately, the
+            whole message is `user`.
+        summary: tokens of a summary.
+        overhead: tokens of a summariser's prompt without the content to summarise.
     """
 
     system: int
@@ -47,7 +47,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class SummaryPart:
-    """Cost of summaries: calls of a summariser, and its input and output tokens."""
+    """Cost of summaries: number of model calls, and their input and output tokens."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -56,12 +56,12 @@ class SummaryPart:
 
 @dataclass(frozen=True)
 class Totals:
-    """Costs of a session up to some message.
+    """Costs of a session up to a message.
 
     Attributes:
         last, largest: tokens of the last and of the largest prompt, each with its answer.
-        prompts: tokens of all prompts with their answers.
-        first_over: the first message whose prompt does not fit the window; None: all fit.
+        prompts: total tokens of all prompts with their answers.
+        first_over: the first message with a prompt too large for the window; None: all fit.
     """
 
     last: int
@@ -80,7 +80,7 @@ class Course(Protocol):
         ...
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """Return the costs up to each of the given messages, which are ascending."""
+        """Return the costs up to each message in `ends`, which is ascending."""
         ...
 
 
@@ -89,7 +89,7 @@ class Tail:
     """Cost model without summaries: `none`, `inclusive` and `window`.
 
     Attributes:
-        kept: maximum tokens shown of earlier messages; None: all.
+        kept: maximum tokens of earlier messages in a prompt; None: no limit.
     """
 
     sizes: Sizes
@@ -122,11 +122,12 @@ class Tail:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Cost model with summaries of blocks of messages: `every_n`, and both abstractions.
+    """Cost model with summaries of blocks of messages.
 
-    Once `cap` + `keep` messages are held word for word, the oldest `cap` of them are summarised. If
-    summaries are appended and exceed `most`, a separate call reads and merges the two oldest. If
-    one summary is replaced each time, every call but the first also reads it.
+    The strategies are `every_n`, `abstraction_inclusive` and `fully_abstracted`. Once `cap` +
+    `keep` messages are held verbatim, the oldest `cap` of them are summarised. If summaries are
+    appended and their number exceeds `most`, a separate call merges the two oldest. If one summary
+    is replaced each time, every call except the first also reads the previous summary.
     """
 
     sizes: Sizes
@@ -192,7 +193,7 @@ class Blocks:
         return self.keep + (made + 1) * self.cap
 
     def _largest(self, end: int) -> int:
-        # Prompts grow within a block, and so do the ends of successive blocks.
+        # Prompts grow within a block, and so do the last prompts of successive blocks.
         made = self._blocks_made(end - 1)
         before = self.prompt(self._end_of_block(made - 1)) if made else 0
         return max(before, self.prompt(end))
@@ -212,7 +213,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Prices:
-    """Prices of a thousand tokens: of prompts, answers, and summarisers' input and output."""
+    """Prices of a thousand tokens: prompts, answers, and input and output of summarisers."""
 
     prompt_in: Decimal
     prompt_out: Decimal
@@ -227,7 +228,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Billed:
-    """The billed tokens."""
+    """Billed tokens of a session by kind."""
 
     prompt_in: int
     prompt_out: int
@@ -265,9 +266,9 @@ def cost_of(tokens: int, price: Decimal) -> Decimal:
 
 
 def saved(cost: Decimal, whole: Decimal) -> Decimal:
-    """Return the share of an amount above 0 that another amount saves, rounded to six digits."""
+    """Return the fraction of `whole`, which is above 0, that `cost` saves, to six digits."""
     share = _ROUNDED.subtract(Decimal(1), _ROUNDED.divide(cost, whole))
-    # A share rounded to zero loses its sign.
+    # `plus` removes the sign of a negative zero.
     return _ROUNDED.plus(share.quantize(_SHARE_DIGITS, context=_ROUNDED))
 
 

@@ -1,7 +1,7 @@
 """Accounting of the tables published by Prompt Memory Lab (pure).
 
-It exists only for comparison with those tables: it sums running totals, so that each message is
-paid for again with every later one.
+It exists only for comparison with those tables. It sums running totals, and so counts each message
+again with every later one.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ NOTE = (
     " too much at 30 messages without summaries, 35 times at 100), and a smaller cap always looks"
     " cheaper. Values are not rounded; the tables cut some digits off."
 )
-"""Warning about this accounting in responses."""
+"""Note in responses that warns about this accounting."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Published:
     """Figures of a published table, all in tokens.
 
     Attributes:
-        final: the tables' tokens: the running total at the last message, or 0 if a summary was just
-            made.
+        final: the column of tokens: the running total at the last message, or 0 if a summary was
+            just made.
         last: cost of the last message.
         total: cost of all messages and summaries.
         summaries: number of summaries made.
@@ -37,7 +37,7 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedCourse:
-    """Cost model of a session as in the tables; `cap` None: no summaries."""
+    """Cost model of a session as in the tables; no summaries if `cap` is None."""
 
     sizes: Sizes
     cap: int | None
@@ -60,7 +60,7 @@ class PublishedCourse:
         if self.cap is None:
             return 0
         if end > self.cap and (end - 1) % self.cap == 0:
-            # With one message left none is made, and the countdown passes zero.
+            # The tables make no summary if one message is left, since their countdown passes zero.
             return (end - 1) // self.cap - 1
         return end // self.cap
 

@@ -1,7 +1,7 @@
 """Cost of `agent_summary`, simulated message by message (pure).
 
-Each prompt is composed as in `strategies/logic/composing.py`, once its summary is made. Summaries
-are assumed to fill their share of the window. A hundred thousand messages take some tens of
+Each prompt is composed as in `strategies/logic/composing.py`, after any due summary is made.
+Summaries are assumed to fill their share of the window. A hundred thousand messages take tens of
 milliseconds.
 """
 
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from app.conversation.costs.logic.accounting import Sizes, SummaryPart, Totals
 
 _FULL_PROMPT_TOKENS = 14
-"""Tokens of a full summary's prompt beside the events, as in the source."""
+"""Overhead in tokens of a full summary's prompt; the sum of both constants in `schedule.py`."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Cost model in which events and summary each have a share of the window.
+    """Cost model in which the events and the summary each have a share of the window.
 
     Attributes:
-        sizes: `summary` is the share of the summary.
+        sizes: token sizes; `summary` is the share of the summary.
         user, assistant: tokens of the two events of a message.
         limit: tokens of the window.
-        share: tokens for the events.
-        low: tokens of events that stay once the share is exceeded.
-        is_recursive: whether each summary but the first is made from the previous one, even if all
-            events would fit the summariser's window.
+        share: tokens available for events.
+        low: maximum tokens of events that stay after the share was exceeded.
+        is_recursive: whether each summary except the first is made from the previous one, even if
+            all events would fit the summariser's window.
     """
 
     sizes: Sizes
@@ -61,7 +61,7 @@ class Shared:
         return totals
 
     def _evict(self, events: int, gone: int, told: int) -> tuple[int, int]:
-        """Return number and tokens of all events summarised after an eviction.
+        """Return the number and tokens of all events that are summarised after an eviction.
 
         The newest event always stays.
         """
@@ -71,7 +71,7 @@ class Shared:
         return events, gone
 
     def _with_call(self, part: SummaryPart, before: int, until: int) -> SummaryPart:
-        """Return the cost with one more call, which extends a summary from `before` to `until`."""
+        """Return the cost after a call that extends the summary from `before` to `until`."""
         longest = self.sizes.summary
         read = until
         does_not_fit = until + _FULL_PROMPT_TOKENS + longest > self.limit

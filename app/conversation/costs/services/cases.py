@@ -33,7 +33,7 @@ class Case:
     """A strategy with its cost model and prices.
 
     Attributes:
-        window: maximum tokens of a prompt with its answer; None: no limit.
+        window: maximum tokens of a prompt and its answer together; None: no limit.
     """
 
     policy: MemoryPolicy
@@ -44,7 +44,7 @@ class Case:
 
 
 def cases_of(request: EstimateContextCostsRequest) -> Sequence[Case]:
-    """Return the strategies of a request, ready to be estimated.
+    """Return the strategies of a request with their cost models and prices.
 
     Raises:
         InvalidArgument: a field conflicts with the others; the error names it.
@@ -60,8 +60,8 @@ def cases_of(request: EstimateContextCostsRequest) -> Sequence[Case]:
 def summary_part(policy: MemoryPolicy, sizes: Sizes, messages: int) -> SummaryPart:
     """Return the cost of the summaries of a session with this many messages.
 
-    Applies to strategies that summarise by exchange. Summaries have `sizes.summary` tokens,
-    whatever maximum the policy sets.
+    Applies to strategies that summarise by number of exchanges. Each summary is assumed to have
+    `sizes.summary` tokens; the policy's maximum is ignored.
     """
     summarising = rules_of(policy).summarising
     if summarising is None or summarising.combine is Combine.SPLIT:
@@ -86,7 +86,7 @@ def _case(request: EstimateContextCostsRequest, place: int) -> Case:
         course = _blocks(summarising, sizes)
     _, answer = _events(request.message_tokens)
     if window is not None:
-        # The figures already include the answer, but more tokens may be reserved for it.
+        # The estimates already include the answer, but more tokens may be reserved for it.
         window -= max(0, rules.reserved - answer)
     return Case(policy, rules, course, prices, window)
 
@@ -106,7 +106,7 @@ def _sizes(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: st
 
 
 def _kept(rules: Rules, request: EstimateContextCostsRequest) -> int | None:
-    """Return the maximum tokens shown of earlier messages; None: all."""
+    """Return the maximum number of tokens of earlier messages in a prompt; None: no limit."""
     if not rules.shows:
         return 0
     bounds = []
@@ -118,7 +118,7 @@ def _kept(rules: Rules, request: EstimateContextCostsRequest) -> int | None:
 
 
 def _fitting(most: int, tokens: MessageTokens) -> int:
-    """Return the tokens of the newest events that fit into `most`."""
+    """Return the total tokens of the newest events that fit into `most`."""
     rest = most % tokens.message
     _, assistant = _events(tokens)
     if rest >= assistant:
@@ -175,7 +175,7 @@ def _shared(
 
 
 def _events(tokens: MessageTokens) -> tuple[int, int]:
-    """Return the tokens of a message's two events."""
+    """Return the tokens of a message's user event and assistant event."""
     if tokens.is_split:
         return tokens.user, tokens.assistant
     return tokens.user - tokens.user // 2, tokens.user // 2

@@ -1,6 +1,6 @@
-"""Cost estimates of strategies (pure; long sessions take up to some seconds).
+"""Cost estimates of strategies, for the API and the command line.
 
-The API and the command line both use it.
+Pure; an estimate of long sessions can take several seconds.
 """
 
 from dataclasses import replace
@@ -110,7 +110,7 @@ def _saved(case: Case, cost: Decimal, inclusive: Decimal) -> Decimal | None:
 
 
 def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
-    """Return the cheapest cap, the smallest of equal ones; None if summaries do not pay off."""
+    """Return the cheapest cap, the smallest of equal ones, or None if no cap saves money."""
     course = case.course
     if not isinstance(course, Blocks):
         return None

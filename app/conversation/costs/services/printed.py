@@ -29,7 +29,7 @@ _IN_WORDS = frozenset({1, len(_HEADS) - 1})
 def label(policy: MemoryPolicy) -> str:
     """Return a short name of a policy: its strategy, its cap, and its other settings.
 
-    A name that is too long ends in a digest that keeps it distinct.
+    A name that is too long is cut and ends in a digest, which keeps it distinct.
     """
     made = rules_of(policy).summarising
     field = "every" if policy.strategy is Strategy.EVERY_N else "cap"

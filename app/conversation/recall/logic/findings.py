@@ -1,4 +1,4 @@
-"""Choice among all that a search found, and its form for a model (pure)."""
+"""Choice among the results of a search, and their form for a model (pure)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from app.conversation.recall.logic.spans import FLOOR, Count, SentenceSpan, choo
 from app.platform.sessions.logic.event_text import EventText
 
 _MEMORY = "memory"
-"""Origin of a fact, where an event has its speaker."""
+"""Origin of a fact; the origin of an event is its speaker."""
 
 
 @dataclass(frozen=True)
 class RecallFact:
-    """A memory that matches a query; `name` is its full name, `changed` its last change."""
+    """A memory that matches a query; `name` is its full name, `changed` the time of last change."""
 
     name: str
     text: str
@@ -23,7 +23,7 @@ class RecallFact:
 
 
 Source = EventText | RecallFact
-"""The event or memory that an answer rests on."""
+"""The event or memory that supports an answer."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Findings:
     """Facts and sentences that match a query, each best first.
 
     Attributes:
-        is_one_session: whether all sentences are of one session; their events have its numbers.
+        is_one_session: whether all sentences belong to one session, where event numbers are unique.
     """
 
     hits: Sequence[RecallHit] = ()
@@ -54,10 +54,10 @@ class Findings:
     def chosen(
         self, top_k: int, max_tokens: int, count: Count, floor: float = FLOOR
     ) -> tuple[list[RecallFact], list[SentenceSpan]]:
-        """Return up to `top_k` facts and as many passages, with at most `max_tokens` in all.
+        """Return up to `top_k` facts and as many passages, with at most `max_tokens` in total.
 
-        Facts and passages each take up to half of the tokens, and what the others leave. Facts are
-        not cut; for `floor` and the beginning of a passage see `choose`.
+        Facts and passages may each take half of the tokens, plus any tokens left by the others.
+        Facts are never cut. `choose` explains `floor` and when a passage is cut.
         """
         if not self.facts:
             return [], choose(self.hits, top_k, max_tokens, count, floor)
@@ -68,16 +68,16 @@ class Findings:
         return facts, choose(self.hits, top_k, left, count, floor)
 
     def in_order(self, spans: Iterable[SentenceSpan]) -> list[SentenceSpan]:
-        """Return passages in the order of time; those of one session in its own order."""
+        """Return passages in chronological order; within one session, by event number."""
         return sorted(spans, key=_place if self.is_one_session else _moment)
 
     def numbered(
         self, facts: Iterable[RecallFact], spans: Iterable[SentenceSpan]
     ) -> list[NumberedPassage]:
-        """Return facts and passages in the order of time, in which later ones correct earlier ones.
+        """Return facts and passages in chronological order, since later ones correct earlier ones.
 
-        In one session the numbers are those of its events; else they count the lines, and each line
-        has its day.
+        Within one session each line has the number of its event. Otherwise lines are numbered from
+        1, and each line has its date.
         """
         ordered = self.in_order(spans)
         if self.is_one_session:
@@ -99,7 +99,7 @@ class Findings:
 
 
 def _fitting(facts: Iterable[RecallFact], most: int, count: Count) -> list[RecallFact]:
-    """Return the facts that still fit; one that is too long does not exclude the others."""
+    """Return the facts that fit; a fact that is too long does not exclude later ones."""
     kept = []
     for fact in facts:
         tokens = count(fact.text)

@@ -1,8 +1,9 @@
-"""Search for the sentences of sessions that may answer a query, by shared words (pure).
+"""Search for sentences that may answer a query because they share words with it (pure).
 
-A sentence scores by its own words, by those of the question before it, and slightly by those of
-adjacent sentences. So "It is 4711." answers a question that has the words. Questions rarely answer
-a query, so they score less. All events that are read determine how rare a word is.
+The score of a sentence depends on its own words and on the words of the question before it.
+Adjacent sentences add a little. So "It is 4711." can match a query by the words of the question
+that it answers. Questions rarely answer a query, so they score less. The rarity of a word is
+determined over all events that are read.
 """
 
 import re
@@ -19,16 +20,15 @@ from app.language.wording import OTHERS
 from app.platform.sessions.logic.event_text import EventText, Speaker
 
 MAX_CHARS = 200_000
-"""Length of a text's beginning that is read: an event may have millions of characters."""
+"""Characters read from the beginning of a text, since an event may have millions."""
 MAX_SENTENCES = 100_000
-"""Enough to choose from; each takes some memory."""
+"""Maximum number of candidate sentences, since each takes some memory."""
 MAX_FOUND = 500
 """Maximum number of sentences returned."""
 _MAX_HELD_CHARS = 200_000
-"""Maximum text of events whose question is not read yet; beyond it, the question is too far away.
-"""
+"""Maximum text held back while the question before it is unread; beyond this it is too far away."""
 _ASKED, _BEFORE, _NEAR = 0.7, 0.2, 0.2
-"""Weights of words in a question before, in other text before, or in adjacent sentences."""
+"""Weights of words in a preceding question, in other preceding text, or in adjacent sentences."""
 _LATER = 0.5
 _QUESTION = 0.3
 _ENDS_ASKING = re.compile(r"[?\uff1f\u061f][^\w?\uff1f\u061f]*\Z")
@@ -45,7 +45,7 @@ _ASKING = word_set(
     warum wieso wie que cual quien donde cuando como quel quelle qui quand pourquoi comment
     """
 )
-"""Words that begin questions; statements that begin so end as statements."""
+"""Words that begin questions; a statement may begin with one but ends like a statement."""
 _REQUESTING = word_set(
     """
     please tell give show remind explain list name bitte sag sage gib zeig zeige nenne erklare dime
@@ -56,7 +56,7 @@ _REQUESTING = word_set(
 
 @dataclass(frozen=True, slots=True)
 class PassageSentence:
-    """A sentence or part of a long one; `matched` etc. are bits of the query's terms."""
+    """A sentence or part of a long one; `matched` is a bit set of the query's terms."""
 
     start: int
     end: int
@@ -68,7 +68,9 @@ class PassageSentence:
 
 @dataclass(frozen=True)
 class _Before:
-    """Terms that an event may answer: those of a user's message, or of an agent's questions.
+    """Query terms in the preceding text that an event may answer.
+
+    The text is a user's message or an agent's questions.
 
     Attributes:
         is_asked: whether it contains a question or a request.
@@ -108,10 +110,10 @@ class PassageReader:
     _held: list[EventText] = field(default_factory=list)
 
     def add(self, page: Sequence[EventText]) -> None:
-        """Add events of a session, ascending, all older than those of it added before.
+        """Add events of a session in ascending order, older than its events added before.
 
-        Those of another session end the one before: its events answer nothing that is asked there.
-        Slow for long texts.
+        The first event of another session ends the previous session, since events answer only
+        questions of their own session. Slow for long texts.
         """
         if self._held and page and self._held[0].session_id != page[0].session_id:
             self._end_session()
@@ -126,7 +128,7 @@ class PassageReader:
             self._read(waiting, known)
 
     def best(self) -> list[RecallHit]:
-        """Return the best candidates, in order; later ones first among equals. Call it once."""
+        """Return the best candidates in order; of equal ones the later comes first. Call once."""
         self._end_session()
         return nsmallest(MAX_FOUND, self._scored(), key=_order)
 
@@ -135,7 +137,7 @@ class PassageReader:
         self._held = []
 
     def _read(self, events: Sequence[EventText], since: int) -> None:
-        """Keep the events from a position on; the earlier ones provide the questions."""
+        """Store the events from index `since` on; earlier events only provide questions."""
         by_user = by_agent = _Before()
         for place, said in enumerate(events):
             text = said.text[:MAX_CHARS]
@@ -188,7 +190,7 @@ def _score(bm25: Bm25, event: Event, place: int) -> float:
     sentence = event.sentences[place]
     beside = event.sentences[max(place - 1, 0) : place + 2]
     asked = event.before.matched & ~sentence.matched
-    # "It is 4711." refers to what was said before, whether that was a question or not.
+    # "It is 4711." refers to the preceding text even if that was not a question.
     weight = _ASKED if event.before.is_asked or (sentence.leans and not place) else _BEFORE
     near = together(other.matched for other in beside) & ~(sentence.matched | asked)
     score = (

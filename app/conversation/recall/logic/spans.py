@@ -1,4 +1,4 @@
-"""Choice of the passages that answer a query: sentences, with those that belong to them (pure)."""
+"""Choice of passages that answer a query: sentences with the context that they need (pure)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from app.kernel.text import fold
 from app.platform.sessions.logic.event_text import EventText
 
 FLOOR = 0.25
-"""Passages that score below this share of the best score are hardly answers."""
+"""Minimum score of a passage as a share of the best score; lower ones are unlikely answers."""
 _MAX_LEANING = 2
 
 Count = Callable[[str], int]
@@ -16,10 +16,10 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class SentenceSpan:
-    """A passage of an event: characters `start` to `end` of its text, which are `text`.
+    """A passage of an event; `text` is the event's text from `start` to `end`.
 
     Attributes:
-        is_cut: whether it is a sentence without its end.
+        is_cut: whether the end of its sentence is missing.
     """
 
     said: EventText
@@ -33,11 +33,11 @@ class SentenceSpan:
 def choose(
     ranked: Sequence[RecallHit], top_k: int, max_tokens: int, count: Count, floor: float = FLOOR
 ) -> list[SentenceSpan]:
-    """Return up to `top_k` passages, best first, with at most `max_tokens` tokens in all.
+    """Return up to `top_k` passages, best first, with at most `max_tokens` tokens in total.
 
-    Passages that score below the share `floor` of the best score are left out. A sentence includes
-    adjacent ones that it depends on, if they fit. Overlapping and repeated passages are skipped. If
-    not even the best sentence fits, its beginning is the only passage.
+    Passages that score below `floor` times the best score are left out. A passage includes the
+    adjacent sentences that its sentence depends on, if they fit. Overlapping and repeated passages
+    are skipped. If not even the best sentence fits, its beginning is the only passage.
     """
     chosen: list[SentenceSpan] = []
     texts: set[str] = set()
@@ -75,7 +75,7 @@ def _fitting(
 
 
 def beginning(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning that fits, in whole words if possible; it may be empty."""
+    """Return the longest prefix that fits, in whole words if possible; it may be empty."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,8 +1,8 @@
-"""The way through the sessions of a user, from the newest event back (pure).
+"""Iteration over the events of a user's sessions, newest first (pure).
 
-Sessions come by their creation, newest first, each from its newest event back. So events that are
-appended meanwhile lie behind, and each earlier one is read once, however often the way is
-interrupted.
+Sessions are ordered by creation time, newest first, and so are the events of each session. Events
+appended during the iteration are not visited. Every earlier event is read exactly once, even if
+the iteration is interrupted and resumed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class SessionPlace:
-    """A place on the way: the events of a session up to `seq`, and all older sessions, follow."""
+    """A position: the session's events up to `seq` are next, followed by all older sessions."""
 
     create_time: datetime
     session_id: str
@@ -21,7 +21,7 @@ class SessionPlace:
 
 @dataclass(frozen=True)
 class SessionStretch:
-    """Events of a session to read, the first and the last."""
+    """Range of a session's events to read; both ends are included."""
 
     create_time: datetime
     session_id: str
@@ -30,17 +30,17 @@ class SessionStretch:
 
     @property
     def place(self) -> SessionPlace:
-        """The place at which it begins."""
+        """Position of the first event to read, which is the newest."""
         return SessionPlace(self.create_time, self.session_id, self.last_seq)
 
 
 @dataclass
 class SessionWalk:
-    """Stretches that are still to be read, in order.
+    """Queue of event ranges to read, in order.
 
     Attributes:
-        end: the place after all that is known so far; None: nothing is known yet.
-        is_all: whether no session follows.
+        end: position after the last session listed so far; None at the start.
+        is_all: whether all sessions have been listed.
     """
 
     end: SessionPlace | None = None
@@ -49,23 +49,23 @@ class SessionWalk:
 
     @property
     def place(self) -> SessionPlace | None:
-        """The place at which the way goes on; None: at its very beginning, or nothing is left."""
+        """Position at which to resume; None at the start and at the end."""
         if self._waiting:
             return self._waiting[0].place
         return None if self.is_all else self.end
 
     @property
     def is_over(self) -> bool:
-        """True if nothing is left to read."""
+        """True if all events have been taken."""
         return self.is_all and not self._waiting
 
     @property
     def needs_more(self) -> bool:
-        """True if sessions must be listed before there is anything to read."""
+        """True if more sessions must be listed before events can be taken."""
         return not self.is_all and not self._waiting
 
     def extend(self, stretches: Sequence[SessionStretch], *, is_all: bool) -> None:
-        """Add the sessions from `end` on, whole; the first one may be that of `end` itself."""
+        """Add the sessions from `end` on; of the session of `end` only the events up to it."""
         for stretch in stretches:
             last_seq = stretch.last_seq
             if self.end is not None and stretch.session_id == self.end.session_id:
@@ -78,7 +78,7 @@ class SessionWalk:
         self.is_all = is_all
 
     def take(self, most: int) -> list[SessionStretch]:
-        """Take the next stretches with at most so many events; a long one is divided."""
+        """Remove and return the next ranges, with at most `most` events; a long range is split."""
         taken: list[SessionStretch] = []
         while self._waiting and most > 0:
             next_one = self._waiting.pop(0)
@@ -90,7 +90,7 @@ class SessionWalk:
         return taken
 
     def put_back(self, taken: Iterable[SessionStretch], session_id: str, last_read: int) -> None:
-        """Put back what follows an event in stretches that were taken."""
+        """Put back the ranges taken but not read: all that follow event `last_read`."""
         rest: list[SessionStretch] = []
         is_after = False
         for stretch in taken:

@@ -1,4 +1,6 @@
-"""Search in the memories of a scope, and in its user's sessions: what is found, or an answer.
+"""Search in the memories of a scope, and in its user's sessions.
+
+The result is the matches themselves or an answer made from them.
 
 No transaction is open during a model call.
 """
@@ -57,7 +59,7 @@ class MemoriesRecallService:
                 or counter is invalid.
             NotFound: the engine does not exist.
             ResourceExhausted: the engine's token budget for today is used up.
-            BadGateway: the model's reply names nothing that it was shown.
+            BadGateway: the model's reply cites none of the passages that it was given.
         """
         counter = await check_names(self.resources, request)
         _check_user(request)
@@ -80,7 +82,7 @@ class MemoriesRecallService:
         )
 
     async def _facts(self, name: EngineName, request: RecallMemoriesRequest) -> list[RecallFact]:
-        """Return the facts nearest to the query; more of them for a model to choose from."""
+        """Return the facts nearest to the query, or `MORE` times as many for a model."""
         is_listed = request.mode is RecallMode.EXTRACTIVE
         most = request.top_k if is_listed else min(request.top_k * MORE, MAX_COUNT)
         asked = RetrieveMemoriesRequest(
@@ -124,7 +126,7 @@ def _check_user(request: RecallMemoriesRequest) -> None:
 def _listed(
     engine: EngineName, request: RecallMemoriesRequest, found: Findings, counter: Counter
 ) -> dict[str, Any]:
-    """Return the fields of a response that lists what was found."""
+    """Return the fields of a response that lists the matches."""
     facts, spans = found.chosen(request.top_k, request.max_tokens, counter.count)
     told_facts = [
         RecalledFact(

@@ -1,4 +1,4 @@
-"""Reading of events for a search, within bounds and beside the event loop."""
+"""Reading of events for a search, within limits and in a thread."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -11,16 +11,16 @@ from app.platform.sessions.logic.event_text import EventText
 GivenUp = Callable[[], Awaitable[bool]]
 """Callback that returns True if the client no longer waits for the response."""
 _MAX_CHARS_AT_ONCE = 100_000
-"""Text searched between two checks of the clock; takes a fraction of a second."""
+"""Characters searched between two checks of the clock; this takes a fraction of a second."""
 
 
 @dataclass(frozen=True)
 class ReadingBounds:
-    """Limits of one search; the first that is reached ends it.
+    """Limits of one search; the search ends when it reaches any of them.
 
     Attributes:
-        size_bytes: of the events as they are stored, but for files.
-        sentences: candidates, each of which takes some memory.
+        size_bytes: stored size of the events, without their files.
+        sentences: number of candidate sentences, since each takes some memory.
         seconds: time after which no further events are read.
     """
 
@@ -34,16 +34,16 @@ class PassageReading:
     """Progress of a search.
 
     Args:
-        reader: the collector of what is found.
-        bounds: the limits, of which the time begins now.
-        is_given_up: asked after each batch.
+        reader: collector of the candidate sentences.
+        bounds: the limits; the time starts with the construction.
+        is_given_up: callback that is called after each batch.
 
     Attributes:
-        last_read: session and number of the event read last, the oldest of its page.
-        sessions: the ids of the sessions of which events were read.
-        oldest_time: the time of the oldest event; None: none was read.
+        last_read: session id and number of the last event read, which is the oldest of its page.
+        sessions: ids of the sessions with events that were read.
+        oldest_time: time of the oldest event read; None before the first.
         has_left: whether the client no longer waits.
-        events: their number.
+        events: number of events read.
     """
 
     def __init__(self, reader: PassageReader, bounds: ReadingBounds, is_given_up: GivenUp) -> None:
@@ -61,7 +61,7 @@ class PassageReading:
     async def add(self, pages: Sequence[Sequence[EventText]]) -> None:
         """Read events until a limit is reached.
 
-        Each page has events of one session, ascending, and is read from its newest event back.
+        Each page has events of one session in ascending order. It is read newest event first.
         """
         for some in _in_turn(pages):
             await asyncio.to_thread(self._add_all, some)
@@ -85,7 +85,7 @@ class PassageReading:
 
     @property
     def is_full(self) -> bool:
-        """True if no further events may be read; at least one batch always may."""
+        """True if no further events may be read; at least one batch is always read."""
         bounds = self._bounds
         is_long = self.events >= bounds.events or self._size_bytes >= bounds.size_bytes
         is_many = self.reader.sentences >= bounds.sentences
@@ -93,12 +93,12 @@ class PassageReading:
 
     @property
     def is_late(self) -> bool:
-        """True if the time is over."""
+        """True if the time limit has passed."""
         return asyncio.get_running_loop().time() >= self._deadline
 
 
 def _in_turn(pages: Sequence[Sequence[EventText]]) -> Iterator[Sequence[Sequence[EventText]]]:
-    """Yield pages, and parts of them, in short batches: the newest first, a long event alone."""
+    """Yield pages or parts of pages in short batches, newest first; a long event is alone."""
     batch: list[Sequence[EventText]] = []
     chars = 0
     for page in pages:

@@ -1,7 +1,7 @@
-"""Search in a session: passages word for word, or an answer made from them.
+"""Search in a session for verbatim passages, or for an answer made from them.
 
 Events are read in pages, each in its own transaction, and scored in a thread. Erased and cleared
-events are skipped. No transaction is open during a model call.
+events are skipped. Model calls run outside any transaction.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _PAGE = 200
 
 @dataclass(frozen=True)
 class _Session:
-    """Session to search, and the first and last number of its events to search."""
+    """Session to search, with the numbers of the first and last event to search."""
 
     name: SessionName
     first: int
@@ -50,13 +50,13 @@ class RecallService:
     async def recall(
         self, name: SessionName, request: RecallRequest, is_given_up: GivenUp
     ) -> RecallResponse:
-        """Return the matches in a session; a request that was given up gets none.
+        """Return the matches in a session, or none if the client has stopped waiting.
 
         Raises:
             InvalidArgument: the model or counter does not exist.
             NotFound: the session does not exist.
             ResourceExhausted: the engine's token budget for today is used up.
-            BadGateway: the model's reply names no passage that it was shown.
+            BadGateway: the model's reply cites none of the passages that it was given.
         """
         counter = await check_names(self.resources, request)
         session = await self._session(name, request.exclude_recent)

@@ -1,4 +1,4 @@
-"""Parts that the requests and responses of all searches share."""
+"""Handling of request and response fields that all searches share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -62,7 +62,7 @@ def session_spans(
 
 
 def answer_fields(answer: Retold, counter: Counter) -> dict[str, Any]:
-    """Return the fields of an answer in the mode `summary`, but for its sources."""
+    """Return all fields of an answer in the mode `summary` except its sources."""
     return {
         "mode": RecallMode.SUMMARY,
         "spans": [],

@@ -1,4 +1,4 @@
-"""Answers to a query from what a search found: by one model call, or by the passages."""
+"""Answers to a query from the results of a search, with one model call or without a model."""
 
 import asyncio
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ from app.platform.usage.services.recording import recorded
 from app.platform.usage.services.usage import UsageService
 
 MORE = 4
-"""Factor by which a model gets more passages and tokens than its answer may have."""
+"""Factor between the passages and tokens given to a model and those allowed in its answer."""
 _LEAST_SHOWN_TOKENS = 1_000
 _SCHEMA_TOKENS = 200
-"""Tokens of the reply's schema in a model's window."""
+"""Tokens reserved in a model's window for the schema of the reply."""
 _LEAST_ROOM = 100
 _HEAD = "[0000000] 2000-01-01 memory: \n"
 """Typical text before a passage in a prompt."""
@@ -52,11 +52,11 @@ class Reply(BaseModel):
 
 @dataclass(frozen=True)
 class RecallQuery:
-    """A query to answer from what was found.
+    """A query to answer from the results of a search.
 
     Attributes:
-        top_k: maximum passages of the answer; a model gets more.
-        max_tokens: of the answer.
+        top_k: maximum number of passages in the answer; a model gets more to choose from.
+        max_tokens: maximum length of the answer.
     """
 
     query: str
@@ -66,7 +66,7 @@ class RecallQuery:
     counter: Counter
 
     def fits(self, text: str) -> bool:
-        """Return True if a text is short enough."""
+        """Return True if a text has at most `max_tokens` tokens."""
         return self.counter.count(text) <= self.max_tokens
 
 
@@ -75,10 +75,10 @@ class Retold:
     """An answer to a query.
 
     Attributes:
-        sources: what it rests on, each once or more.
+        sources: the events and facts that support it; duplicates are possible.
         is_cut: whether the end of the text is missing.
-        model: its writer; None: there was nothing to write from.
-        usage: of the model, as in operation metadata; None: no model was called.
+        model: id of the model that wrote it; None if the search found no matches.
+        usage: usage of the model, as in operation metadata; None if no model was called.
     """
 
     text: str = ""
@@ -91,14 +91,14 @@ class Retold:
 async def retold(
     resources: Resources, engine: EngineName, model_name: str | None, asked: RecallQuery
 ) -> Retold:
-    """Answer a query from what was found: with a model, or without one by the passages.
+    """Answer a query from the results of a search, with a model or from the passages alone.
 
-    Nothing found is an empty answer, without a model call. The usage of a model is recorded even if
-    the call fails. Must not be called inside a transaction. Also raises what `TextModel.ask`
-    raises.
+    Without results, the answer is empty and no model is called. The usage of a model is recorded
+    even if the call fails. Must not be called inside a transaction. Also raises the errors of
+    `TextModel.ask`.
 
     Raises:
-        BadGateway: the reply names no passage that the model was shown.
+        BadGateway: the reply cites none of the passages that the model was given.
         ResourceExhausted: the engine's token budget for today is used up.
     """
     if not asked.found:
@@ -115,7 +115,7 @@ async def retold(
 
 
 def _by_passages(asked: RecallQuery) -> Retold:
-    """Answer with the best facts, then the best passages in their order."""
+    """Answer with the best facts, followed by the best passages in chronological order."""
     facts, spans = asked.found.chosen(
         asked.top_k, asked.max_tokens, lambda text: asked.counter.count(f"{text}\n")
     )
@@ -126,10 +126,10 @@ def _by_passages(asked: RecallQuery) -> Retold:
 
 
 async def _by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retold:
-    """Answer with one model call; the reply names the passages that it rests on.
+    """Answer with one model call; the reply cites the passages that support it.
 
     Raises:
-        BadGateway: the reply names no passage that the model was shown.
+        BadGateway: the reply cites none of the passages that the model was given.
     """
     instructions = _instructions(asked)
     question = f"Question: {_flat(asked.query)}\n\nPassages:\n"
@@ -148,7 +148,7 @@ def _instructions(asked: RecallQuery) -> str:
 
 
 def _choose_shown(model: TextModel, asked: RecallQuery, before: str) -> Sequence[NumberedPassage]:
-    """Return the passages for a model, in their order, as many as fit its window."""
+    """Return as many passages as fit the model's window, in chronological order."""
     room = model.max_input_tokens - estimate_tokens(before) - _SCHEMA_TOKENS
     wanted = max(asked.max_tokens * MORE, _LEAST_SHOWN_TOKENS)
     facts, spans = asked.found.chosen(
@@ -175,7 +175,7 @@ def _checked(reply: Reply, asked: RecallQuery, shown: Sequence[NumberedPassage])
 
 
 def _within(text: str, asked: RecallQuery) -> str:
-    """Return a text, cut at the end of a sentence if it is too long."""
+    """Return the text, cut at the end of a sentence if it is too long."""
     if asked.fits(text):
         return text
     kept = beginning(text, asked.fits)
@@ -184,5 +184,5 @@ def _within(text: str, asked: RecallQuery) -> str:
 
 
 def _flat(text: str) -> str:
-    """Return the text on one line, so that its line breaks make no lines of the prompt."""
+    """Return the text on one line, since each line of the prompt is one passage."""
     return " ".join(text.split())

@@ -1,7 +1,7 @@
 """Search for passages in the sessions of a user.
 
-Sessions are listed, and their events read, some at a time, each in a transaction of its own; events
-are scored in a thread. Cleared and erased events and expired sessions are skipped.
+Sessions are listed and events are read in batches, each in its own transaction. Events are scored
+in a thread. Cleared events, erased events and expired sessions are skipped.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from app.platform.sessions.store.event_texts import MAX_SAID_BYTES, EventRange
 from app.platform.sessions.store.tables import SessionRow
 
 USER_KEY = "user_id"
-"""The key of a scope or condition that names the user of sessions."""
+"""Key that identifies the user in scopes and in access conditions."""
 MAX_EVENTS = 40_000
 """Maximum number of events that one call searches; MAX_BYTES limits their total size."""
 MAX_BYTES = 8 * 1024 * 1024
@@ -44,8 +44,8 @@ class SessionsQuery:
     Attributes:
         clause: condition on the sessions.
         excluded: ids of sessions to skip.
-        times: the time of the first event, and of the first one not to search any more.
-        place: where an earlier call stopped.
+        times: range of event times, without its end.
+        place: position at which an earlier call stopped.
     """
 
     engine: EngineName
@@ -59,10 +59,10 @@ class SessionsQuery:
 
 @dataclass(frozen=True)
 class FoundInSessions:
-    """Matches of a search, best first, and its extent.
+    """Matches of a search, best first, and the extent of the search.
 
     Attributes:
-        place: where it stopped; None: all was searched.
+        place: position at which the search stopped; None if it searched everything.
     """
 
     hits: Sequence[RecallHit]
@@ -74,9 +74,9 @@ class SessionsSearch:
     """One search in the sessions of a user.
 
     Args:
-        resources: the caller's, which confine the sessions.
-        wanted: what is searched.
-        is_given_up: whether the client no longer waits.
+        resources: the caller's resources, which restrict the sessions in reach.
+        wanted: the query and its conditions.
+        is_given_up: callback that returns True if the client no longer waits.
     """
 
     def __init__(self, resources: Resources, wanted: SessionsQuery, is_given_up: GivenUp) -> None:
@@ -88,7 +88,7 @@ class SessionsSearch:
         self._read = PassageReading(PassageReader(self._terms), bounds, is_given_up)
 
     async def run(self) -> FoundInSessions:
-        """Search as far as the bounds allow; who has left gets nothing."""
+        """Search until a limit is reached; return no matches if the client has stopped waiting."""
         is_reached = self._resources.db.reaches({"user_id": self._wanted.user_id})
         if not len(self._terms) or not is_reached:
             nothing = SearchedSessions(sessions=0, events=0, is_complete=True)
@@ -109,7 +109,6 @@ class SessionsSearch:
         return FoundInSessions(hits, searched, self._walk.place)
 
     async def _list(self) -> None:
-        """List more sessions."""
         wanted, end = self._wanted, self._walk.end
         clause = wanted.clause.condition & sessions.is_unexpired(self._resources.clock.now())
         if wanted.excluded:
@@ -127,7 +126,7 @@ class SessionsSearch:
         self._walk.extend(stretches, is_all=len(rows) < LISTED)
 
     async def _read_some(self) -> None:
-        """Read some events of the next sessions, and note how far that came."""
+        """Read one batch of events, and put unread ranges back into the walk."""
         taken = self._walk.take(PAGE)
         if not taken:
             return

@@ -1,6 +1,6 @@
-"""Search in all sessions of a user: passages word for word, or an answer made from them.
+"""Search in all sessions of a user for verbatim passages, or for an answer made from them.
 
-No transaction is open during a model call.
+Model calls run outside any transaction.
 """
 
 import asyncio
@@ -51,16 +51,16 @@ class SessionsRecallService:
         conditions: Conditions,
         is_given_up: GivenUp,
     ) -> RecallSessionsResponse:
-        """Return the matches in a user's sessions; a request that was given up gets none.
+        """Return the matches in a user's sessions, or none if the client has stopped waiting.
 
-        `conditions` are those of the caller, which may fix the user.
+        `conditions` are the caller's access conditions, which may determine the user.
 
         Raises:
             InvalidArgument: the user is missing; the filter, page token, model or counter is
                 invalid.
             NotFound: the engine does not exist.
             ResourceExhausted: the engine's token budget for today is used up.
-            BadGateway: the model's reply names no passage that it was shown.
+            BadGateway: the model's reply cites none of the passages that it was given.
         """
         counter = await check_names(self.resources, request)
         token_query = {
@@ -117,7 +117,7 @@ def _spans(
 
 
 def _user_of(request: RecallSessionsRequest, conditions: Conditions) -> str:
-    """Return the user whose sessions are searched: the one named, or the only one in reach."""
+    """Return the user that the request names, or the only user that the caller may access."""
     only = list(conditions.get(USER_KEY, ()))
     if request.user_id is not None:
         return request.user_id
@@ -129,12 +129,12 @@ def _user_of(request: RecallSessionsRequest, conditions: Conditions) -> str:
 
 
 def _lasting(request: RecallSessionsRequest) -> dict[str, Any]:
-    """Return the request data that a page token is valid for."""
+    """Return the request without its page token; a token is valid only for the same request."""
     return request.model_copy(update={"page_token": None}).wire()
 
 
 def _read_token(token: str | None, query: dict[str, Any]) -> SessionPlace | None:
-    """Return the place that a page token names.
+    """Return the position stored in a page token.
 
     Raises:
         InvalidArgument: the token was not made for this request.

@@ -1,4 +1,4 @@
-"""Token budgets: what fits, what is left out, and the error for too small a window (pure)."""
+"""Token budgets: selection of the items that fit, and the error for too small a window (pure)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
@@ -11,8 +11,8 @@ class BudgetTooSmall(InvalidArgument):
     """The mandatory content does not fit into the window; the error reports the numbers.
 
     Args:
-        what: what needs the tokens, with its verb; begins the message.
-        needed: tokens of all mandatory content, with the fixed parts.
+        what: subject and verb that begin the message, as in "The system prompt needs".
+        needed: tokens of all mandatory content, including the fixed parts.
     """
 
     def __init__(self, what: str, limit: int, reserved: int, needed: int) -> None:
@@ -39,7 +39,7 @@ _T = TypeVar("_T", bound=Costly)
 
 
 def newest_within(items: Sequence[_T], budget: int | None) -> Sequence[_T]:
-    """Return the newest (last) items that fit into a token budget; None: all."""
+    """Return the newest (last) items that fit into a token budget, or all items without one."""
     if budget is None:
         return items
     count = 0
@@ -57,7 +57,7 @@ def total(items: Iterable[Costly]) -> int:
 
 
 def gaps(told: Iterable[tuple[int, int]], last: int) -> Sequence[tuple[int, int]]:
-    """Return the ranges from 1 to `last` that no range in `told` covers; `told` is ascending."""
+    """Return the ranges between 1 and `last` that `told` does not cover; `told` is ascending."""
     missing: list[tuple[int, int]] = []
     reached = 0
     for start, end in [*told, (last + 1, last + 1)]:

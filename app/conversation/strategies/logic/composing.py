@@ -1,8 +1,8 @@
 """Choice of the events to show, summarise or omit under a token budget (pure).
 
-One engine serves all strategies; they differ in their `Rules`. In every composition each
-event of the session is in exactly one of: shown word for word, covered by one shown summary,
-omitted. An erased event that no summary covers counts as omitted.
+All strategies share this code; they differ only in their `Rules`. In every composition each event
+of the session is shown verbatim, covered by exactly one shown summary, or omitted. An erased event
+that no summary covers counts as omitted.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def shares_of(rules: Rules, fixed: Fixed) -> Shares:
-    """Divide the window. Without a limit, `SPLIT` has no shares and never summarises.
+    """Divide the window into shares. Without a limit, `SPLIT` has no shares and never summarises.
 
     Raises:
         BudgetTooSmall: the fixed parts alone do not fit.
@@ -70,14 +70,14 @@ def compose(
     shares: Shares,
     least: Callable[[ContextTurn], int] | None = None,
 ) -> Composition:
-    """Choose what a context shows.
+    """Choose the summaries and events of a context.
 
-    Over the budget, the oldest events are omitted first, then the oldest summaries. A newest event
-    that does not fit is cut to the room left. That needs `least` tokens, those of the shortest cut
-    of an event; the default is the overhead plus one.
+    If they exceed the budget, the oldest events are omitted first, then the oldest summaries. If
+    even the newest event does not fit, it is cut to the remaining room. This requires room for at
+    least `least(event)` tokens, its shortest form; the default is the overhead plus one.
 
     Raises:
-        BudgetTooSmall: all events must be shown, and do not fit.
+        BudgetTooSmall: all events must be shown but do not fit.
     """
     if not rules.shows:
         return Composition((), (), _left_out(history, (), ()), shares.room)
@@ -111,7 +111,7 @@ def _cut(
     space: int | None,
     least: Callable[[ContextTurn], int],
 ) -> dict[int, int]:
-    """Return the newest event with content if it does not fit, and the tokens to cut it to."""
+    """Return the seq and token limit of the newest event with content, if it must be cut."""
     if space is None or len(shown) == len(turns) or total(shown):
         return {}
     turn = turns[-1 - len(shown)]
@@ -119,7 +119,7 @@ def _cut(
 
 
 def _in_window(rules: Rules, history: History) -> Sequence[ContextTurn]:
-    """Return the events of the newest complete exchanges, and of a current incomplete one."""
+    """Return the events of the newest complete exchanges and of a current incomplete one."""
     turns = history.turns
     if rules.window is None:
         return turns
@@ -133,6 +133,5 @@ def _without(budget: int | None, items: Iterable[Costly]) -> int | None:
 def _left_out(
     history: History, summaries: Sequence[TurnSummary], turns: Sequence[ContextTurn]
 ) -> Sequence[tuple[int, int]]:
-    """Return the ranges of events that are neither summarised nor shown."""
     told = [(summary.first_seq, summary.last_seq) for summary in summaries]
     return gaps([*told, *((turn.seq, turn.seq) for turn in turns)], history.last_seq)

@@ -1,4 +1,4 @@
-"""Output formats of a context, and sources of its parts (pure)."""
+"""Output formats of a context and sources of its parts (pure)."""
 
 from enum import StrEnum
 

@@ -15,22 +15,22 @@ _HEAD_CHARS = 200
 
 
 def lines_of(said: Iterable[EventText], rules: Rules) -> list[str]:
-    """Return a conversation as labelled lines; events without text give none.
+    """Return a conversation as labelled lines; events without text are skipped.
 
-    Continuation lines of an event are indented, so that no text can imitate another speaker.
+    Continuation lines of an event are indented to prevent a text from imitating another speaker.
     """
     return [line_of(event.speaker, event.text, rules) for event in said if event.text]
 
 
 def line_of(speaker: Speaker, text: str, rules: Rules) -> str:
-    """Return one labelled line; a text without a label must not look like another speaker's."""
+    """Return one labelled line; a text without a label is indented if it looks labelled."""
     label = label_of(speaker, rules)
     is_forged = not label and (begins_as_line(text, rules) or begins_as_other(text))
     return (_INDENT if is_forged else "") + line(label, text)
 
 
 def line(label: str, text: str) -> str:
-    """Return a labelled line, or the text alone if the label is empty."""
+    """Return a labelled line, or only the text if the label is empty."""
     shown = _BREAK.sub("\n" + _INDENT, text)
     return f"{label}: {shown}" if label else shown
 

@@ -1,8 +1,8 @@
-"""Marks for the source of a text where its role does not show it, protected from forgery (pure).
+"""Marks that show the source of a text where its role does not, protected from forgery (pure).
 
-Gemini has no system turns among the others, so system messages and memories are user turns there.
-Summaries, and tool results as text, may have the user's role in every format. So a text of a user
-or a tool that begins like a marked one is shown with its own mark in front: `[user] [system] ...`.
+Gemini has no system turns within a conversation, so system messages and memories are user turns
+there. Summaries, and tool results as text, may have the role user in every format. So a text of a
+user or tool that begins like a marked one gets its own mark in front: `[user] [system] ...`.
 """
 
 import re
@@ -33,7 +33,7 @@ def begins_as_other(text: str) -> bool:
 
 
 def guarded(text: str, speaker: Speaker, form: Format) -> str:
-    """Return a message text, or part of one, that cannot pass for anything else."""
+    """Return a message text or part, marked with its speaker if it imitates another source."""
     if speaker not in _GUARDED or form is Format.TEXT:
         return text
     is_forged = _OF_SUMMARIES.match(text) is not None

@@ -43,12 +43,11 @@ class Combine(StrEnum):
     """Treatment of existing summaries when the next one is made."""
 
     APPEND = "append"
-    """They stay, and the next one covers the exchanges after them."""
+    """Existing summaries stay; the next one covers the exchanges after them."""
     REPLACE = "replace"
-    """The next one absorbs them, and covers their range as well."""
+    """The next summary absorbs the existing ones and also covers their range."""
     SPLIT = "split"
-    """Like `REPLACE`, but made when events outgrow their token share, not by number of exchanges.
-    """
+    """Like `REPLACE`, but due when events exceed their token share, not by number of exchanges."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +56,10 @@ class Summarising:
 
     Attributes:
         cap: complete exchanges in a summary; 0 with `SPLIT`.
-        keep: newest complete exchanges that are not summarised.
+        keep: number of newest complete exchanges that are not summarised.
         most: maximum number of summaries at once, at least 2 with `APPEND`; None: no limit.
-        tokens: maximum length of a summary; None with `SPLIT`, where the budget decides.
-        template: None: the strategy's default (`prompts.py`).
+        tokens: maximum length of a summary; None with `SPLIT`, where the budget determines it.
+        template: template of the prompt; None: the strategy's default (`prompts.py`).
     """
 
     combine: Combine
@@ -83,11 +82,11 @@ class Rules:
     """A policy with every default filled in.
 
     Attributes:
-        limit: tokens of the window, with the reserved ones; None: no limit.
+        limit: tokens of the window, including reserved ones; None: no limit.
         window: number of complete exchanges shown; None: no limit; see also `window_tokens`.
-        shows: False: no event of the session is shown.
-        may_omit: True if events that do not fit are left out; otherwise they are an error.
-        summarising: None: no summaries.
+        shows: whether events of the session are shown.
+        may_omit: whether events that do not fit are left out; otherwise they are an error.
+        summarising: rules for making summaries; None: no summaries.
     """
 
     strategy: Strategy
@@ -108,12 +107,11 @@ class Rules:
 
     @property
     def key(self) -> str:
-        """Key that separates the summaries of one policy from those of another.
+        """Key under which the summaries of a policy are stored.
 
-        Settings that do not change a summary are left out: limits of the window, except with
-        `SPLIT`, and roles. Equal settings under two names give the same key. Fields that are None
-        are left out, since a setting added by a later release must not separate existing summaries
-        from their policy.
+        Settings that do not affect a summary are excluded: roles, and limits of the window except
+        with `SPLIT`. Strategies with equal effective settings share a key. Fields that are None
+        are excluded, so that a setting added by a later release does not change existing keys.
         """
         parts: dict[str, object] = {"labels": [self.human_label, self.ai_label]}
         if self.summarising is not None:
@@ -167,7 +165,7 @@ def _summarising(policy: MemoryPolicy) -> Summarising | None:
         return None
     combine, cap = choice
     if policy.max_abstractions == 1 and combine is Combine.APPEND:
-        combine = Combine.REPLACE  # a list of one is a cell
+        combine = Combine.REPLACE  # a list with at most one summary is replaced each time
     split = _or(policy.split, Split(stm=3, lts=1)) if combine is Combine.SPLIT else None
     return Summarising(
         combine=combine,

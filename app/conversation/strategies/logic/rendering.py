@@ -1,15 +1,16 @@
 """Rendering of a context for a model: messages, provider formats, or plain text (pure).
 
-`messages` has the roles system, user and assistant; tool results have the user's role, marked by
-their own format. `openai` and `gemini` can be sent to a provider unchanged. There, tool calls are
-structured if their results follow directly (`shapes.py`); otherwise both are text. `text` has
-lines, `Human: ...` and `AI: ...`, one or more for each item; the policy's joiner separates
-summaries. Continuation lines are indented, so that no text can imitate another speaker. Summaries
-and memories stand between marks that declare them to be data, and no content can end them early. A
-text that begins with another's mark gets its own mark in front (`marks.py`).
+`messages` has the roles system, user and assistant. Tool results have the role user and are
+recognisable by their format. `openai` and `gemini` can be sent to a provider unchanged. In these
+formats tool calls are structured if their results follow directly (`shapes.py`); otherwise both are
+text. `text` has lines such as `Human: ...` and `AI: ...`, one or more for each item; the policy's
+joiner separates summaries. Continuation lines are indented to prevent a text from imitating another
+speaker. Summaries and memories stand between marks that declare them to be data, and no content can
+forge the closing mark. A text that begins like a marked one gets its own mark in front
+(`marks.py`).
 
-Each item has a piece, the text by which its tokens are counted. The rendered texts together are
-never longer than the pieces of all items. Files count only with their mention.
+Each item has a piece, which is the text used to count its tokens. The rendered texts together are
+never longer than the pieces of all items. A file counts only as the text that mentions it.
 """
 
 import json
@@ -35,11 +36,11 @@ from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
 
 CUT = "[... cut]"
-"""End of an event that was cut."""
+"""Mark at the end of an event that was cut."""
 _CUT_SHORT = "\u2026"
 _MARKER_NAMES = (CONTEXT_BEGIN.strip("<>"), SUMMARY_BEGIN.strip("<>"))
 _NOT_OF_NAME = re.compile(r"[^a-z_]")
-"""Letters of the markers' names only: invisible characters and combining accents are many."""
+"""All characters outside the markers' names, such as invisible characters and accents."""
 _BRACKETS = str.maketrans("<>\uff1c\uff1e\ufe64\ufe65", "\u2039\u203a" * 3)
 
 Count = Callable[[str], int]
@@ -47,15 +48,16 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class ContextContent:
-    """Content of a context, in its order.
+    """Content of a context, in the order in which it is shown.
 
     Attributes:
-        session: the full name of the session, used in names of events.
-        summaries: id and text of each, oldest first.
-        said: oldest first; those in `cut`, by seq, are cut to that many tokens with overhead.
-        memories: name and fact of each, best first.
-        pending: the message that the model must answer.
-        raw: raw events as JSON texts, by seq; only `messages` has them.
+        session: full name of the session, used in names of events.
+        summaries: id and text of each summary, oldest first.
+        said: events, oldest first.
+        cut: maximum tokens, with overhead, of each event to cut, by seq.
+        memories: name and fact of each memory, best first.
+        pending: message that the model must answer.
+        raw: raw events as JSON texts, by seq; only the format `messages` includes them.
     """
 
     session: str
@@ -73,14 +75,14 @@ def render(
 ) -> dict[str, Any]:
     """Return a context in a format, ready for JSON.
 
-    `messages`: `messages[]` of role, content, source, and the raw event if there is one. `openai`:
-    `messages[]` as chat completions accept them, and `sources[]`, one for each message. `gemini`:
-    `contents[]`, an optional `systemInstruction`, and `sources[]`: one for each part of the
-    instruction, then one for each of the contents. `text`: `text`. A content made of several events
-    has the first event as its source, and the last one as its `lastSeq`.
+    `messages` has `messages[]`, each with role, content, source, and the raw event if there is one.
+    `openai` has `messages[]` as chat completions accept them, and one of `sources[]` for each.
+    `gemini` has `contents[]`, an optional `systemInstruction`, and `sources[]`: one for each part
+    of the instruction, then one for each of the contents. `text` has only `text`. Contents made of
+    several events have the first event as their source and the last one as its `lastSeq`.
 
-    The conversation may begin with the agent if the budget has left out the question. Events are
-    cut by `count`.
+    The conversation may begin with the agent if the budget excludes the question. Events are cut
+    by `count`.
     """
     items = list(_items(shown, rules, form, count))
     if form is Format.TEXT:
@@ -97,7 +99,7 @@ def render(
 
 
 def piece(said: EventText, rules: Rules, form: Format) -> str:
-    """Return the text by which an event is counted; empty if nothing of it is shown."""
+    """Return the text used to count an event's tokens; empty if the event is not shown."""
     if form is Format.GEMINI and said.speaker in {Speaker.USER, Speaker.TOOL}:
         # Each part is also a part of the message.
         texts = (text_of({"parts": [part]}) for part in parts_of(said.content))
@@ -106,7 +108,7 @@ def piece(said: EventText, rules: Rules, form: Format) -> str:
 
 
 def least(said: EventText, rules: Rules, form: Format, count: Count) -> int:
-    """Return the tokens of the shortest cut of an event, with its message's overhead."""
+    """Return the tokens of the shortest form of a cut event, with the message overhead."""
     overhead = 0 if form is Format.TEXT else rules.overhead
     return overhead + min(
         count(_render_event(said, mark, rules, form)) for mark in (CUT, _CUT_SHORT)
@@ -114,7 +116,7 @@ def least(said: EventText, rules: Rules, form: Format, count: Count) -> int:
 
 
 def piece_of(kind: SourceField, text: str, rules: Rules, form: Format) -> str:
-    """Return the text by which a system prompt, summary, memory block or pending message counts."""
+    """Return the text used to count a system prompt, summary, memory block or pending message."""
     if not text:
         return ""
     ending = "\n" if form is Format.TEXT else ""
@@ -126,26 +128,26 @@ def piece_of(kind: SourceField, text: str, rules: Rules, form: Format) -> str:
 
 
 def bare_summary(text: str, rules: Rules, form: Format) -> str:
-    """Return the text by which a summary would count without its marks."""
+    """Return the text used to count a summary without its marks."""
     return _with_separator(line("", text) if form is Format.TEXT else text, rules, form)
 
 
 def memory_block(facts: Sequence[str]) -> str:
-    """Return facts as one block, a line each; empty without facts. No fact ends the block early."""
+    """Return facts as a block of escaped lines, which cannot forge its end; empty without facts."""
     if not facts:
         return ""
     return "\n".join((CONTEXT_BEGIN, *map(memory_line, facts), CONTEXT_END))
 
 
 def memory_line(fact: str) -> str:
-    """Return a fact as a line of the block."""
+    """Return a fact as one line of the memory block."""
     return f"- {_escape_markers(' '.join(fact.split()))}"
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning of a text that fits with a cut mark; empty if none does.
+    """Return the longest prefix of a text that fits with a cut mark; empty if none fits.
 
-    A text that fits as a whole is returned unchanged.
+    A text that fits uncut is returned unchanged.
     """
     if fits(text):
         return text
@@ -175,7 +177,7 @@ def _marked(kept: str, mark: str) -> str:
 
 
 def _escape_markers(text: str) -> str:
-    """Replace angle brackets in a text that names one of the markers, however disguised."""
+    """Replace angle brackets in a text that contains the name of a marker, even disguised."""
     plain = _NOT_OF_NAME.sub("", normalize("NFKD", text).lower())
     return text.translate(_BRACKETS) if any(name in plain for name in _MARKER_NAMES) else text
 
@@ -212,7 +214,7 @@ _ROLES = {
 def _event_text(
     said: EventText, tokens: int | None, rules: Rules, form: Format, count: Count
 ) -> str:
-    """Return the shown text of an event in a format, without the final line end."""
+    """Return the text shown for an event in a format, without the final line end."""
     text = said.text
     if tokens is not None and text:
         most = tokens - (0 if form is Format.TEXT else rules.overhead)
@@ -224,7 +226,6 @@ def _event_text(
 
 
 def _raw_event(item: ShownItem, raw: Mapping[int, str]) -> dict[str, Any]:
-    """Return the raw event of an event that is shown whole, if it has one."""
     text = None if item.said is None else raw.get(item.said.seq)
     return {} if text is None else {"rawEvent": json.loads(text)}
 
@@ -238,20 +239,19 @@ def _render_event(said: EventText, text: str, rules: Rules, form: Format) -> str
 
 
 def _render_pending(text: str, rules: Rules, form: Format) -> str:
-    """Return the pending message in a format."""
     if form is Format.TEXT:
         return line_of(Speaker.USER, text, rules)
     return guarded(text, Speaker.USER, form)
 
 
 def _render_summary(text: str, form: Format) -> str:
-    """Return a summary between its marks; in plain text all lines but the first are indented."""
+    """Return a summary between its marks; in plain text, lines after the first are indented."""
     block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _escape_markers(text), SUMMARY_END))
     return line("", block) if form is Format.TEXT else block
 
 
 def _with_separator(shown: str, rules: Rules, form: Format) -> str:
-    """Return a summary with its separator in plain text."""
+    """Return a summary, followed by its separator in plain text."""
     return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
 
 

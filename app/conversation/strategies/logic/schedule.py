@@ -1,6 +1,6 @@
-"""Choice of the next summary of a session to make (pure).
+"""Choice of the next summary to make in a session (pure).
 
-A summary is due once enough exchanges are complete, or once events outgrow their token share.
+A summary is due once enough exchanges are complete, or once events exceed their token share.
 """
 
 from collections.abc import Sequence
@@ -20,15 +20,13 @@ from app.conversation.strategies.logic.turns import (
 from app.kernel.wire.memory_policy import Recompute
 
 _COUNTED, _CALLED = 4, 10
-"""Estimated overhead in tokens of a text, and of a call, when testing whether a model can take all
-events at once.
-"""
+"""Estimated overhead in tokens of a text and of a call, to test if all events fit in one call."""
 
 
 def next_due(rules: Rules, history: History, shares: Shares) -> Due | None:
     """Return the next summary to make, or None.
 
-    For a tail, the result tells only whether a summary is due; its range is not reliable.
+    For a history with `is_tail`, the range is unreliable; only rely on whether a summary is due.
     """
     ways = rules.summarising
     if ways is None:
@@ -41,7 +39,7 @@ def next_due(rules: Rules, history: History, shares: Shares) -> Due | None:
 def _due_by_count(ways: Summarising, history: History) -> Due | None:
     """Return the summary that is due once enough exchanges are complete.
 
-    Summaries are merged before the next one is added, so that their number never exceeds the limit.
+    Summaries are merged before the next one is added, to keep their number within the limit.
     """
     end = _end_of_block(ways, history)
     summaries = history.summaries
@@ -74,7 +72,7 @@ class _End:
 def _end_of_block(ways: Summarising, history: History) -> _End | None:
     """Return the end of the next block of exchanges, or None if it is not complete.
 
-    Fully erased exchanges form no block of their own: the block extends to the next readable one.
+    Fully erased exchanges do not form a block: the block extends to the next readable exchange.
     """
     turns = history.turns
     if ways.combine is Combine.APPEND and (again := _gap(turns, history.until)):
@@ -87,7 +85,7 @@ def _end_of_block(ways: Summarising, history: History) -> _End | None:
     if after is not None:
         return _End(after.seq - 1, target)
     if history.is_bounded and turns:
-        # The block ends with the events that were read; the next block continues from there.
+        # The block ends at the last event that was read; the next block continues from there.
         return _End(turns[-1].seq, min(target, turns[-1].exchange))
     return _End(turns[-1].seq if turns else history.last_seq, target)
 
@@ -95,7 +93,8 @@ def _end_of_block(ways: Summarising, history: History) -> _End | None:
 def next_target(ways: Summarising, behind: int, oldest: int = 0) -> int:
     """Return the exchange up to which the next summary reaches.
 
-    `behind` is the last exchange covered, `oldest` the first readable one after it; 0: unknown.
+    `behind` is the last exchange covered. `oldest` is the first readable one after it, or 0 if
+    unknown.
     """
     return max(behind + ways.cap, oldest)
 
@@ -119,7 +118,7 @@ def _merge(ways: Summarising, merged: Sequence[TurnSummary]) -> Due:
 
 
 def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Shares) -> Due | None:
-    """Return the summary that is due once events outgrow their share.
+    """Return the summary that is due once events exceed their share.
 
     The newest event always stays.
     """
@@ -149,10 +148,10 @@ def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Sh
 
 
 def _share(stm: int, summaries: Sequence[TurnSummary], room: int | None) -> int:
-    """Return the token share of the events beside the existing summary.
+    """Return the token share of the events, given the existing summaries.
 
-    The marks around the summary belong to neither share. If the rest of the window is too small for
-    them, they take room from the events, so that no summary is left out.
+    The marks around a summary belong to neither share. If the window has no other room for them,
+    the share of the events shrinks, and no summary is left out.
     """
     framing = sum(summary.framing for summary in summaries)
     lacking = stm + total(summaries) - (room or 0)
@@ -160,7 +159,6 @@ def _share(stm: int, summaries: Sequence[TurnSummary], room: int | None) -> int:
 
 
 def _is_taken_whole(ways: Summarising, covered: int | None, needed: int, limit: int) -> bool:
-    """Return True if the model can take all existing events at once."""
     is_asked = ways.recompute is Recompute.FULL_UNTIL_OVERFLOW
     return is_asked and covered is not None and covered + needed <= limit
 

@@ -1,8 +1,8 @@
 """Message formats of providers, with structured tool calls and results (pure).
 
-Both providers reject a call without its results directly after it, and results without their call.
-So calls and results are structured only as a round: the event with the calls, directly followed by
-the events with one result for each. All others become text, as `spoken.text_of` renders it.
+Both providers reject a call that its results do not follow directly, and results without a call.
+So calls and results are structured only as a round: an event with calls, directly followed by
+events with one result for each call. All others become text, as rendered by `text_of`.
 """
 
 import json
@@ -26,7 +26,7 @@ class ShownItem:
     """One shown item: its text in the format, and its source.
 
     Attributes:
-        said: the event, if the item is an event shown whole.
+        said: the event, if the item is an event that is not cut.
     """
 
     role: str
@@ -45,14 +45,14 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Round:
-    """Calls of one event, and for each following event its results with their calls' numbers."""
+    """Calls of one event, and the results of each following event, with the index of their call."""
 
     calls: Sequence[_Call]
     results: Sequence[Sequence[tuple[int, _Call]]]
 
 
 def as_openai(items: Sequence[ShownItem]) -> dict[str, Any]:
-    """Return `messages` as chat completions accept them, and the `sources` of each."""
+    """Return `messages` as chat completions accept them, and one of `sources` for each."""
     messages: list[dict[str, Any]] = []
     sources: list[Mapping[str, Any]] = []
     place = 0
@@ -71,7 +71,7 @@ def as_openai(items: Sequence[ShownItem]) -> dict[str, Any]:
 
 
 def messages_of(said: EventText) -> int:
-    """Return the most messages that `as_openai` makes of an event: one for each of its results."""
+    """Return the most messages that `as_openai` makes of an event: one for each tool result."""
     if said.speaker is not Speaker.TOOL:
         return 1
     return max(1, sum("functionResponse" in part for part in parts_of(said.content)))
@@ -80,7 +80,7 @@ def messages_of(said: EventText) -> int:
 def as_gemini(items: Sequence[ShownItem]) -> dict[str, Any]:
     """Return `contents`, an optional `systemInstruction`, and `sources`.
 
-    Sources come for each part of the instruction first, then for each of the contents.
+    `sources` has one entry for each part of the instruction, then one for each of the contents.
     """
     kept = [item for item in items if not _instructs(item)]
     instructions = [item for item in items if _instructs(item)]
@@ -106,7 +106,7 @@ def as_gemini(items: Sequence[ShownItem]) -> dict[str, Any]:
 
 
 def _round_at(items: Sequence[ShownItem], place: int, names: re.Pattern[str]) -> _Round | None:
-    """Return the round that begins at a position, or None."""
+    """Return the round that begins at a position, or None if there is none."""
     said = items[place].said
     if said is None or said.speaker is not Speaker.AGENT:
         return None
@@ -150,7 +150,7 @@ def _has_twins(calls: Sequence[_Call]) -> bool:
 def _answers(
     calls: Sequence[_Call], is_open: dict[int, None], said: EventText, names: re.Pattern[str]
 ) -> list[tuple[int, _Call]] | None:
-    """Close and return the open calls that an event answers; None if it has other content."""
+    """Remove answered calls from `is_open`; return the results, or None for other content."""
     if any("functionResponse" not in part or part.get("text") for part in parts_of(said.content)):
         return None
     answers = []
@@ -196,7 +196,7 @@ def _openai_round(
 
 
 def _openai_ids(said: EventText, calls: Sequence[_Call]) -> list[str]:
-    """Return a unique id for each call: its own one if it is valid."""
+    """Return a unique id for each call: its own id if that is valid."""
     ids = [call.own_id or "" for call in calls]
     ids = [own_id if len(own_id) <= _MAX_CALL_ID_CHARS else "" for own_id in ids]
     for place in range(len(ids)):
@@ -217,17 +217,16 @@ def _is_call(part: Mapping[str, Any]) -> bool:
 
 
 def _instructs(item: ShownItem) -> bool:
-    """Return True if an item belongs to the stable beginning outside the contents."""
+    """Return True if an item belongs to the system instruction, outside the contents."""
     return item.role == "system" and item.source["kind"] in {"system", "summary"}
 
 
 def _may_call(contents: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if a call may come next, which needs a user turn somewhere before it."""
+    """Return True if a call may come next, which requires an earlier user turn."""
     return any(content["role"] == "user" for content in contents)
 
 
 def _join_turns(contents: list[dict[str, Any]], sources: list[dict[str, Any]]) -> None:
-    """Merge the agent's consecutive turns at the end into one."""
     while contents[-2]["role"] == contents[-1]["role"] == "model":
         parts, source = contents.pop()["parts"], sources.pop()
         contents[-1]["parts"] += parts
@@ -240,7 +239,7 @@ def _add_round(
     items: Sequence[ShownItem],
     tool_round: _Round,
 ) -> None:
-    # A call joins the turn of what the agent said just before, since it must follow a user turn.
+    # A call must follow a user turn, so it joins the agent's turn directly before it.
     if contents[-1]["role"] == "model":
         _join_turns(contents, sources)
     if contents[-1]["role"] == "model":
@@ -266,7 +265,7 @@ def _gemini_content(item: ShownItem) -> dict[str, Any]:
 
 
 def _gemini_parts(item: ShownItem, tool_round: _Round | None) -> list[dict[str, Any]]:
-    """Return the shown parts of an event; calls are structured only in a round."""
+    """Return the parts of an event that are shown; calls are structured only in a round."""
     content = item.said.content if item.said else None
     calls = iter(tool_round.calls if tool_round else ())
     parts = []
@@ -289,7 +288,7 @@ def _guarded_text(text: str, item: ShownItem) -> str:
 
 
 def _file(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a file in Gemini's format, if it has type and content."""
+    """Return a file in Gemini's format if it has a media type and content."""
     for kind, where in (("inlineData", "data"), ("fileData", "fileUri")):
         named = part.get(kind) or {}
         if not part.get("text") and named.get("mimeType") and named.get(where):
@@ -307,7 +306,7 @@ def _gemini_response(call: _Call, result: _Call, tool_round: _Round) -> dict[str
 
 
 def _id_of(call: _Call, tool_round: _Round) -> dict[str, Any]:
-    """Return the id of a call if the whole round has ids: mixed rounds are rejected."""
+    """Return the id of a call if the whole round has ids, since Gemini rejects mixed rounds."""
     results = (result for event in tool_round.results for _, result in event)
     is_known = all(call_or_result.own_id for call_or_result in (*tool_round.calls, *results))
     return {"id": call.own_id} if is_known else {}

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class TurnKind(StrEnum):
-    """Kind of a summary, by its inputs."""
+    """Kind of a summary, according to its inputs."""
 
     BLOCK = "block"
     """A block of exchanges."""
@@ -15,12 +15,12 @@ class TurnKind(StrEnum):
     FULL = "full"
     """All events from the beginning."""
     RECURSIVE = "recursive"
-    """The previous summary, and the events after it."""
+    """The previous summary and the events after it."""
 
 
 @dataclass(frozen=True)
 class ContextTurn:
-    """An event as strategies see it; `tokens` counts its shown form, with overhead."""
+    """An event as seen by strategies; `tokens` counts its shown form, with overhead."""
 
     seq: int
     exchange: int
@@ -37,7 +37,8 @@ class TurnSummary:
     """An active summary.
 
     Attributes:
-        tokens: of its text; `framing`: of the marks around it.
+        tokens: tokens of its text.
+        framing: tokens of the marks around it.
     """
 
     summary_id: str
@@ -55,22 +56,21 @@ class TurnSummary:
 
 @dataclass(frozen=True)
 class History:
-    """State of a session, as strategies see it.
+    """State of a session, as seen by strategies.
 
     Attributes:
-        turns: events after the summaries, ascending and contiguous except for erased ones; in a
-            long session only the newest, as many as could be shown.
-        summaries: oldest first; together they cover everything from `cleared_seq` + 1 to the last
-            one's end.
-        cleared_seq: last event that contexts do not show any more; likewise `cleared_exchange`.
-        complete: the number of the last complete exchange.
+        turns: events after the summaries, ascending and contiguous except for erased ones. In a
+            long session these are only the newest ones that could be shown.
+        summaries: oldest first; together they cover all events from `cleared_seq` + 1 to the end
+            of the last summary.
+        cleared_seq: last event that contexts no longer show; likewise `cleared_exchange`.
+        complete: number of the last complete exchange.
         is_tail: whether events between the summaries and `turns` were left out.
         covered: tokens of the events that the summaries cover; None: unknown, or too many to read
-            at once. Only with `SPLIT` it decides whether they are read again.
+            at once. Used only with `SPLIT`, to decide whether these events are read again.
         is_bounded: whether events after `turns` were left out, since the number read at once is
             limited.
-        until: the last event before summaries that stand behind a gap left by an erased event;
-            None: no gap.
+        until: last event of a gap that an erased event left before later summaries; None: no gap.
     """
 
     turns: Sequence[ContextTurn]
@@ -86,12 +86,12 @@ class History:
 
     @property
     def boundary(self) -> int:
-        """The last event that is summarised or cleared."""
+        """Last event that is summarised or cleared."""
         return self.summaries[-1].last_seq if self.summaries else self.cleared_seq
 
     @property
     def behind(self) -> int:
-        """The exchange of that event."""
+        """Exchange of the event at `boundary`."""
         return self.summaries[-1].last_exchange if self.summaries else self.cleared_exchange
 
 
@@ -100,10 +100,10 @@ class Due:
     """A summary to make.
 
     Attributes:
-        first_seq, last_seq, last_exchange: the range that it will cover.
-        read: range of events to read for it, first and last seq; None: none (a merge).
-        previous: the summaries to read for it, oldest first; it replaces them.
-        tokens: maximum length; likewise `chars`.
+        first_seq, last_seq, last_exchange: range that the summary will cover.
+        read: first and last seq of the events to read; None for a merge, which reads no events.
+        previous: ids of the summaries to read and replace, oldest first.
+        tokens, chars: maximum length.
     """
 
     kind: TurnKind
@@ -126,7 +126,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Shares:
-    """Token budget of events and summaries, and its division with `SPLIT`; None: no limit."""
+    """Token budget, and its shares for events (`stm`) and summary (`lts`); None: no limit."""
 
     room: int | None
     stm: int | None = None
@@ -139,10 +139,10 @@ class Composition:
 
     Attributes:
         summaries: oldest first.
-        turns: oldest first; those in `cut`, by seq, are cut to that many tokens, with the overhead
-            of the message.
+        turns: oldest first.
         omitted: ranges of seqs, first and last, ascending, disjoint and not adjacent.
         left: unused tokens of the budget; None: no limit.
+        cut: maximum tokens, with message overhead, of each event to cut, by seq.
     """
 
     summaries: Sequence[TurnSummary]

@@ -1,4 +1,4 @@
-"""Token counters for prompt content; each policy names its counter."""
+"""Token counters for prompt content; each policy names the counter to use."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ class Counter(Protocol):
         ...
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text, 0 if it is empty. Some megabytes take about a second."""
+        """Return the number of tokens of a text. Several megabytes take about a second."""
         ...
 
 
@@ -37,10 +37,10 @@ class _Counter:
 
 
 def counter_of(name: str, settings: Settings, field: str = "policy.counter") -> Counter:
-    """Return a counter by its name. The first use of an encoding reads its file.
+    """Return the counter with a name. The first use of an encoding reads its file.
 
     Raises:
-        InvalidArgument: the counter is not available here; the error names `field` and the choices.
+        InvalidArgument: the counter is not available; the error names `field` and the choices.
     """
     check_counter(name, settings, field)
     if name in {CHARS4, DECLARED}:
@@ -54,21 +54,21 @@ def counter_of(name: str, settings: Settings, field: str = "policy.counter") -> 
         raise InvalidArgument.of_field(field, "the file of this encoding cannot be read.") from None
 
     def count(text: str) -> int:
-        # Special tokens mean nothing in user content: they are ordinary text.
+        # Special tokens in user content count as ordinary text.
         return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(text))
 
     return _Counter(name, count)
 
 
 async def loaded(name: str, settings: Settings, field: str = "policy.counter") -> Counter:
-    """Return a counter as `counter_of` does, but read files in a thread."""
+    """Return a counter like `counter_of`, but read files in a thread."""
     if name in COUNTERS:
         return counter_of(name, settings, field)
     return await asyncio.to_thread(counter_of, name, settings, field)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Split a text to a length that tiktoken can take: a million spaces overflow its search.
+    """Split a text into pieces short enough for tiktoken: a million spaces overflow its stack.
 
     Each split may add a token.
     """
@@ -77,9 +77,9 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def counted(said: EventText, shown: str, counter: Counter) -> int:
-    """Return the tokens of an event shown as `shown`, without the overhead of a message.
+    """Return the tokens of an event that is shown as `shown`, without the message overhead.
 
-    The counter `declared` returns the sender's own count, if there is one.
+    The counter `declared` uses the count that the sender supplied, if there is one.
     """
     if counter.name == DECLARED and said.token_count is not None:
         return said.token_count

@@ -1,4 +1,4 @@
-"""Token weights of what a prompt shows of a session."""
+"""Token counts of the parts of a prompt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from app.conversation.strategies.services.counters import Counter, counted
 from app.platform.sessions.logic.event_text import EventText
 
 WORK_PER_TEXT = 100
-"""Work of counting one more text, expressed as characters."""
+"""Fixed work of counting a text, expressed in characters."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Rules, counter and format that determine the tokens of content."""
+    """Rules, counter and format that determine token counts."""
 
     rules: Rules
     counter: Counter
@@ -31,11 +31,11 @@ class Scale:
 
     @property
     def plain(self) -> "Scale":
-        """The same scale for the format that decides which summaries are due."""
+        """The same scale for plain messages, which decide whether summaries are due."""
         return replace(self, form=Format.MESSAGES)
 
     def of_event(self, said: EventText) -> int:
-        """Return the tokens of an event; 0 if nothing of it is shown."""
+        """Return the tokens of an event; 0 if the format does not show it."""
         shown = piece(said, self.rules, self.form)
         if not shown:
             return 0
@@ -47,12 +47,12 @@ class Scale:
         return least(said, self.rules, self.form, self.counter.count)
 
     def of_part(self, kind: SourceField, text: str) -> int:
-        """Return the tokens of any other part; 0 if it is empty."""
+        """Return the tokens of a part of another kind; 0 if it is empty."""
         shown = piece_of(kind, text, self.rules, self.form)
         return self.counter.count(shown) + self._overhead if shown else 0
 
     def of_summary(self, text: str) -> tuple[int, int]:
-        """Return the tokens of a summary, and those of its marks; 0 and 0 without a text."""
+        """Return the tokens of a summary's text and of its marks; both 0 if the text is empty."""
         if not text:
             return 0, 0
         bare = self.counter.count(bare_summary(text, self.rules, self.form)) + self._overhead
@@ -63,12 +63,12 @@ class Scale:
         return self.of_part(SourceField.MEMORY, memory_block(facts))
 
     def of_fact(self, fact: str) -> int:
-        """Return the tokens that one more fact adds to a block, or slightly more."""
+        """Return an upper bound, at most slightly too high, of the tokens that a fact adds."""
         return self.counter.count(f"{memory_line(fact)}\n")
 
     @property
     def has_files(self) -> bool:
-        """True if files are shown as such, not only mentioned."""
+        """True if the format includes files themselves instead of only mentioning them."""
         return self.form is Format.GEMINI
 
     @property

@@ -11,12 +11,12 @@ from app.language.scoring import score
 from app.language.sentences import first_fitting, sentences
 
 MODEL_ID = "builtin:extractive"
-"""Model id that such summaries report."""
+"""Model id reported for such summaries."""
 _MAX_SENTENCES = 4_000
 _MAX_OF_TEXT = 400
 _MAX_SENTENCE_CHARS = 2_000
 _MAX_CHARS = 200_000
-"""Length of a text's beginning that is read: an event may have millions of characters."""
+"""Characters read from the beginning of a text, since an event may have millions."""
 _SPACE = re.compile(r"\s+")
 
 
@@ -25,7 +25,7 @@ class Utterance:
     """A text with its speaker's label, which a policy may leave empty.
 
     Attributes:
-        is_summary: the text is a previous summary, whose lines are kept without a label.
+        is_summary: whether the text is a previous summary; its lines are kept without a label.
     """
 
     label: str
@@ -41,11 +41,11 @@ class _Sentence:
 
 
 def extract(pieces: Iterable[Utterance], chars: int) -> str:
-    """Return the sentences of highest weight, in their order, at most `chars` long in all.
+    """Return the sentences of highest weight, in their order, with at most `chars` characters.
 
-    Each sentence is a line with its speaker's label. Of equal sentences the last one is kept. If
-    nothing fits, the sentence of highest weight is cut. Only the first sentences of a very long
-    text count; of very many sentences, only the last.
+    Each sentence is a line with its speaker's label. Of equal sentences the last one is kept. If no
+    sentence fits, the one of highest weight is cut. Only the first sentences of a very long text
+    are considered, and only the last sentences if there are very many in total.
     """
     weighed = _weigh_sentences(pieces)
     ranked = sorted(weighed, key=lambda sentence: (-sentence.weight, sentence.place))
@@ -59,7 +59,7 @@ def extract(pieces: Iterable[Utterance], chars: int) -> str:
 
 def _weigh_sentences(pieces: Iterable[Utterance]) -> list[_Sentence]:
     lines = [weighed_line for piece in pieces for weighed_line in _lines(piece)][-_MAX_SENTENCES:]
-    # Last position of each sentence, so that repeated ones stand where they came last.
+    # A repeated sentence keeps its last position.
     places = {text: (place, weight) for place, (text, weight) in enumerate(lines)}
     return [_Sentence(place, text, weight) for text, (place, weight) in places.items()]
 

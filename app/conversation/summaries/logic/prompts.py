@@ -1,4 +1,4 @@
-"""Prompts for the models that summarise (pure)."""
+"""Prompts for models that summarise (pure)."""
 
 from collections.abc import Sequence
 
@@ -62,7 +62,7 @@ _SO_FAR = "Summary so far"
 def template_of(made: Summarising, *, is_merge: bool, follows: bool) -> str:
     """Return the template of a summary: the policy's own, or the default of its kind.
 
-    `follows`: the summary absorbs the one before it.
+    `follows`: whether the summary absorbs the previous one.
     """
     if is_merge:
         return _MERGE
@@ -72,7 +72,7 @@ def template_of(made: Summarising, *, is_merge: bool, follows: bool) -> str:
 
 
 def following(made: Summarising) -> str:
-    """Return the template of a summary that absorbs the one before it."""
+    """Return the template of a summary that absorbs the previous one."""
     default = _RECURSIVE if made.combine is Combine.SPLIT else _CELL
     return made.recursive_template or made.template or default
 
@@ -85,7 +85,8 @@ def merged_lines(previous: Sequence[str]) -> list[str]:
 def filled(template: str, lines: Sequence[str], previous: str, chars: int) -> str:
     """Return a template with its placeholders filled.
 
-    If it has no place for the previous summary, that becomes the first line of the conversation.
+    If the template has no placeholder for the previous summary, that summary becomes the first line
+    of the conversation.
     """
     shown = list(lines)
     if previous and _PREVIOUS not in template:
@@ -96,7 +97,7 @@ def filled(template: str, lines: Sequence[str], previous: str, chars: int) -> st
 
 
 def instructions(chars: int, written: int | None) -> str:
-    """Return the system instructions; `written`: length of a first reply that was too long."""
+    """Return the system instructions; `written` is the length of a reply that was too long."""
     if written is None:
         return INSTRUCTIONS
     return f"{INSTRUCTIONS}\n\n{_TOO_LONG.format(length=written, char_limit=chars)}"

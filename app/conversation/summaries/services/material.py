@@ -1,10 +1,10 @@
-"""Reads of the session content that strategies need: summaries, and later events page by page."""
+"""Reads of session content for strategies: summaries, and the events after them in pages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapters.db.session import Session
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.conversation.strategies.logic.budgets import total
 from app.conversation.strategies.logic.policies import Combine, Rules
 from app.conversation.strategies.logic.schedule import next_target
@@ -22,11 +22,11 @@ from app.platform.sessions.store.tables import SessionRow
 MAX_EVENTS = 20_000
 """Maximum number of events read for one context or summary."""
 MAX_BYTES = 16 * 1024 * 1024
-"""Maximum total size of these events; files that are not shown do not count."""
+"""Maximum total size of these events, without files that are not shown."""
 MAX_STORED_BYTES = 256 * 1024 * 1024
-"""The same limit with all files: files that are not shown are skipped inside the database."""
+"""Maximum total size with all files; the database skips files that are not shown."""
 PAGE = 100
-"""Events in the first page; each further page has as many as all before it."""
+"""Events in the first page; each later page has as many as all earlier ones together."""
 _LONGEST_PAGE = 1_000
 _NEWEST = 20
 """Events searched for the user's last message."""
@@ -39,9 +39,10 @@ class SessionInput:
     """Content read from a session.
 
     Attributes:
-        history: weighed as plain messages; decides which summaries are due.
-        shown: the same content, weighed in the requested format.
-        said: the events of the history's turns, by seq.
+        history: the content with token counts as plain messages, which decide whether summaries
+            are due.
+        shown: the same content with token counts in the requested format.
+        said: events of the history's turns, by seq.
         summaries: the history's summaries, by id.
         is_bounded: whether events were left out because there were too many to read.
     """
@@ -59,7 +60,7 @@ class EventWindow:
 
     Attributes:
         room: available tokens; None: no limit.
-        as_of: the last event; None: the newest one.
+        as_of: number of the last event to read; None: the newest one.
     """
 
     room: int | None = None
@@ -69,9 +70,10 @@ class EventWindow:
 async def load_newest(
     session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: EventWindow
 ) -> SessionInput:
-    """Return the newest events after the summaries: as many as could be shown, or more.
+    """Return the newest events after the summaries, at least as many as can be shown.
 
-    If not all fit, at least one more event is included than fits; the same holds for summaries.
+    If they do not all fit, the result has at least one event more than fits. The same applies to
+    summaries.
     """
     newest = await _newest_summaries(session, row, name, scale, wanted)
     summaries = newest
@@ -104,9 +106,9 @@ async def load_due(
 ) -> SessionInput:
     """Return the oldest events after the summaries, enough to make the next summary.
 
-    If that depends on the token budget, the result has all events after the summaries. It also has
-    the earlier ones if the model may be able to read them again. Only the summaries that matter are
-    included, without texts unless the budget needs them.
+    If the policy summarises by token budget, the result has all events after the summaries. It also
+    has the earlier events if the model may be able to read them again. Only the summaries that the
+    next one depends on are included; they have texts only if the budget needs them.
     """
     scale = Scale(rules, counter)
     summaries = await _ranges(session, row, name, rules)
@@ -143,7 +145,7 @@ async def last_words(
 
 @dataclass
 class _Read:
-    """Events read so far, with their weights as plain messages and in the requested format."""
+    """Events read so far, with token counts as plain messages and in the requested format."""
 
     scale: Scale
     said: dict[int, EventText] = field(default_factory=dict)
@@ -154,7 +156,7 @@ class _Read:
     stored_bytes: int = 0
 
     async def add(self, page: Sequence[EventText]) -> None:
-        """Add a page; a long one is counted in a thread."""
+        """Add a page; the tokens of a long one are counted in a thread."""
         length = sum(len(event.text) + WORK_PER_TEXT for event in page)
         plain = await done(length, _weigh_events, page, self.scale.plain)
         shown = plain
@@ -163,14 +165,14 @@ class _Read:
         self.said |= {event.seq: event for event in page}
         self.plain |= {turn.seq: turn for turn in plain}
         self.shown |= {turn.seq: turn for turn in shown}
-        # The smaller of the two: reading goes on until neither has room.
+        # The minimum is used, since reading continues until neither form has room.
         self.tokens += min(total(plain), total(shown))
         self.size_bytes += sum(event.size_bytes for event in page)
         self.stored_bytes += sum(event.stored_bytes for event in page)
 
     @property
     def page(self) -> int:
-        """Number of events to read next."""
+        """Number of events in the next page."""
         return max(PAGE, min(len(self.said), _LONGEST_PAGE))
 
     @property
@@ -187,9 +189,9 @@ def _weigh_events(page: Sequence[EventText], scale: Scale) -> list[ContextTurn]:
 async def _newest_summaries(
     session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: EventWindow
 ) -> Sequence[ListedSummary] | None:
-    """Return the newest of many contiguous summaries that fit, oldest first.
+    """Return the newest summaries that fit, oldest first, and at least one more if there is one.
 
-    None: their number is limited, or they have a gap, so that all must be read.
+    Returns None if all summaries must be read: their number is limited, or they have a gap.
     """
     made = scale.rules.summarising
     is_list = made is not None and made.combine is Combine.APPEND and made.most is None
@@ -225,10 +227,10 @@ async def _summaries(
 async def _ranges(
     session: Session, row: SessionRow, name: SessionName, rules: Rules
 ) -> Sequence[ListedSummary]:
-    """Return the ranges of the previous summaries that the next one depends on.
+    """Return the ranges of the existing summaries that the next one depends on.
 
-    For an unlimited list that is only the last one. With a token budget, the text is included,
-    since the existing summary takes part of the budget.
+    If their number is unlimited, only the last one matters. With a token budget, texts are
+    included, since the existing summary takes part of the budget.
     """
     made = rules.summarising
     if made is None:
@@ -247,7 +249,6 @@ async def _gap_end(
     scale: Scale,
     summaries: Sequence[ListedSummary],
 ) -> int | None:
-    """Return the last event before the summaries after a gap; None: no gap."""
     made = scale.rules.summarising
     if made is None or made.combine is not Combine.APPEND:
         return None
@@ -259,12 +260,12 @@ def _boundary(row: SessionRow, summaries: Sequence[ListedSummary]) -> int:
 
 
 def _is_enough(read: _Read, room: int | None, oldest: EventText) -> bool:
-    """Return True if older events cannot be shown: the room is full, or they precede the window."""
+    """Return True if older events cannot be shown: they do not fit, or precede the window."""
     rules = read.scale.rules
     most = [bound for bound in (room, rules.window_tokens) if bound is not None]
     if most and read.tokens > min(most):
         return True
-    # The newest exchange may be incomplete, and then does not count towards the window.
+    # The newest exchange may be incomplete, in which case it does not count towards the window.
     complete = read.said[max(read.said)].exchange - 1
     return rules.window is not None and oldest.exchange <= complete - rules.window
 
@@ -272,14 +273,14 @@ def _is_enough(read: _Read, room: int | None, oldest: EventText) -> bool:
 async def _has_older(
     session: Session, name: SessionName, rules: Rules, between: tuple[int, int]
 ) -> bool:
-    """Return True if there are unread events, for which a summary may be due."""
+    """Return True if a summary may be due for unread events in a range."""
     return rules.summarising is not None and await event_texts.has_text(session, name, between)
 
 
 async def _covered(
     session: Session, row: SessionRow, name: SessionName, read: _Read, boundary: int
 ) -> int | None:
-    """Read the events that the summary covers; return their tokens, or None if too many."""
+    """Read the events that the summary covers; return their tokens, as in `History.covered`."""
     rules = read.scale.rules
     made = rules.summarising
     if made is None or made.combine is not Combine.SPLIT or rules.limit is None:
@@ -305,7 +306,6 @@ async def _covered(
 def _next_end(
     row: SessionRow, rules: Rules, summaries: Sequence[ListedSummary], read: _Read
 ) -> int | None:
-    """Return the last exchange that the next summary can reach; None: no limit."""
     made = rules.summarising
     if made is None or made.combine is Combine.SPLIT:
         return None
@@ -319,7 +319,7 @@ def _is_past(page: Sequence[EventText], until: int, last_exchange: int | None) -
 
 
 def _place_of(said: Mapping[int, EventText]) -> ExchangePlace:
-    """Return a session's position at its last event; only what was read of its exchange counts."""
+    """Return a session's position at the last event read, judged only by the events read."""
     if not said:
         return ExchangePlace()
     newest = said[max(said)].exchange

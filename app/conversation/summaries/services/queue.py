@@ -1,4 +1,4 @@
-"""Enqueueing of summarise operations: after new events, or on request of a context."""
+"""Enqueueing of summarise operations, after new events or when a context needs summaries."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,11 +26,11 @@ from app.platform.sessions.store import repository as sessions
 from app.settings.settings import Settings
 
 REGENERATE: Final = "sessions.regenerateSummary"
-"""Kind of the operation that makes one summary again."""
+"""Kind of the operation that regenerates one summary."""
 
 
 class Owner(Protocol):
-    """The parts of a session that an operation needs: from its row, or from appended events."""
+    """Session data that an operation needs, from the session's row or from appended events."""
 
     @property
     def session_id(self) -> str:
@@ -50,18 +50,18 @@ class Owner(Protocol):
 
 @dataclass(frozen=True)
 class SummaryQuery:
-    """Policy by which to make summaries.
+    """Policy for making summaries.
 
     Attributes:
-        fixed: other content of the context; it matters only if summaries depend on the token
-            budget.
+        fixed: tokens of the other content of the context; used only if the token budget decides
+            when summaries are due.
     """
 
     policy: MemoryPolicy
     fixed: Fixed = field(default_factory=Fixed)
 
     def wire(self, name: SessionName, *, is_own: bool) -> dict[str, Any]:
-        """Return the payload of the operation; `is_own`: the policy is the session's."""
+        """Return the payload of the operation; `is_own`: the policy is the session's own."""
         fixed = {"system": self.fixed.system, "pending": self.fixed.pending}
         request = {"session": str(name), "policy": self.policy.wire(), "fixed": fixed}
         return {**request, "isOwn": is_own}
@@ -77,8 +77,8 @@ async def ask(
 ) -> OperationRow:
     """Return the unfinished operation that makes a policy's due summaries, or enqueue one.
 
-    The caller holds the session's lock. A running operation takes the same lock for its last check
-    before it ends.
+    The caller must hold the session's lock. A running operation takes the same lock for its last
+    check before it ends.
 
     Raises:
         ResourceExhausted: the policy is not the session's own, and the session's limit of policies
@@ -89,13 +89,15 @@ async def ask(
     unfinished = await leases.unfinished(session, engine.engine_id, SUMMARIZE, key)
     if unfinished is not None:
         return unfinished
-    new = operation(engine, SUMMARIZE, now, settings).concerning({"user_id": owner.user_id})
+    keep = settings.operation_retention
+    new = NewOperation.of(name_of(engine), SUMMARIZE, "SummarizeSession", now, keep)
+    new = new.concerning({"user_id": owner.user_id})
     name = SessionName(name_of(engine), owner.session_id)
     own = policy_of(owner.memory_policy, engine)
     own_key = None if own is None else rules_of(own).key
     is_own = own_key == policy_key
-    # A full queue does not block this as it would block an append: each session and policy has at
-    # most one operation, and the number of policies is limited.
+    # The limit of queued operations is not checked here: each session and policy has at most one
+    # operation, and the number of policies is limited.
     if not is_own:
         keys = (policy_key, own_key)
         await _check_policies(session, name, keys, settings.tuning.max_session_policies)
@@ -107,7 +109,7 @@ async def _check_policies(
 ) -> None:
     """Check that one more policy may summarise a session, unless it already does.
 
-    `keys` are those of the policy and of the session's own policy, which is free.
+    `keys` has the key of the policy and the key of the session's own policy, which is not counted.
 
     Raises:
         ResourceExhausted: the limit is reached.
@@ -128,7 +130,7 @@ async def _check_policies(
 async def run_now(
     session: Session, engine_id: int, session_id: str, policy_keys: Iterable[str], now: datetime
 ) -> None:
-    """Run operations now that wait for a retry after a failure of the summariser."""
+    """Run summarise operations now that wait to retry after a failure."""
     waiting = []
     for policy_key in policy_keys:
         key = key_of(session_id, policy_key)
@@ -140,26 +142,20 @@ async def run_now(
 
 
 def key_of(session_id: str, policy_key: str) -> str:
-    """Return the key that serialises the summaries of one session and policy."""
+    """Return the operation key, which serialises the operations of one session and policy."""
     return f"summaries/{session_id}/{policy_key}"
-
-
-def operation(engine: EngineRow, kind: str, now: datetime, settings: Settings) -> NewOperation:
-    """Return a new operation on summaries, without a key."""
-    method = "SummarizeSession" if kind == SUMMARIZE else "RegenerateSummary"
-    return NewOperation.of(name_of(engine), kind, method, now, settings.operation_retention)
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Observer of events that enqueues the summaries they make due."""
+    """Observer of session events that enqueues summaries."""
 
     settings: Settings
 
     async def appended(self, session: Session, change: Appended) -> None:
         """Enqueue a summary if the appended exchanges make one due.
 
-        Looks up one summary, and only if the session's policy summarises by exchange.
+        Reads at most one summary, and none unless the policy summarises by number of exchanges.
         """
         policy = policy_of(change.memory_policy, change.engine)
         rules = _by_exchange(policy)
@@ -175,7 +171,7 @@ class Watch:
             )
 
     async def erased(self, session: Session, change: ErasedEvent) -> None:
-        """Erase summaries of an erased event, and remake those of the session's policy."""
+        """Erase summaries that cover an erased event; enqueue new ones of the session's policy."""
         engine_id = change.engine.engine_id
         keys = await erasure.mark_stale(
             session, engine_id, change.name.session, change.seq, change.now
@@ -190,7 +186,7 @@ class Watch:
 
 
 def is_due(rules: Rules, complete: int, reached: int) -> bool:
-    """Return True if enough complete exchanges follow the last one covered."""
+    """Return True if enough complete exchanges follow `reached`, the last one covered."""
     made = rules.summarising
     return made is not None and is_reached(made, complete, next_target(made, reached))
 
@@ -202,7 +198,6 @@ def policy_of(stored: Any, engine: EngineRow) -> MemoryPolicy | None:  # noqa: A
 
 
 def _by_exchange(policy: MemoryPolicy | None) -> Rules | None:
-    """Return the rules of a policy that summarises by number of exchanges, or None."""
     rules = None if policy is None else rules_of(policy)
     if rules is None or rules.summarising is None:
         return None
@@ -210,7 +205,7 @@ def _by_exchange(policy: MemoryPolicy | None) -> Rules | None:
 
 
 def watch_events(resources: Resources) -> None:
-    """Have summaries follow the events of sessions; once, however many applications there are."""
+    """Register the observer of session events, in place of any registered earlier."""
     watch = Watch(resources.settings)
     resources.registry.event_listeners[:] = [watch.appended]
     resources.registry.event_erasers[:] = [watch.erased]

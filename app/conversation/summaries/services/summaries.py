@@ -1,4 +1,4 @@
-"""Use cases of a session's summaries: list, regenerate, clear, and report usage."""
+"""Use cases of a session's summaries: list, get, regenerate, clear, and report usage."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database
 from app.adapters.db.session import Session as Transaction
 from app.adapters.llm.models import TextModels
-from app.adapters.llm.offload import done
+from app.adapters.offload import done
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.summaries.services import queue
@@ -32,8 +32,8 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.limits.services.quotas import check_more
-from app.platform.operations.store import idempotency, leases
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, mutate
+from app.platform.operations.store import idempotency
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.schemas.sessions import Session
@@ -42,10 +42,12 @@ from app.platform.sessions.store import shared
 from app.platform.usage.services.usage import UsageService
 from app.settings.settings import Settings
 
+_REGENERATE = Method(queue.REGENERATE, "RegenerateSummary")
+
 
 @dataclass(frozen=True)
 class SummaryService:
-    """The stored summaries of sessions."""
+    """Use cases of the stored summaries of sessions."""
 
     db: Database
     clock: Clock
@@ -71,7 +73,7 @@ class SummaryService:
         policy_key: str | None,
         page: PageRequest,
     ) -> ListSummariesResponse:
-        """Return a page of summaries, oldest first, of all states unless one is given.
+        """Return a page of summaries, oldest first, in all states unless `state` is given.
 
         Raises:
             NotFound: the session does not exist.
@@ -123,13 +125,12 @@ class SummaryService:
             ResourceExhausted: the engine's token budget for today is used up, or its queue is full.
         """
         now = self.clock.now()
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.session.engine, Lock.SHARED)
-            new = queue.operation(engine, queue.REGENERATE, now, self.settings)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            most = self.settings.engine_max_queued_operations
-            await leases.check_queue(session, engine.engine_id, most)
+        locked = engines.locked(name.session.engine)
+        async with mutate(self, locked, _REGENERATE, once, now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
+            await change.check_queue()
             owner = await sessions.get(session, name.session, now)
             row = await repository.get(session, name)
             if row.state != StoredSummaryState.ACTIVE:
@@ -138,17 +139,17 @@ class SummaryService:
             stored = SessionName(name_of(engine), owner.session_id)
             request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
             key = queue.key_of(owner.session_id, row.policy_key)
-            new = await idempotency.concerning(session, new, once, {"user_id": owner.user_id})
-            return await operations.insert(session, new.queued(key, request))
+            await change.concerns({"user_id": owner.user_id})
+            return await change.queue(key, request)
 
     async def renew(
         self, session: Transaction, failed: OperationRow, new: NewOperation
     ) -> NewOperation:
-        """Complete the retry of a failed regeneration; the worker looks for the summary again.
+        """Return `new` if a failed regeneration may be retried; the worker reads the summary again.
 
         Raises:
             NotFound: the engine does not exist.
-            ResourceExhausted: the engine is full, or has used up its tokens of today.
+            ResourceExhausted: the engine has no room, or has used up its tokens of today.
         """
         name = EngineName.parse(failed.engine_name)
         engine = await engines.get(session, name, Lock.SHARED)
@@ -159,7 +160,7 @@ class SummaryService:
     async def _check_budget(
         self, session: Transaction, engine_id: int, policy: Mapping[str, Any]
     ) -> None:
-        """Check that the engine may call the model that summarises by a policy, if any does.
+        """Check the token budget of the engine if the policy summarises with a model.
 
         Raises:
             ResourceExhausted: the engine has used up its tokens of today.
@@ -169,7 +170,7 @@ class SummaryService:
             await self.usages.check_budget(session, engine_id)
 
     async def clear(self, name: SessionName, once: IdempotencyKey | None) -> Session:
-        """Start contexts anew after the last event: events stay, summaries are superseded.
+        """Make contexts begin after the last event; keep the events, and supersede all summaries.
 
         Raises:
             NotFound: the session does not exist.
@@ -204,5 +205,5 @@ class SummaryService:
 async def retry(
     resources: Resources, session: Transaction, failed: OperationRow, new: NewOperation
 ) -> NewOperation:
-    """Complete the retry of a failed regeneration."""
+    """Return the operation that retries a failed regeneration; see `SummaryService.renew`."""
     return await SummaryService.of(resources).renew(session, failed, new)

@@ -1,6 +1,6 @@
 """Making of one summary: inputs, the model call outside any transaction, and the stored row.
 
-Usage is recorded whatever the outcome, and no event is lost: until a summary exists, contexts show
+Usage is recorded even if the summary fails. No event is lost: until a summary exists, contexts show
 the events themselves.
 """
 
@@ -51,10 +51,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class SummaryInput:
-    """Inputs of a summary, and the state by which later changes are noticed.
+    """Inputs of a summary, with the session's state, which is compared later to detect changes.
 
     Attributes:
-        superseded: ids of the active summaries that it will supersede.
+        session_time: creation time of the session.
+        superseded: ids of the active summaries that the new one will supersede.
     """
 
     task: SummaryTask
@@ -68,7 +69,7 @@ class Work:
     """Making of summaries for one session and policy.
 
     Attributes:
-        is_asked: whether a client asked to make a summary again.
+        is_asked: whether a client requested that a summary be made again.
         spent: usage of all calls so far.
         count: number of summaries made.
     """
@@ -85,7 +86,7 @@ class Work:
 
     @property
     def model(self) -> TextModel | None:
-        """Model that writes; None: the built-in selection of sentences."""
+        """Model that writes summaries; None: the built-in selection of sentences."""
         return model_for(self.resources.models, self.made)
 
     async def found(
@@ -102,12 +103,12 @@ class Work:
         return SummaryInput(task, row.create_time, row.cleared_seq, superseded)
 
     async def lock(self, session: Session) -> SessionRow | None:
-        """Lock the engine against deletion; return the session, locked, or None if it is gone."""
+        """Lock the engine against deletion; return the locked session, or None as in `find`."""
         await engines.get(session, self.name.engine, Lock.SHARED)
         return await self.find(session, for_update=True)
 
     async def find(self, session: Session, *, for_update: bool = False) -> SessionRow | None:
-        """Return the session, or None if it is gone or its id now belongs to another user."""
+        """Return the session, or None if it was deleted or its id now belongs to another user."""
         now = self.job.clock.now()
         row = await sessions.find(session, self.name, now, for_update=for_update)
         users = (self.job.claim.scopes or {}).get("user_id", ())
@@ -117,9 +118,9 @@ class Work:
         """Write a summary; no transaction may be open.
 
         Raises:
-            Postponed: the model failed, or a token or byte quota is used up; failure and retry time
-                are stored.
-            ServiceError: the same for a client's request, which is not retried.
+            Postponed: the model failed, or a token or byte quota is used up; the failure and the
+                retry time are stored.
+            ServiceError: the same failures of a client's request, which is not retried.
         """
         try:
             await self._check_room()
@@ -127,11 +128,11 @@ class Work:
                 await self._check_budget()
             return await self._written(inputs.task, meter)
         except Exception as error:
-            # Unexpected errors too: an immediate retry would cost the same again.
+            # This includes unexpected errors: an immediate retry would cost the same again.
             retry_time = await self._fail(inputs, meter, _reason_of(error))
             raise error if retry_time is None else Postponed(retry_time) from error
         except asyncio.CancelledError:
-            # The worker stops; the calls until now are paid for.
+            # The worker stops, but the calls so far are paid for and must be recorded.
             await finish_in_time(asyncio.create_task(self._note(meter)))
             raise
 
@@ -144,9 +145,9 @@ class Work:
 
     @asynccontextmanager
     async def writing(self, meter: Meter) -> AsyncIterator[Session]:
-        """Open the transaction that stores the results of calls.
+        """Open the transaction that stores the results of model calls.
 
-        If it fails, their usage is still recorded.
+        If it fails, the usage of the calls is still recorded.
         """
         count = self.count
         try:
@@ -158,11 +159,11 @@ class Work:
             raise
 
     async def hold(self, session: Session) -> None:
-        """Store the operation's progress and renew its lease; like `record`, late in a transaction.
+        """Store the operation's progress and renew its lease. Call it late, like `record`.
 
         Raises:
             Cancelled: the client has cancelled the operation.
-            LeaseLost: another worker has the lease; the transaction must leave nothing behind.
+            LeaseLost: another worker has the lease; the transaction must be rolled back.
         """
         owned = self.job.claim.owned
         lease = timedelta(seconds=self.resources.settings.worker_lease_seconds)
@@ -228,13 +229,13 @@ class Work:
         }
 
     async def record(self, session: Session, meter: Meter) -> None:
-        """Record usage; call it late, since transactions of one engine wait for each other here."""
+        """Record usage. Call it late, since it blocks other transactions of the engine."""
         prices, kind = self.resources.settings.model_prices, self.job.claim.kind
         now = self.job.clock.now()
         await usage.record(session, self.name.engine.engine, now, meter, prices, kind)
 
     def details(self) -> dict[str, Any]:
-        """Return the operation's metadata over all attempts: usage, and number of summaries."""
+        """Return the operation's metadata over all attempts: usage and number of summaries."""
         earlier = self.job.claim.details
         own = costs.details(self.spent, self.resources.settings)
         count = self.count + int(earlier.get("summaryCount", 0))
@@ -253,7 +254,7 @@ class Work:
             await service.check_budget(session, self.name.engine.engine)
 
     async def _fail(self, inputs: SummaryInput, meter: Meter, reason: Reason) -> datetime | None:
-        """Store a failed attempt; return the retry time, or None if it is not retried."""
+        """Store a failed attempt; return the retry time, or None if there is no retry."""
         retry_time = None
         async with self.writing(meter) as session:
             row = await self.lock(session)
@@ -268,7 +269,7 @@ class Work:
         return retry_time
 
     def _next_time(self, reason: Reason, times: int) -> datetime:
-        """Return the retry time after this number of failures."""
+        """Return the retry time after `times` earlier failures."""
         now = self.job.clock.now()
         if reason is Reason.TOKEN_BUDGET_EXHAUSTED:
             return reset_time(now)

@@ -1,8 +1,8 @@
-"""Writing of one summary: by a model, or by selecting the sentences of highest weight.
+"""Writing of one summary, by a model or by selecting the sentences of highest weight.
 
-A model that writes too much is asked once more; a reply that is still too long is cut at the end of
-a sentence. A conversation too long for the model's window is folded in piece by piece, each time
-with the summary of the pieces before.
+If a model's reply is too long, the model is called once more. A second reply that is too long is
+cut at the end of a sentence. A conversation too long for the model's window is summarised piece by
+piece, each with the summary of the pieces before it.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from app.language.tokens import BYTES_PER_TOKEN, estimate_tokens_of_bytes
 from app.platform.sessions.logic.event_text import EventText
 
 _SCHEMA_TOKENS = 200
-"""Tokens of the reply's schema in a model's window."""
+"""Tokens reserved in a model's window for the schema of the reply."""
 _LEAST_ROOM = 200
 
 
@@ -39,7 +39,7 @@ class SummaryTask:
 
     Attributes:
         said: the events to read, in order.
-        previous: the texts of the summaries that it absorbs, oldest first.
+        previous: texts of the summaries to absorb, oldest first.
     """
 
     due: Due
@@ -50,14 +50,14 @@ class SummaryTask:
 
     @property
     def template(self) -> str:
-        """Template of the prompt, with placeholders."""
+        """Prompt template, with placeholders."""
         is_merge = self.due.kind is TurnKind.MERGE
         return prompts.template_of(self.made, is_merge=is_merge, follows=bool(self.due.previous))
 
 
 @dataclass(frozen=True)
 class WrittenSummary:
-    """A written summary; `is_cut`: its end is missing."""
+    """A written summary; `is_cut` is True if its end is missing."""
 
     text: str
     is_cut: bool = False
@@ -69,7 +69,7 @@ def model_for(models: TextModels, made: Summarising) -> TextModel | None:
 
 
 def name_of(model: TextModel | None) -> str:
-    """Return the model id that a summary reports."""
+    """Return the model id to report for a summary."""
     return MODEL_ID if model is None else model.model_id
 
 
@@ -80,7 +80,7 @@ async def summarise(model: TextModel | None, task: SummaryTask, meter: Meter) ->
         ServiceError: the model fails; see `TextModel.ask`.
     """
     if model is None:
-        # A few pages take as long as several requests.
+        # Extraction is slow: a few pages take as long as several requests.
         return WrittenSummary(await asyncio.to_thread(_extracted, task))
     is_merge = task.due.kind is TurnKind.MERGE
     lines = prompts.merged_lines(task.previous) if is_merge else _lines(task)
@@ -113,7 +113,7 @@ class _Folding:
     meter: Meter
 
     async def fold(self, lines: Sequence[str], so_far: str) -> WrittenSummary:
-        """Summarise lines, in as many steps as the model's window requires."""
+        """Summarise lines in as many calls as the model's window requires."""
         rest = list(lines)
         template = self.task.template
         while True:
@@ -125,7 +125,7 @@ class _Folding:
             so_far, template = written.text, prompts.following(self.task.made)
 
     def _piece(self, rest: list[str], template: str, so_far: str) -> list[str]:
-        """Remove and return the lines that fit; of a line too long for that, a part."""
+        """Remove and return the lines that fit, or a part of the first line if it is too long."""
         chars = self.task.due.chars
         told = prompts.instructions(chars, chars) + prompts.filled(template, (), so_far, chars)
         left = max(self.model.max_input_tokens - _SCHEMA_TOKENS - _tokens(told), _LEAST_ROOM)
@@ -150,7 +150,7 @@ class _Folding:
         try:
             second = await self._ask_model(text, len(first))
         except ServiceError:
-            # The first reply is paid for, and a cut one is better than none.
+            # The first reply is already paid for, and a cut summary is better than none.
             second = first
         is_cut = len(second) > chars
         return WrittenSummary(cut_off(second, chars) if is_cut else second, is_cut)

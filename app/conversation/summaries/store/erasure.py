@@ -24,15 +24,15 @@ from app.platform.sessions.store.tables import SessionEventRow
 
 _R = SessionSummaryRow
 ERASURES = (RowsOf(_R).erasure(),)
-"""The rows that belong to a scope."""
+"""Erasure of the rows of a scope."""
 TEXTS = (TextsOf(_R, "text", lambda key: f"sessions/{key[0]}"),)
-"""The texts that a scan for sensitive values looks through."""
+"""Texts that a scan for sensitive values reads."""
 
 
 async def mark_stale(
     session: Session, engine_id: int, session_id: str, seq: int, now: datetime
 ) -> Collection[str]:
-    """Erase the texts of all summaries that cover an event; return their policies' keys."""
+    """Erase the texts of all summaries that cover an event; return the keys of their policies."""
     covering = and_(
         _R.engine_id == engine_id,
         _R.session_id == session_id,

@@ -1,8 +1,8 @@
 """Lookups of a session's summaries for contexts and further summaries.
 
-All statements take part in the caller's transaction. They skip columns that are not needed here
-(template, policy), and texts where only ranges are needed: with thousands of summaries, those would
-dominate the time.
+All statements take part in the caller's transaction. They skip columns that are not needed
+(template, policy), and texts if only ranges are needed. With thousands of summaries these columns
+would dominate the time.
 """
 
 from bisect import bisect_right
@@ -25,7 +25,7 @@ _RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 
 @dataclass(frozen=True)
 class ListedSummary:
-    """A summary's range; `text` is None if it was not requested."""
+    """Id, range and text of a summary; `text` is None if it was not requested."""
 
     summary_id: str
     first_seq: int
@@ -82,9 +82,9 @@ async def list_newest(
 async def gap_end(
     session: Session, name: SessionName, policy_key: str, boundary: int
 ) -> int | None:
-    """Return the last event before the summaries after a gap; None: no gap.
+    """Return the last event of a gap between summaries; None: no gap.
 
-    `boundary` is the last event that the summaries before the gap cover: see `list_active`.
+    `boundary` is the last event covered by the summaries before the gap; see `list_active`.
     """
     statement = (
         select(_R.first_seq)
@@ -101,7 +101,8 @@ async def list_as_of(
 ) -> list[ListedSummary]:
     """Return the summaries as of the event `as_of`, oldest first.
 
-    Of overlapping ones the newest counts. Summaries of events erased since are left out.
+    Among overlapping summaries only the newest is returned. Summaries of events that were erased
+    later are left out.
     """
     made = (
         select(_R.summary_id, _R.first_seq, _R.last_seq)
@@ -134,13 +135,13 @@ async def count_active(session: Session, name: SessionName, policy_key: str) -> 
 
 
 async def list_policies(session: Session, name: SessionName) -> frozenset[str]:
-    """Return the keys of the policies with active summaries of a session."""
+    """Return the keys of the policies that have active summaries of a session."""
     statement = select(_R.policy_key).distinct().where(of(name), IS_ACTIVE)
     return frozenset((await session.execute(statement)).scalars())
 
 
 async def list_waiting(session: Session, engine_id: int, start: str) -> frozenset[str]:
-    """Return the rest after `start` of the keys of unfinished summarise operations."""
+    """Return the keys of unfinished summarise operations that begin with `start`, without it."""
     row = OperationRow
     statement = select(func.substr(row.key, len(start) + 1)).where(
         row.engine_id == engine_id,

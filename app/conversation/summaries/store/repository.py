@@ -1,8 +1,7 @@
 """Writes of summaries, and reads of one or a page; `lookups.py` has all other reads.
 
-All statements take part in the caller's transaction.
-
-Writers have locked the session's row, so that writes of one session never run concurrently.
+All statements take part in the caller's transaction. Writers must hold the lock of the session's
+row, which serialises the writes of a session.
 """
 
 from collections.abc import Mapping
@@ -42,7 +41,7 @@ class StoredSummaryState(StrEnum):
     STALE = "stale"
     """The text is erased: a covered event was erased, or the session changed during the writing."""
     FAILED = "failed"
-    """The summariser failed. Without a retry time it is not tried again."""
+    """The summariser failed. Without a retry time there is no further attempt."""
 
 
 Wanted = tuple[StoredSummaryState | None, str | None]
@@ -57,10 +56,10 @@ class NewSummary:
     """A summary to store.
 
     Attributes:
-        policy: the wire form of the policy that made it.
+        policy: wire form of its policy.
         is_cell: whether it is the next version of the summary that starts at the same event.
-        is_asked: whether a client asked for it again; then it does not resolve a failure.
-        usage: by model, in the form of the column.
+        is_asked: whether a client requested it again; such a summary does not resolve a failure.
+        usage: usage by model, in the form of the column.
     """
 
     policy_key: str
@@ -103,9 +102,9 @@ async def last_failure(
 
 
 async def insert_summary(session: Session, name: SessionName, new: NewSummary) -> SessionSummaryRow:
-    """Insert a finished summary, and supersede those of its policy that it overlaps.
+    """Insert a finished summary, and supersede the summaries of its policy that overlap it.
 
-    It replaces a failed one that waits for its retry, and takes over that one's usage.
+    It replaces a failed summary that waits for its retry, and includes the usage of that one.
     """
     overlapping = _overlapping(name, new.policy_key, new.due)
     await change(session, overlapping, state=StoredSummaryState.SUPERSEDED, update_time=new.now)
@@ -143,7 +142,7 @@ async def fail(
 ) -> SessionSummaryRow:
     """Record a failed summary; each policy has at most one until it succeeds.
 
-    `retry_time` None: a client asked for it once, and it is not retried.
+    `retry_time` is None for a summary that a client requested, which is not retried.
     """
     values = {"state": StoredSummaryState.FAILED, "text": None, "error_reason": reason}
     return await _write(session, name, new, {**values, "retry_time": retry_time})
@@ -162,7 +161,7 @@ async def _write(
     if failed is None:
         return await _insert(session, name, new, {**columns, "summary_id": summary_id})
     if values["state"] != StoredSummaryState.FAILED:
-        # It counts as made now: of overlapping summaries, the one with the greatest id is in force.
+        # The new id makes it the newest: among overlapping summaries, the greatest id counts.
         columns |= {"summary_id": summary_id, "create_time": new.now}
     columns["usage"] = _added(failed.usage, new.usage)
     columns["version"] = await _next_version(session, name, new, failed.summary_id)
@@ -210,7 +209,7 @@ def _columns(new: NewSummary) -> dict[str, Any]:
 
 
 async def _standing(session: Session, name: SessionName) -> tuple[int, str]:
-    """Return the session's last event, after which contexts have the new summary, and its user."""
+    """Return the session's last event and its user; contexts as of later events use the summary."""
     statement = select(SessionRow.last_seq, SessionRow.user_id).where(
         SessionRow.engine_id == name.engine.engine, SessionRow.session_id == name.session
     )
@@ -231,7 +230,7 @@ async def _next_version(session: Session, name: SessionName, new: NewSummary, be
 def _added(
     first: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the sum of usage over attempts; an unknown cost makes the sum unknown."""
+    """Return the sum of usage over attempts; if a cost is unknown, the sum has no cost."""
     return {
         model: _sum(first.get(model), other.get(model)) for model in first.keys() | other.keys()
     }
@@ -257,7 +256,7 @@ async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
 
 
 KEY = (_R.summary_id,)
-"""The order of the list, which is that of creation."""
+"""Sort key of the list, which sorts by creation."""
 
 
 async def list_page(
@@ -279,7 +278,7 @@ def _is_wanted(name: SessionName, wanted: Wanted) -> ColumnElement[bool]:
 
 
 def not_active(name: SummaryName) -> FailedPrecondition:
-    """Return the error for a summary that cannot be made again."""
+    """Return the error for a summary that cannot be regenerated since it is not active."""
     return FailedPrecondition(
         f"{name} is not active: another has taken its place, or an event of it was erased.",
         Reason.SUMMARY_NOT_ACTIVE,

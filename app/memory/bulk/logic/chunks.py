@@ -1,4 +1,4 @@
-"""Division of a byte stream into lines, and of lines into chunks written together (pure)."""
+"""Division of a byte stream into lines, and of lines into chunks for one transaction (pure)."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from io import BytesIO
 from app.kernel.errors import ServiceError
 
 MAX_LINE_BYTES = 2 * 1024 * 1024
-"""More than any acceptable memory has, however it is spelt."""
+"""Maximum length of a line; no valid memory is longer in any JSON encoding."""
 CHUNK_LINES = 250
 CHUNK_BYTES = 1024 * 1024
 """Minimum size of a chunk, except for the last one or one with `CHUNK_LINES` lines."""
@@ -15,14 +15,14 @@ CHUNK_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class ImportLine:
-    """A line that is not blank, by its number from 1; `text` is None if it is too long."""
+    """A non-blank line with its number from 1; `text` is None if the line is too long."""
 
     number: int
     text: bytes | None
 
 
 class Lines:
-    """A line splitter that keeps an incomplete last line; it drops a line that is too long."""
+    """Line splitter that buffers an incomplete last line, and drops the text of too long lines."""
 
     def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -31,14 +31,14 @@ class Lines:
         self._number = 0
 
     def feed(self, piece: bytes) -> Iterator[ImportLine]:
-        """Yield the lines that end in a piece."""
+        """Add a piece; yield the lines that end in it."""
         *ended, rest = piece.split(b"\n")
         for text in ended:
             yield from self._end(text)
         self._add(rest)
 
     def end(self) -> Iterator[ImportLine]:
-        """Yield the last line, which needs no line break."""
+        """Yield the last line, which may lack a line break."""
         yield from self._end(b"")
 
     def _add(self, text: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Creation of many memories in one transaction, with a result for each."""
+"""Creation of many memories in one transaction, with a result per memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from app.adapters.cooperative import each
 from app.adapters.db.conditions import check_scope, scopes_of
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.kernel.auth import Scopes
+from app.kernel.auth import Scopes, of_one
 from app.kernel.errors import AlreadyExists, InvalidArgument, NotFound, Reason, ServiceError
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
@@ -27,7 +27,7 @@ from app.memory.memories.schemas.memories import (
     RevisionFields,
     stored_type,
 )
-from app.memory.memories.services.memories import TEXT_FIELDS, MemoryService, noting_revisions
+from app.memory.memories.services.memories import TEXT_FIELDS, MemoryService
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Change, ChangeContext, Creation, Hold, time_said
@@ -35,26 +35,24 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import idempotency
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
 
 BATCH_CREATE = "memories.batchCreate"
-"""Kind of the operation of a batch."""
+"""Kind of a batch's operation."""
 _MAX_SCOPES = 100
-"""Limit of scope values that an operation names; with more, it may concern any."""
+"""Maximum number of scope values in an operation; with more, it covers all reachable scopes."""
 
 Prefix = Callable[[BulkItem], str]
 _Prepared = tuple[Creation, ChangeContext]
 Outcome = MemoryRow | ServiceError
-"""A memory as it was created, or the error that prevented it."""
+"""Created memory, or the error that prevented its creation."""
 
 
 def _field_prefix(item: BulkItem) -> str:
@@ -75,7 +73,7 @@ def _with_request(item: BulkItem, admitted: CreateMemoryRequest | InvalidArgumen
 
 @dataclass(frozen=True)
 class BulkService:
-    """Memories as their users write them, many at a time."""
+    """Creation of many memories from their final content, without generation."""
 
     memories: MemoryService
 
@@ -87,15 +85,16 @@ class BulkService:
     async def batch_create(
         self, name: EngineName, request: BatchCreateMemoriesRequest, once: IdempotencyKey | None
     ) -> OperationRow:
-        """Create memories as they are given: all of them, or each that is possible.
+        """Create memories from the given content: all or none, or each valid one.
 
         Raises:
             AlreadyExists: a chosen id of an atomic batch is taken.
             InvalidArgument: a memory of an atomic batch is invalid.
-            NotFound: the engine, or for the caller a scope of an atomic batch, does not exist.
-            ResourceExhausted: the engine has no room for all of them.
+            NotFound: the engine does not exist, or the caller has no access to a scope of an
+                atomic batch.
+            ResourceExhausted: the engine has no room for all memories.
         """
-        settings, now = self.memories.settings, self.memories.clock.now()
+        settings = self.memories.settings
         read = await each(
             list(enumerate(request.requests)), lambda numbered: read_new(settings, *numbered)
         )
@@ -105,26 +104,33 @@ class BulkService:
             _raise_first(read)
         items = [entry for entry in read if isinstance(entry, BulkItem)]
         vectors = await self.embedded(name.engine, items)
-        async with self.memories.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            new = self.memories.operation(engine, BATCH_CREATE, "BatchCreateMemories", now)
-            new = new.within(_one_scope(items)).noting(**noted(masked))
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            creating = Creating(self.memories, session, engine, new, vectors)
+        opened = mutate(
+            self.memories,
+            engines.locked(name),
+            _METHOD,
+            once,
+            scopes=_one_scope(items),
+            details=noted(masked),
+        )
+        async with opened as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, new = change.session, change.operation
+            creating = Creating(self.memories, session, change.engine, new, vectors)
             outcomes = iter(await creating.create(items, _field_prefix))
             results = [next(outcomes) if isinstance(entry, BulkItem) else entry for entry in read]
             if request.atomic:
                 _raise_first(results)
-            new = replace(new, scopes=_scopes(session, results))
-            new = creating.noting_revisions(new)
+            change.operation = replace(new, scopes=_scopes(session, results))
+            if creating.keeps_no_revisions:
+                change.note(revisionsDisabled=True)
             response = _response(name_of_engine(new), results, is_atomic=request.atomic)
-            return await operations.insert_done(session, new, response)
+            return await change.done(response)
 
     async def admitted(
         self, name: EngineName, read: Sequence[Read], path: Prefix
     ) -> tuple[list[Read], Mapping[str, int]]:
-        """Return memories masked, or their errors, and how many values were, by kind.
+        """Return masked memories or errors, and the number of masked values by kind.
 
         `path` returns the path of a memory in the request.
 
@@ -142,16 +148,16 @@ class BulkService:
         ], masked
 
     async def embedded(self, engine_id: int, items: Sequence[BulkItem]) -> dict[str, Vector]:
-        """Return the vector of each fact. Must not be called inside a transaction."""
+        """Return the vector of each fact. Callers must not be inside a transaction."""
         facts = [item.request.fact for item in items if item.request.fact is not None]
         return await self.memories.embedding.facts(engine_id, list(dict.fromkeys(facts)))
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill the response of a batch with each memory as the batch left it, if still known."""
+        """Fill the response of a batch with its memories as created, if they are still known."""
         named: Sequence[Mapping[str, Any]] = stored["memories"]
         names = [MemoryName.parse(entry["name"]) for entry in named]
         wires = await self._as_created(session, names)
-        # A memory erased and created anew under the same id is another memory.
+        # A different update time means that the memory was erased and its id used again.
         filled = [
             dict(entry) if wire is None or wire["updateTime"] != entry["updateTime"] else wire
             for entry, wire in zip(named, wires, strict=True)
@@ -161,7 +167,7 @@ class BulkService:
     async def _as_created(
         self, session: Session, names: Sequence[MemoryName]
     ) -> list[dict[str, Any] | None]:
-        """Return memories of one engine as they were created; None for those not known."""
+        """Return memories of one engine in their state after creation; None for unknown ones."""
         if not names or not await engines.is_live(session, names[0].engine.engine):
             return [None] * len(names)
         engine, now = names[0].engine, self.memories.clock.now()
@@ -182,7 +188,7 @@ class BulkService:
 
 @dataclass
 class Creating:
-    """The creation of memories in a transaction, for one operation."""
+    """Creation and change of memories for one operation, in one transaction."""
 
     memories: MemoryService
     session: Session
@@ -192,12 +198,12 @@ class Creating:
     _writings: dict[object, ChangeContext] = field(default_factory=dict)
 
     async def create(self, items: Sequence[BulkItem], place: Prefix = _no_prefix) -> list[Outcome]:
-        """Create memories, no two with the same id; return a result for each.
+        """Create memories with distinct ids; return a result for each.
 
         `place` returns the prefix of an item's fields in errors.
 
         Raises:
-            ResourceExhausted: the engine has no room for all of them.
+            ResourceExhausted: the engine has no room for all memories.
         """
         engine_id = self.engine.engine_id
         room = (engine_id, Counted.MEMORIES, len(items))
@@ -216,12 +222,12 @@ class Creating:
         return outcomes
 
     async def change(self, wanted: Sequence[tuple[BulkItem, MemoryRow]]) -> list[Outcome]:
-        """Give locked memories, no two the same, the content of items; return a result for each.
+        """Replace the content of distinct, locked memories; return a result for each.
 
-        Deleted memories come back.
+        Deleted memories are restored.
 
         Raises:
-            ResourceExhausted: the engine has no room for all of them.
+            ResourceExhausted: the engine has no room for all memories.
         """
         deleted = sum(row.delete_time is not None for _, row in wanted)
         room = (self.engine.engine_id, Counted.MEMORIES, deleted)
@@ -240,13 +246,11 @@ class Creating:
             await ledger.apply(self.session, writing, alike)
         return outcomes
 
-    def noting_revisions(self, new: NewOperation) -> NewOperation:
-        """Note in the operation's metadata if nothing of it can be undone."""
-        kept = [writing for writing in self._writings.values() if writing.keeps_revisions]
-        quiet = next(
-            (writing for writing in self._writings.values() if not writing.keeps_revisions), None
-        )
-        return new if kept or quiet is None else noting_revisions(new, quiet)
+    @property
+    def keeps_no_revisions(self) -> bool:
+        """True if there are changes, but no revisions of them, so they cannot be undone."""
+        kept = [writing.keeps_revisions for writing in self._writings.values()]
+        return bool(kept) and not any(kept)
 
     def _prepare(self, item: BulkItem, prefix: str) -> _Prepared | ServiceError:
         request, now = item.request, self.new.now
@@ -271,7 +275,7 @@ class Creating:
         return config_of(self.engine)
 
     def _writing(self, request: RevisionFields) -> ChangeContext:
-        """Return the context of changes with the same options; nearly always all share one."""
+        """Return the shared context of all items with the same options; usually there is one."""
         options = (
             frozenset((request.revision_labels or {}).items()),
             request.revision_ttl,
@@ -286,7 +290,7 @@ class Creating:
 
 
 def _changing(row: MemoryRow, wanted: Creation) -> Change:
-    """Return the change of a memory into the one that was to be created."""
+    """Return the change that gives a memory the content and expiry of a creation."""
     is_said = time_said(wanted.content) is not None
     return Change(
         row=row,
@@ -300,13 +304,13 @@ def _changing(row: MemoryRow, wanted: Creation) -> Change:
 
 
 def id_taken(field_name: str) -> AlreadyExists:
-    """Return the error that a chosen id is taken."""
+    """Return the error of a chosen id that is in use."""
     message = "this id exists, or was deleted and can still be recovered; use another."
     return AlreadyExists(f"{field_name}: {message}", Reason.ID_TAKEN)
 
 
 def _refuse_repeated(read: list[Read]) -> None:
-    """Refuse every memory of the batch that chooses an id of an earlier one."""
+    """Replace each memory that repeats an id of the batch by an error."""
     for item in repeated([entry for entry in read if isinstance(entry, BulkItem)]):
         read[item.place] = InvalidArgument.of_field(
             f"{_field_prefix(item)}memoryId",
@@ -326,15 +330,14 @@ def name_of_engine(new: NewOperation) -> EngineName:
 
 
 def _one_scope(items: Sequence[BulkItem]) -> Scopes | None:
-    """Return the scope of memories, if all have the same."""
     scopes = [item.request.scope for item in items]
     if not scopes or any(scope != scopes[0] for scope in scopes):
         return None
-    return {key: [value] for key, value in scopes[0].items()}
+    return of_one(scopes[0])
 
 
 def _scopes(session: Session, results: Sequence[Outcome | Read]) -> Scopes | None:
-    """Return the scopes of the created memories, or if they are many, all that are reachable."""
+    """Return the scopes of the created memories, or all reachable scopes if they are many."""
     scopes = [row.scope for row in results if isinstance(row, MemoryRow)]
     keys = set(scopes[0]).intersection(*scopes) if scopes else set()
     named = {key: sorted({scope[key] for scope in scopes}) for key in sorted(keys)}
@@ -370,3 +373,6 @@ def _named(engine: EngineName, row: MemoryRow, updated: datetime) -> dict[str, s
 def _status(error: object) -> dict[str, object]:
     assert isinstance(error, ServiceError)
     return error.as_operation_error()
+
+
+_METHOD = Method(BATCH_CREATE, "BatchCreateMemories")

@@ -1,4 +1,4 @@
-"""The effects of an import's lines, some of whose ids are in use."""
+"""Effects of an import's lines, including lines with ids that are in use."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
@@ -17,57 +17,57 @@ _CONTENT = tuple(columns_of(MemoryRow, ColumnRole.CONTENT))
 
 
 class Resolution(Enum):
-    """The effect of a line on the memory that has its id."""
+    """Effect of a line on the memory with its id."""
 
     CREATE = auto()
-    """No memory that the caller sees has its id."""
+    """No memory visible to the caller has the id."""
     SKIP = auto()
-    """The memory exists with this content."""
+    """The memory exists with the same content."""
     KEEP = auto()
-    """The memory exists with other content, and stays as it is."""
+    """The memory exists with other content, and does not change."""
     OVERWRITE = auto()
-    """The memory exists with other content, and gets that of the line."""
+    """The memory exists with other content, which the line's content replaces."""
     RESTORE = auto()
-    """The memory is deleted, and comes back with the content of the line."""
+    """The memory is deleted, and the line restores it with the line's content."""
     REFUSE = auto()
-    """The id is taken: by a memory of another scope or type, or by a deleted one that stays so."""
+    """The id belongs to a memory of another scope or type, or to one that must stay deleted."""
 
 
 UNWRITTEN = frozenset({Resolution.SKIP, Resolution.KEEP})
-"""Those that leave the memory alone."""
+"""Resolutions without a change to the memory."""
 _CHANGES = frozenset({Resolution.OVERWRITE, Resolution.RESTORE})
 
 
 def _resolution(row: MemoryRow | None, item: BulkItem, options: ImportOptions) -> Resolution:
-    """Decide the effect of a line on the memory, live or recoverable, that has its id."""
+    """Decide the effect of a line on the live or recoverable memory with its id."""
     if row is None:
         return Resolution.CREATE
     wanted = item.request
-    # Neither ever changes.
+    # Scope and type of a memory never change.
     if row.scope != wanted.scope or row.memory_type != stored_type(wanted.memory_type):
         return Resolution.REFUSE
     if row.delete_time is not None:
         return Resolution.RESTORE if options.may_restore else Resolution.REFUSE
     content = wanted.content()
-    # Whatever its expiry and its times are; its provenance follows from the content.
+    # Expiry and times are not compared; the provenance is derived from the content.
     if all(getattr(row, name) == content[name] for name in _CONTENT):
         return Resolution.SKIP
     return Resolution.OVERWRITE if options.overwrite else Resolution.KEEP
 
 
 Result = Resolution | ServiceError
-"""The effect of a line, or the error that prevented it."""
+"""Effect of a line, or the error that prevented it."""
 
 
 async def resolve(
     creating: Creating, items: Sequence[BulkItem], options: ImportOptions
 ) -> dict[int, Result]:
-    """Write the memories of lines; return the effect of each, by line.
+    """Write the memories of lines; return the effects by line number.
 
-    A line meets the memory that an earlier line with its id has left.
+    A line with the id of an earlier line applies to the memory that the earlier line wrote.
 
     Raises:
-        ResourceExhausted: the engine has no room for all of them.
+        ResourceExhausted: the engine has no room for all memories.
     """
     results: dict[int, Result] = {}
     while items:
@@ -81,11 +81,11 @@ async def resolve(
 async def _write(
     creating: Creating, items: Sequence[BulkItem], options: ImportOptions
 ) -> dict[int, Result]:
-    """Write the memories of lines, no two with the same id."""
+    """Write the memories of lines with distinct ids."""
     session, engine_id = creating.session, creating.engine.engine_id
     is_known = memories.is_known(creating.new.now)
     ids = [item.memory_id for item in items if item.memory_id is not None]
-    # Before anything is inserted, so that two imports cannot deadlock.
+    # Locked before any insert, so that two imports cannot deadlock.
     locked = await memories.lock(session, engine_id, ids, is_known) if ids else ()
     rows = {row.memory_id: row for row in locked}
     results: dict[int, Result] = dict(await resolutions(items, rows, options))
@@ -108,7 +108,7 @@ async def _write(
 async def resolutions(
     items: Sequence[BulkItem], rows: Mapping[str, MemoryRow], options: ImportOptions
 ) -> dict[int, Resolution]:
-    """Return the effects of lines on the memories that have their ids, by line."""
+    """Return the effects of lines on the memories with their ids, by line number."""
     decided = await each(
         items, lambda item: _resolution(rows.get(item.memory_id or ""), item, options)
     )
@@ -116,7 +116,6 @@ async def resolutions(
 
 
 def _errors(items: Sequence[BulkItem], outcomes: Sequence[Outcome]) -> dict[int, ServiceError]:
-    """Return the errors among the outcomes of lines, by line."""
     return {
         item.place: outcome
         for item, outcome in zip(items, outcomes, strict=True)

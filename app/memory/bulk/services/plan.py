@@ -1,4 +1,4 @@
-"""Parsing of a bulk request, one memory after another (pure)."""
+"""Parsing of each memory in a bulk request (pure)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,20 +21,20 @@ from app.platform.limits.services.sizes import check_metadata_size, check_scope_
 from app.settings.settings import Settings
 
 _AHEAD = timedelta(minutes=5)
-"""The most that another service's clock is taken to be ahead."""
+"""Tolerance for a clock of another service that is ahead."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """The options of an import, and what its caller may do.
+    """Options of an import, and permissions of its caller.
 
     Attributes:
-        work: the key of the operation that several requests make; None: this request makes its own.
-        overwrite: whether a memory with other content gets that of its line.
-        max_errors: the most errors that are listed.
-        may_set_times: whether lines may have the times of their memories.
-        may_restore: whether lines bring deleted memories back.
+        work: the key of an operation shared by several requests; None: a separate operation.
+        overwrite: True replaces different content of existing memories by the line's content.
+        max_errors: the maximum number of errors that are listed.
+        may_set_times: True allows lines to set the times of their memories.
+        may_restore: True lets lines restore deleted memories.
     """
 
     work: IdempotencyKey | None = None
@@ -49,9 +49,9 @@ class BulkItem:
     """A requested memory.
 
     Attributes:
-        place: its index in a batch, or its line's number in an import.
-        memory_id: the id that was chosen for it, if any.
-        times: its times elsewhere; None: it is new.
+        place: the index in a batch, or the line number in an import.
+        memory_id: the id chosen by the caller, if any.
+        times: the times of the memory at its source; None: the memory is new.
     """
 
     place: int
@@ -60,13 +60,13 @@ class BulkItem:
     times: Times | None = None
 
     def is_expired(self, now: datetime) -> bool:
-        """Return True if the memory is asked for until a moment that has passed."""
+        """Return True if the requested expiry time has passed."""
         end = self.request.expire_time
         return end is not None and end <= now
 
 
 Read = BulkItem | ServiceError
-"""A requested memory, or its error."""
+"""Requested memory, or its error."""
 
 
 def read_new(settings: Settings, place: int, sent: Any) -> Read:  # noqa: ANN401 - any JSON value
@@ -75,7 +75,7 @@ def read_new(settings: Settings, place: int, sent: Any) -> Read:  # noqa: ANN401
     try:
         new = NewMemory.model_validate(sent)
     except ValidationError as error:
-        # Without the input, which is the text of a memory.
+        # Without the input, which may contain the text of a memory.
         listed = error.errors(include_url=False, include_input=False, include_context=False)
         return invalid_fields([{**entry, "loc": (*where, *entry["loc"])} for entry in listed])
     item = BulkItem(place, new.memory, new.memory_id)
@@ -83,7 +83,7 @@ def read_new(settings: Settings, place: int, sent: Any) -> Read:  # noqa: ANN401
 
 
 def read_line(settings: Settings, options: ImportOptions, now: datetime, line: ImportLine) -> Read:
-    """Parse a line of an import; errors name its fields, and none of its content."""
+    """Parse a line of an import; errors name fields, but contain no content."""
     if line.text is None:
         message = f"The line is longer than {MAX_LINE_BYTES} bytes."
         return InvalidArgument(message, Reason.BODY_TOO_LARGE)
@@ -102,8 +102,8 @@ def _times(imported: ImportedMemory, options: ImportOptions, now: datetime) -> T
     """Return the times of a line, if it has any.
 
     Raises:
-        InvalidArgument: they cannot be; the field is named.
-        PermissionDenied: the caller may not set them.
+        InvalidArgument: a time is not allowed; the error names the field.
+        PermissionDenied: the caller may not set times.
     """
     created, updated, said = imported.create_time, imported.update_time, imported.event_time
     if said is not None and said > now + _AHEAD:
@@ -150,7 +150,7 @@ def memory_prefix(prefix: str) -> str:
 
 
 def placed(error: ServiceError, prefix: str) -> ServiceError:
-    """Return an error of one memory as one of the request, with its fields below `prefix`."""
+    """Convert a memory's error to an error of the request, with fields below `prefix`."""
     if not prefix or not isinstance(error, InvalidArgument):
         return error
     violations = [
@@ -160,7 +160,7 @@ def placed(error: ServiceError, prefix: str) -> ServiceError:
 
 
 def repeated(items: Sequence[BulkItem]) -> Iterator[BulkItem]:
-    """Yield the items whose id was chosen for an earlier item, too."""
+    """Yield the items that repeat the chosen id of an earlier item."""
     known: set[str] = set()
     for item in items:
         if item.memory_id in known:

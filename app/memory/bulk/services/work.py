@@ -1,8 +1,8 @@
-"""Imports: memories from a stream of any length, one chunk at a time.
+"""Import of memories from a stream of any length, one chunk at a time.
 
-While one chunk is written, in a transaction of its own, the next is read and embedded. If an import
-ends early, all that it has written stays. It can be sent again as a whole, since a memory that
-exists under its id and with its content is skipped.
+Each chunk is written in a separate transaction, while the next chunk is read and embedded. If an
+import is interrupted, the chunks that are written stay. The client can send the whole import again:
+lines whose memories exist with the same content are skipped.
 """
 
 import asyncio
@@ -40,17 +40,17 @@ from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
 
 IMPORT = "memories.import"
-"""Kind of the operation that stands for an import."""
+"""Kind of the operation that records an import."""
 _LONG_BYTES = 32 * 1024
 
 Charge = Callable[[], Awaitable[None]]
-"""Charges a chunk to the rate limits, and waits until they allow it."""
+"""Callback that charges a chunk to the rate limits, and waits until they allow it."""
 
 
 _COUNTED = ("imported", "existing", "expired", "restored", "changed_here", "overwritten")
-"""The counts of the answer, besides `failed`."""
+"""Counts in the response, besides `failed`."""
 _RECORDED = tuple(AnsweredImport.model_fields)
-"""Those of the operation."""
+"""Counts in the operation's response."""
 _COUNTS: Mapping[Resolution, tuple[str, ...]] = {
     Resolution.CREATE: ("imported",),
     Resolution.SKIP: ("existing",),
@@ -62,13 +62,13 @@ _COUNTS: Mapping[Resolution, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class _Chunk:
-    """The memories that lines ask for.
+    """Memories requested by a chunk of lines.
 
     Attributes:
         last_line: the number of the last line.
-        now: the moment at which the lines were read.
-        counts: the counts of lines that need no writing.
-        failed: the errors of lines that cannot be written, by line.
+        now: the time at which the lines were read.
+        counts: the counts of lines that need no write.
+        failed: the errors of lines that cannot be written, by line number.
         masked: the number of masked values, by kind.
     """
 
@@ -92,7 +92,7 @@ class _Counts:
     errors: list[LineError] = field(default_factory=list)
 
     def add(self, chunk: _Chunk) -> None:
-        """Add the counts of a chunk; the errors of the first lines are kept."""
+        """Add the counts of a chunk; keep the errors of the first lines."""
         self.lines = chunk.last_line
         self.done.update(chunk.counts)
         self.failed += len(chunk.failed)
@@ -103,7 +103,7 @@ class _Counts:
         ]
 
     def numbers(self) -> dict[str, int]:
-        """Return the counts of the answer, by field."""
+        """Return the counts of the response, by field."""
         return {**{name: self.done[name] for name in _COUNTED}, "failed": self.failed}
 
 
@@ -111,10 +111,10 @@ class Import:
     """One import.
 
     Args:
-        service: the service with the caller's reach.
+        service: the service, limited to the caller's rows.
         name: the name of the engine.
-        charge: called before each chunk but the first, which the request has paid for.
-        options: its options.
+        charge: called before each chunk except the first, which the request has paid for.
+        options: the options of the import.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Import:
 
         Raises:
             NotFound: the engine does not exist.
-            ServiceError: the import cannot go on; the error's metadata have the counts so far.
+            ServiceError: the import cannot continue; the error's metadata have the counts so far.
         """
         try:
             async for lines in chunked(pieces):
@@ -155,7 +155,7 @@ class Import:
         return self._answer()
 
     async def _prepare(self, lines: Sequence[ImportLine]) -> _Chunk:
-        """Read lines, leave out those that need no writing, and embed the others."""
+        """Read lines, leave out lines that need no write, and embed the others."""
         now = self._service.memories.clock.now()
         read = await self._read(lines, now)
         read, masked = await self._service.admitted(self._name, read, lambda _: "")
@@ -180,13 +180,12 @@ class Import:
 
     async def _read(self, lines: Sequence[ImportLine], now: datetime) -> list[Read]:
         reading = partial(read_line, self._service.memories.settings, self._options, now)
-        # A long line cannot be divided between event-loop turns, so a thread reads it.
+        # A long line would block the event loop, so a thread parses it.
         if any(len(line.text or b"") > _LONG_BYTES for line in lines):
             return await asyncio.to_thread(lambda: [reading(line) for line in lines])
         return await each(lines, reading)
 
     async def _write(self, chunk: _Chunk) -> None:
-        """Write the memories of a chunk; then count the results."""
         before = self._new, self._operation
 
         async def attempt() -> _Chunk:
@@ -205,13 +204,15 @@ class Import:
                 results = await resolve(creating, chunk.items, self._options)
                 chunk = _with_results(chunk, results)
                 if any(chunk.counts[name] for name in _RECORDED):
-                    await self._record(session, creating.noting_revisions(new), chunk)
+                    if creating.keeps_no_revisions:
+                        new = new.noting(revisionsDisabled=True)
+                    await self._record(session, new, chunk)
         return chunk
 
     async def _operation_at(
         self, session: Session, engine: EngineRow, now: datetime
     ) -> NewOperation:
-        """Return the operation with the present time; the first chunk makes or finds it."""
+        """Return the operation with the current time; the first chunk creates or finds it."""
         if self._new is None:
             new = self._service.memories.operation(engine, IMPORT, "ImportMemories", now)
             new = replace(new, scopes=scopes_of(session))
@@ -219,16 +220,16 @@ class Import:
         return replace(self._new, now=now)
 
     async def _shared(self, session: Session, new: NewOperation) -> NewOperation:
-        """Return the operation that an import of several requests has, or will have.
+        """Return the operation that several requests share; create it if necessary.
 
         Raises:
-            NotFound: it is no longer kept.
+            NotFound: the operation is no longer kept.
         """
         if self._options.work is None:
             return new
         known = await idempotency.join(session, new, self._options.work)
         if known is None:
-            # At once, so that requests that follow find it.
+            # Inserted at once, so that later requests find it.
             self._operation = await operations.insert_done(session, new, _response(Counter()))
             return new
         name = OperationName(EngineName.parse(new.engine_name), known)
@@ -242,26 +243,25 @@ class Import:
         return replace(new, operation_id=known)
 
     async def _record(self, session: Session, new: NewOperation, chunk: _Chunk) -> None:
-        """Store the operation with the first memories; add to its counts afterwards."""
+        """Store the operation with the first memories; later, add to its counts."""
         if self._operation is None:
             new = new.noting(**noted(chunk.masked))
             self._operation = await operations.insert_done(session, new, _response(chunk.counts))
             return
-        # Another request of the same import may have added to it meanwhile.
+        # Another request of the same import may have changed the counts.
         row = await operations.lock_done(session, self._operation)
         counts = Counter({name: (row.response or {}).get(name, 0) for name in _RECORDED})
         masked = Counter(row.details.get(MASKED_COUNTS, {})) + Counter(chunk.masked)
-        # The first memories tell whether revisions are kept.
+        # Only the first memories determine the note about revisions.
         details = {**({} if any(counts.values()) else new.details), **noted(masked)}
         await operations.update_done(session, row, _response(counts + chunk.counts), details)
 
     async def _audit_empty(self) -> None:
-        """Record an import that has created nothing in the audit log."""
+        """Record an import without changes in the audit log."""
         async with self._service.memories.db.transaction() as session:
             await engines.get(session, self._name)
 
     def _with_counts(self, error: ServiceError) -> ServiceError:
-        """Return the error with the counts so far in its metadata."""
         numbers = {"lines": self._counts.lines, **self._counts.numbers()}
         told = {to_camel(name): str(number) for name, number in numbers.items()}
         return type(error)(
@@ -282,7 +282,6 @@ class Import:
 
 
 def _response(counts: Counter[str]) -> dict[str, object]:
-    """Return the stored response of the operation."""
     return {
         "@type": type_url("ImportMemoriesResponse"),
         **{name: counts[name] for name in _RECORDED},
@@ -290,7 +289,6 @@ def _response(counts: Counter[str]) -> dict[str, object]:
 
 
 def _with_results(chunk: _Chunk, results: Mapping[int, Resolution | ServiceError]) -> _Chunk:
-    """Return a chunk with the results of its items, by line."""
     counts, failed = Counter(chunk.counts), dict(chunk.failed)
     for line, result in results.items():
         if isinstance(result, Resolution):

@@ -25,7 +25,7 @@ async def find_all(
 async def find_creations(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
 ) -> dict[str, RevisionRow]:
-    """Return the revisions of memories' creations, as far as they are kept, by id."""
+    """Return the first revisions of memories that are still kept, by memory id."""
     if not memory_ids:
         return {}
     statement = select(RevisionRow).where(

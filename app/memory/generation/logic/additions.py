@@ -1,7 +1,7 @@
-"""Comparison of the words of a fact with the words that a user said (pure).
+"""Comparison of the words of a fact with the words of a user (pure).
 
-Two words are alike that are equal or begin alike ("allergic", "allergies"), so that no list of
-endings is needed. In scripts without blanks, a third of the pairs of characters must be alike.
+Two words are alike if they are equal or begin alike ("allergic", "allergies"). This needs no list
+of endings. In scripts without blanks, a third of the pairs of characters must be alike.
 """
 
 import re
@@ -26,12 +26,12 @@ _PHRASE = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = 3
-"""Least letters that two words must have alike."""
+"""Minimum number of equal leading letters of two words that count as alike."""
 _ENDING = {4: 1, 5: 1}
-"""Letters at the end of a word that may differ, by its length; of a longer one two."""
+"""Letters at the end of a word that may differ, by its length; two for a longer word."""
 _LONG_ENDING = 2
 _LEAST_PAIRS = 3
-"""One pair of so many must be alike."""
+"""Divisor: at least one in three pairs must be alike."""
 _USER = (
     content("user users us", "en")
     | content("Nutzer Nutzers Nutzerin Benutzer Benutzerin", "de")
@@ -42,7 +42,7 @@ _ARTICLES = word_set("""
     a an the my our his her its their ein eine einen einem einer mein meine meinen meiner der die
     das un una el la los las mi mis su sus une le les mon ma mes son sa ses
     """)
-"""Words before an attribute: what stands between them and a noun says more of it."""
+"""Words before an attribute; the words between them and a noun describe the noun."""
 _Kind = Literal["said", "added", "idle", "article"]
 
 
@@ -75,7 +75,7 @@ def touched(pieces: Sequence[str], quote: str) -> range:
 
 
 class Said:
-    """The words of a text, among which a fact's words are looked up."""
+    """The words of a text, for lookups of the words of a fact."""
 
     def __init__(self, text: str) -> None:
         plain = straight(text)
@@ -108,7 +108,7 @@ def _are_alike(word: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class _Word:
-    """A word of a fact: `said`, `added` by the model, an `article`, or `idle`: without content."""
+    """A word of a fact: `said`, `added` by the model, an `article`, or `idle` (no content)."""
 
     start: int
     end: int
@@ -116,7 +116,7 @@ class _Word:
 
 
 def added(fact: str, said: Said) -> list[tuple[int, int]]:
-    """Return where the words of a fact stand that a user did not say: starts and ends."""
+    """Return the start and end of each word of a fact that the user did not use."""
     return [
         (word.start, word.end)
         for phrase in _phrases(fact, said)
@@ -126,7 +126,7 @@ def added(fact: str, said: Said) -> list[tuple[int, int]]:
 
 
 def is_without_additions(text: str, fact: str, said: Said) -> bool:
-    """Return True if a text is a fact without some words that the user did not say."""
+    """Return True if a text is a fact with some words removed that the user did not use."""
     words = iter(fold(fact).split())
     kept = Said(text)
     return (
@@ -142,14 +142,14 @@ def is_without_additions(text: str, fact: str, said: Said) -> bool:
 
 
 def shares_a_word(fact: str, said: Said) -> bool:
-    """Return True if the user said a word of the fact."""
+    """Return True if the user used a word of the fact."""
     return any(word.kind == "said" for phrase in _phrases(fact, said) for word in phrase)
 
 
 def adds_to(fact: str, said: Said) -> bool:
-    """Return True if a fact has a phrase or an attribute that no word of the user carries.
+    """Return True if a fact has a phrase or an attribute without any word of the user.
 
-    Its first phrase may have a verb of the model's own: "I like", before "tea".
+    The first phrase may have a verb that only the model used: "I like", before "tea".
     """
     phrases = list(_phrases(fact, said))
     kinds = [{word.kind for word in phrase} & {"said", "added"} for phrase in phrases]
@@ -159,7 +159,7 @@ def adds_to(fact: str, said: Said) -> bool:
 
 
 def _has_attribute(phrase: Sequence[_Word]) -> bool:
-    """Return True for an attribute that was not said: "a red boat" from "a boat"."""
+    """Return True for an attribute that the user did not state: "a red boat" from "a boat"."""
     kinds = " ".join(word.kind for word in phrase)
     return re.search(r"article(?: added)+ said", kinds) is not None
 

@@ -1,7 +1,7 @@
 """Check of a model's reply: sound facts and doubtful ones become candidates, others are dropped.
 
 Pure. A check that drops a fact is exact and the same in every language. A fact that only looks
-wrong becomes doubtful, and the model must confirm it in the second call.
+wrong is marked doubtful. The model must confirm it in the second call.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from app.memory.generation.logic.specifics import Origin, foreign, foreign_names
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 _PAIR = 2
-"""Characters that stand for a word in scripts without blanks."""
+"""Number of characters that count as a word in scripts without blanks."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Checked:
 def checked(
     facts: Iterable[ExtractedFact], sources: Sources, guide: Guide, most_chars: int = MAX_FACT_CHARS
 ) -> Checked:
-    """Return the facts that rest on a user's words, under the topics that were asked for."""
+    """Return the facts that rest on a user's words and belong to the requested topics."""
     outcome = Checked()
     check = _Check(sources, guide, most_chars)
     for fact in facts:
@@ -82,13 +82,13 @@ class _Check:
         return candidate if turn in self.sources.files else self._verify(candidate)
 
     def _fault(self, fact: str, turn: int) -> DropReason | None:
-        """Return the reason to drop a fact of a turn without a further look, or None."""
+        """Return the reason to drop a fact without further checks, or None."""
         if turn in self.sources.context:
             return "ALREADY_READ"
         return None if 0 < len(fact) <= self.most_chars else "BAD_LENGTH"
 
     def _verify(self, candidate: Candidate) -> Candidate | Dropped:
-        """Check the details of a fact, then look for marks of doubt."""
+        """Check the details of a fact, then look for signs of doubt."""
         turn, quote, sources = candidate.turn, candidate.source, self.sources
         details = list(foreign(candidate.fact, sources.origin(turn)))
         if details and not details[0].may_follow:
@@ -110,7 +110,7 @@ class _Check:
         )
 
     def _has_foreign_details(self, candidate: Candidate, asked: str) -> bool:
-        """Return True if a detail is none of the user's, or a name none of the words around."""
+        """Return True if a detail is not the user's, or a name does not occur in the context."""
         fact, own = candidate.fact, self.sources.own(candidate.turn)
         details = [one.detail for one in foreign(fact, own)]
         if not stands_for_another(candidate.source):
@@ -126,7 +126,7 @@ class _Check:
 def _topics(
     labels: Sequence[str], by_label: Mapping[str, Topic], fact: str, wanted: Sequence[Topic]
 ) -> tuple[Topic, ...]:
-    """Return the wanted topics that the model names; if it names none, those of the words."""
+    """Return the wanted topics that the model names, or else the ones that match the fact."""
     matches = (by_label.get(label.casefold()) for label in labels)
     named = tuple(dict.fromkeys(topic for topic in matches if topic is not None))
     return named or classify(fact, wanted, tongue=language(fact), explicit=False)
@@ -135,13 +135,13 @@ def _topics(
 def refusal(
     text: str, origin: Origin, shown: Origin, sources: Sequence[str]
 ) -> RefusalReason | None:
-    """Return the reason to refuse a decision's sentence, or None if it may be written.
+    """Return the reason to refuse the sentence of a decision, or None if it may be written.
 
     Args:
         text: the new sentence of a memory.
         origin: the fact, its lines and the memories that the decision names.
-        shown: everything that the model was shown, for names.
-        sources: the fact and the memory; the text must have a word of one of them.
+        shown: everything in the model's prompt, for the check of names.
+        sources: the fact and the memory; the text must share a word with one of them.
     """
     if not 0 < len(text) <= MAX_FACT_CHARS:
         return "BAD_LENGTH"

@@ -18,9 +18,9 @@ _BREAK = re.compile(r"(?<=[.!?\n])\s|\s")
 
 @dataclass(frozen=True)
 class TranscriptLine:
-    """The text of one turn, or a part of a long one; only a user's lines are sources.
+    """The text of one turn, or a part of a long turn; only new lines of a user are sources.
 
-    A user's line that was read before is context, as an assistant's is.
+    A user's line that was read before is context, like an assistant's line.
     """
 
     turn: int
@@ -31,13 +31,13 @@ class TranscriptLine:
 
     @property
     def tokens(self) -> int:
-        """Generous estimate of its tokens in a prompt."""
+        """Generous estimate of the line's tokens in a prompt."""
         return _TOKENS_PER_LINE + estimate_tokens_of_bytes(self.text)
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The chunks to read, in their order, and the turns that are not completely in them."""
+    """The chunks to read, in order, and the turns that they contain only in part or not at all."""
 
     pieces: tuple[tuple[TranscriptLine, ...], ...]
     omitted: frozenset[int]
@@ -46,8 +46,8 @@ class Pieces:
 def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pieces:
     """Cut between turns, and within turns that are too long.
 
-    Only the last `max_pieces` chunks are kept, since the latest statements count. A chunk without a
-    user's words is context of nothing, and is left out.
+    Only the last `max_pieces` chunks are kept, because the latest statements count. A chunk without
+    a source is left out.
     """
     pieces: list[list[TranscriptLine]] = [[]]
     left = max_tokens
@@ -64,9 +64,9 @@ def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pi
 
 
 def halved(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], ...]:
-    """Return two chunks of about the same length, each with a source; one, if it is too short.
+    """Return two chunks of about the same length, each with a source, or one if it is too short.
 
-    A question stays with its answer. Only a line that has no other beside it is cut.
+    A question stays with its answer. A line is cut only if the chunk cannot be cut between lines.
     """
     before = [0, *accumulate(line.tokens for line in piece)]
     sources = [at for at, line in enumerate(piece) if _has_source([line])]
@@ -83,7 +83,7 @@ def halved(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], .
 
 
 def _halved_line(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], ...]:
-    """Return two chunks of a chunk whose longest source is cut; one, if it is short."""
+    """Return two chunks, cut within the longest source, or the chunk itself if that is short."""
     sources = [at for at, line in enumerate(piece) if _has_source([line])]
     longest = max(sources, key=lambda at: len(piece[at].text), default=0)
     text = piece[longest].text if sources else ""
@@ -99,10 +99,10 @@ def _has_source(piece: Sequence[TranscriptLine]) -> bool:
 
 
 def _parts(line: TranscriptLine, max_tokens: int) -> Iterator[TranscriptLine]:
-    """Yield the line; cut it at a sentence or a word if it is too long for one chunk."""
+    """Yield the line, cut at a sentence or a word if it is too long for one chunk."""
     most_bytes = max((max_tokens - _TOKENS_PER_LINE - 1) * BYTES_PER_TOKEN, _LEAST_BYTES)
     begin = 0
-    # A character has a byte at least, so that only this much is looked at for each part.
+    # A character has at least one byte, so a part is never longer than this slice.
     while len((rest := line.text[begin : begin + most_bytes + 1]).encode()) > most_bytes:
         head = rest.encode()[:most_bytes].decode(errors="ignore")
         at = _last_break(head)
@@ -112,7 +112,7 @@ def _parts(line: TranscriptLine, max_tokens: int) -> Iterator[TranscriptLine]:
 
 
 def _last_break(text: str) -> int:
-    """Return the place to cut: after the last sentence of the second half, else after a word."""
+    """Return the place to cut: after the last sentence in the second half, or else after a word."""
     middle = len(text) // 2
     last = sentence = 0
     ends_sentence = text[:middle].rstrip()[-1:] in ".!?"

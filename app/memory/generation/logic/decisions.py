@@ -1,8 +1,8 @@
 """Conversion of a model's verdicts about new facts to changes of memories (pure).
 
-A decision is carried out if it names shown memories, adds nothing without a source and stays within
-the caps; undo and recovery can reverse a wrong one. The fact of a refused decision becomes a memory
-of its own, so that no fact is lost.
+A decision is carried out if it names memories from the prompt, adds nothing without a source and
+stays within the caps. A wrong decision can be reversed by undo and recovery. The fact of a refused
+decision becomes a new memory, which avoids losing it.
 """
 
 import re
@@ -26,9 +26,9 @@ from app.memory.generation.logic.replies import FactVerdict
 from app.memory.generation.logic.specifics import Origin
 
 MAX_SHOWN_CHARS = 600
-"""Characters of a memory that a model is shown; rewriting a longer one would lose text."""
+"""Maximum characters of a memory in a prompt; rewriting a longer memory would lose text."""
 MERGED = "merged"
-"""The reason of a change by a fact that adds to a memory."""
+"""The reason recorded for a change by a fact that adds to a memory."""
 _MAX_REQUEST_CHARS = 200
 _MAX_NEAREST = 3
 _NO_ID = re.compile(r"[\W_]+")
@@ -37,18 +37,20 @@ _MAX_ID_CHARS = 9
 
 @dataclass
 class NewFact:
-    """Candidates of one conversation with the same text; `candidate` is the latest of them.
+    """Candidates of one conversation with the same text; `candidate` is the latest one.
 
     Attributes:
         positions: the positions of the candidates.
-        near: the memories that it may be about, nearest first.
-        has_more: True if a request to forget means more memories than are near.
+        near: the memories that the fact may be about, nearest first.
+        has_more: True if a request to forget matches more memories than `near` has.
+        later: the memories that a request to forget means, but that rest on a later time.
     """
 
     positions: list[int]
     candidate: Candidate
     near: list[Neighbour] = field(default_factory=list)
     has_more: bool = False
+    later: list[Neighbour] = field(default_factory=list)
 
     @property
     def ordered_positions(self) -> tuple[int, ...]:
@@ -56,15 +58,15 @@ class NewFact:
         return tuple(sorted(self.positions))
 
     def origin(self, memories: Sequence[str]) -> Origin:
-        """Return the texts that a text about it may be made from, memories included.
+        """Return the texts that a rewritten fact may be made from, memories included.
 
-        What an assistant said is none of them: what the user took from it is in the fact.
+        An assistant's words are excluded: the fact already has the parts that the user accepted.
         """
         candidate = self.candidate
         return self.origin_of(candidate.fact, candidate.source, candidate.context, *memories)
 
     def origin_of(self, *texts: str) -> Origin:
-        """Return texts as statements of the day of the fact."""
+        """Return texts as statements made on the day of the fact."""
         assert self.candidate.said_on is not None, "a fact that a model decides on has its day"
         day = self.candidate.said_on
         return Origin(tuple((text, day) for text in texts if text), day)
@@ -72,22 +74,22 @@ class NewFact:
 
 @dataclass(frozen=True)
 class Caps:
-    """Limits of the memories that one generation may delete: because of facts, and on request."""
+    """Maximum number of memories that one generation may delete, because of facts or on request."""
 
     deletes: int
     forgets: int
 
     @property
     def all(self) -> int:
-        """Limit of the memories that one generation may delete for any reason."""
+        """Maximum number of memories that one generation may delete for any reason."""
         return self.deletes + self.forgets
 
 
 @dataclass
 class VerdictDecisions:
-    """The changes that follow from verdicts, and facts dropped, refused or left undone.
+    """The changes that follow from verdicts, and the facts dropped, refused or left undone.
 
-    `unread` has the turns of facts whose verdicts could not be read.
+    `unread` has the turns of facts whose verdicts could not be parsed.
     """
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -105,9 +107,9 @@ def decided(
     caps: Caps,
     settled: Sequence[Verdict] = (),
 ) -> VerdictDecisions:
-    """Return the settled verdicts and those that follow from the model's decisions.
+    """Return the settled verdicts and the verdicts that follow from the model's decisions.
 
-    `aliases` has the memories that were shown, by the short ids they were shown under.
+    `aliases` maps the short ids in the prompt to their memories.
     """
     return _Decisions(facts, said, aliases, caps, settled).run()
 
@@ -145,7 +147,7 @@ class _Decisions:
             self._confirm(number, new)
         # A request to forget outweighs any other decision about the memory.
         for verdict in sorted(self._said, key=lambda verdict: not self._is_request(verdict.fact)):
-            # For a request to forget, "known already" means that nothing is to be done.
+            # For a request to forget, "same" means that there is no work to do.
             is_request = self._is_request(verdict.fact)
             if verdict.fact in self._gone or (verdict.action == "same" and is_request):
                 continue
@@ -166,15 +168,15 @@ class _Decisions:
         return self._found
 
     def _cleaned(self, verdict: FactVerdict) -> FactVerdict:
-        """Return a verdict whose memory is named by the id under which it was shown."""
+        """Return a verdict with its memory named by an id from the prompt."""
         memory = _NO_ID.sub("", verdict.memory).casefold().removeprefix("memory")
-        # Of a request to forget, a number alone may be the one of a new fact.
+        # In a request to forget, a bare number may be the number of a new fact.
         if not self._is_request(verdict.fact) or self._fact_before(verdict, memory) is None:
             memory = next((id_ for id_ in (memory, f"m{memory}") if id_ in self._aliases), memory)
         return verdict.model_copy(update={"memory": memory, "text": clean(verdict.text).strip()})
 
     def _fact_before(self, verdict: FactVerdict, number: str) -> int | None:
-        """Return the earlier new fact of a number, or None if there is none that can be ended."""
+        """Return the number of an earlier new fact, or None if there is none that can be ended."""
         at = int(number) if number.isdecimal() and len(number) < _MAX_ID_CHARS else -1
         if not 0 <= at < len(self._facts) or self._is_request(at):
             return None
@@ -185,7 +187,7 @@ class _Decisions:
         return self._facts[fact].candidate.forget
 
     def _confirm(self, number: int, new: NewFact) -> None:
-        """Drop facts that the user did not say or mean, and doubtful facts left unconfirmed."""
+        """Drop facts that the user did not state or mean, and unconfirmed doubtful facts."""
         verdicts = [verdict for verdict in self._said if verdict.fact == number]
         if any(verdict.holds is False for verdict in verdicts):
             self._gone[number] = "NOT_SAID"
@@ -195,7 +197,7 @@ class _Decisions:
             self._found.verified += 1
 
     def _cut(self, verdict: FactVerdict) -> None:
-        """Take a new fact without what the model has added to the user's words."""
+        """Use the model's shorter text of a new fact if it only removes added words."""
         candidate = self._facts[verdict.fact].candidate
         said = Said(f"{candidate.context} {candidate.question}")
         if is_without_additions(verdict.text, candidate.fact, said):
@@ -213,7 +215,7 @@ class _Decisions:
         self._take(verdict, new, near)
 
     def _forget_fact(self, verdict: FactVerdict) -> bool:
-        """End a new fact that was said before a request to forget it."""
+        """End a new fact that was stated before a request to forget it."""
         number = self._fact_before(verdict, verdict.memory)
         if number is None:
             return False
@@ -261,9 +263,9 @@ class _Decisions:
     def _refusal_of_part(
         self, new: NewFact, verdict: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
-        """Return the reason to refuse a memory's text without what is to be forgotten, or None.
+        """Return the reason to refuse a memory's text after a part was forgotten, or None.
 
-        It may be worded freely, but may add no name, number or date.
+        The text may be worded freely, but may add no name, number or date.
         """
         if verdict.action != "replace" or fold(verdict.text) == fold(near.fact):
             return "BAD_LENGTH"
@@ -271,7 +273,7 @@ class _Decisions:
         return refusal(verdict.text, origin, origin, (near.fact,))
 
     def _others(self, verdict: FactVerdict) -> list[str]:
-        """Return facts of decisions with the same text: several may go into one memory at once."""
+        """Return the facts of decisions with the same text: one memory may take several at once."""
         return [
             text
             for other in self._said
@@ -311,7 +313,7 @@ class _Decisions:
         else:
             reason = MERGED if decision.action == "merge" else "replaced"
             if new.candidate.forget:
-                # A memory that loses a part counts as a deleted one.
+                # A memory that loses a part counts as one deleted memory.
                 self._left[True] -= before is None
                 reason = ASKED
             verdict = Verdict("UPDATE", positions, reason, near.memory_id, decision.text)
@@ -345,33 +347,42 @@ class _Decisions:
         is_capped = new.has_more or "TOO_MANY_DELETES" in reasons
         if number in self._effects and not is_capped:
             return []
-        reason: UnmetReason = "NOTHING_FOUND"
+        reason: UnmetReason | None = None
         if is_capped:
             reason = "TOO_MANY"
         elif reasons:
             reason = "REFUSED"
         gone = {id_ for id_, verdict in self._changes.items() if verdict.action == "DELETE"}
-        nearest = [near.memory_id for near in new.near if near.memory_id not in gone]
-        return [unmet(new.candidate, reason, nearest, has_more=is_capped)]
+        near = [memory for memory in new.near if memory.memory_id not in gone]
+        return [unmet(new.candidate, reason, near, new.later)]
 
 
 def unmet(
-    request: Candidate, reason: UnmetReason, nearest: Sequence[str], *, has_more: bool = False
+    request: Candidate,
+    reason: UnmetReason | None,
+    near: Sequence[Neighbour] = (),
+    later: Sequence[Neighbour] = (),
 ) -> Unmet:
-    """Return the record of a request to forget that was not carried out."""
+    """Return the record of a request to forget that was not completely carried out.
+
+    Without a reason, either all memories that it refers to are `later`, or there are none.
+    """
     said = (request.source or request.fact)[:_MAX_REQUEST_CHARS]
-    return Unmet(said, reason, tuple(nearest[:_MAX_NEAREST]), has_more)
+    if reason is None:
+        reason = "OLDER" if later else "NOTHING_FOUND"
+    nearest = [memory.memory_id for memory in (later if reason == "OLDER" else near)]
+    return Unmet(said, reason, tuple(nearest[:_MAX_NEAREST]), has_more=reason == "TOO_MANY")
 
 
 def _conflicts(before: Verdict, verdict: FactVerdict, near: Neighbour) -> bool:
-    """Return True if a memory already becomes something else; "same" agrees with any text."""
+    """Return True if a verdict contradicts an earlier one; "same" agrees with any text."""
     if before.action == "DELETE":
         return True
     return verdict.action != "same" and before.fact not in {verdict.text, near.fact}
 
 
 def _dropped(candidate: Candidate, reason: DropReason) -> Dropped:
-    # What the user took back was understood; another model may confirm what this one did not.
+    # A retracted fact was understood; another model may confirm a fact that this one did not.
     turn = candidate.turn if reason == "FORGOTTEN" else None
     return Dropped(candidate.fact, candidate.source, reason, turn=turn)
 

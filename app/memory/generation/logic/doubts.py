@@ -1,7 +1,7 @@
-"""Detection of words that a user may not mean of real life (pure).
+"""Detection of words that a user may not mean literally (pure).
 
-A mark never drops a fact; the model is asked about the fact in the second call. So the marks are
-generous, and a false alarm costs some tokens.
+A mark never drops a fact: the second call asks the model to confirm it. The patterns are therefore
+generous, and a false alarm costs only some tokens.
 """
 
 import re
@@ -40,12 +40,12 @@ _OF_SENTENCE = (
         r"|quisiera|sería|tendría|tuviera|\w+ría|sueño con|aimerais|voudrais|serais?|aurais?"
         r"|\w+r(?:ais|ait|ions)|\w+'d(?! (?:like|love|prefer|rather)\b)"
     ),
-    # Somebody else's words.
+    # The words of another person.
     _words(
         r"(?<!\bI )(?:said|told)|sa(?:ys?)|tells|according to|claims?|thinks?|sagt\w*|gesagt"
         r"|meint\w*|laut|erzähl\w*|di(?:jo|ce|cen)|según|cree|dit|disent|selon|pense"
     ),
-    # Not sure, or over.
+    # Uncertain, or over.
     _words(
         r"maybe|perhaps|might|probably|guess|suspect|reckon|assume|i (?:think|believe)|not sure"
         r"|almost|nearly|thinking (?:about|of)|considering|beinahe|überleg\w*|casi|presque"
@@ -56,20 +56,20 @@ _OF_SENTENCE = (
         r"used to|formerly|früher|damals|ehemals|antes(?! de)|solía\w*|autrefois"
         r"|avant(?! (?:d|l|m))"
     ),
-    # In confidence, which the fact has to say.
+    # In confidence: the fact has to mention it.
     _words(
         r"between (?:us|you and me)|confidential\w*|unter uns|vertraulich\w*|entre nosotros"
         r"|entre tú y yo|confidencial\w*|entre nous|confidentiel\w*"
     ),
 )
-"""Marks that reach no farther than their sentence."""
+"""Patterns that apply only within their sentence."""
 _OF_LINE = (
-    # A daydream, which may begin sentences before.
+    # A daydream: it may begin several sentences earlier.
     _words(
         r"imagine|suppose|pretend|hypothetical\w*|dream\w*|stell dir vor|angenommen|imagin\w+"
         r"|supposons|rêve"
     ),
-    # Laughter and irony: also a praise beside a mishap ("Great, another strike").
+    # Laughter and irony, and praise next to a mishap ("Great, another strike").
     _words(
         r"(?:ha){2,}h?|lol|lmao|rofl|jk|kidding|joking|(?:ja){2,}j?|mdr|ptdr|(?:hi){2,}|scherz|spaß"
         r"|witz|broma|blague|as if|yeah right|na klar|claro que sí|bien sûr que|bravo|xd"
@@ -98,7 +98,7 @@ _OF_LINE = (
         r"|gruß|betreff|estimad[oa]s?|atentamente|saludos?|asunto|chère?|madame|monsieur"
         r"|cordialement|objet"
     ),
-    # A task over a text, a play or a story.
+    # A task about a text, a play or a story.
     _words(
         r"summari[sz]\w*|translat\w*|proofread\w*|rewrite|rephrase|reply to|write (?:a|an|me)|solve"
         r"|the question is|exercise|homework|for example|e\.g\.|dialog(?:ue?)?|role-? ?play\w*"
@@ -137,8 +137,8 @@ def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: Said) -> 
     """Return True if the model must confirm a fact.
 
     Args:
-        fact: as it was extracted.
-        quote: the user's words that it rests on.
+        fact: the text as it was extracted.
+        quote: the user's words that the fact rests on.
         line: the whole line of the quote.
         sentence: the sentences of the quote.
         said: the words of all the user's lines.
@@ -166,7 +166,7 @@ def _contradicts(fact: str, clauses: Sequence[str]) -> bool:
 def _is_of_another(fact: str, clauses: Sequence[str]) -> bool:
     """Return True if a fact is about the user, but the clauses of its quote are not.
 
-    They begin with somebody else, or with an order ("Buy milk"), that the fact leaves out.
+    The clauses begin with another person or an order ("Buy milk") that the fact leaves out.
     """
     said = " ".join(clauses)
     if not _OF_USER.search(fact) or _speaks_of_self(_OWNED.sub(" ", said)):
@@ -184,7 +184,7 @@ def _speaks_of_self(text: str) -> bool:
 
 
 def _first_words(clause: str) -> list[str]:
-    """Return the first word of a clause that has content, if any."""
+    """Return the first word of a clause that has content, or an empty list."""
     words = (word for word in _WORD.findall(clause) if answered(word) is None)
     return list(islice((word for word in words if not is_idle(word)), 1))
 
@@ -192,7 +192,7 @@ def _first_words(clause: str) -> list[str]:
 def is_marked(line: str, sentence: str, fact: str = "") -> bool:
     """Return True if a line, or the sentence of a quote, may be play, irony or pasted text.
 
-    What the fact says as well, such as a condition, is no mark of the sentence.
+    A mark that the fact repeats, such as a condition, does not count.
     """
     line, sentence, fact = straight(line), straight(sentence), straight(fact)
     return (

@@ -1,7 +1,7 @@
-"""Lines of a prompt about the fields of profiles and their present values (pure).
+"""Prompt lines for the fields of profiles and their present values (pure).
 
-Each stays in its line and within its limits, so that neither a configuration nor a stored value can
-write the prompt.
+Each entry stays within one line and its limits. This keeps configurations and stored values from
+injecting text into the prompt.
 """
 
 import json
@@ -25,7 +25,7 @@ _MAX_FORM_CHARS = 300
 _MAX_VALUE_CHARS = 200
 """Limits for a description, all options, the form of other values, and a present value."""
 _MAX_PARTS = 8
-"""Properties of an object that are named."""
+"""Maximum number of properties of an object in a line."""
 _BOUNDS: Mapping[str, str] = {
     "minimum": "at least {}",
     "maximum": "at most {}",
@@ -42,9 +42,9 @@ _BOUNDS: Mapping[str, str] = {
 def field_lines(
     schemas: Sequence[ProfileSchema], present: Sequence[StoredField] = ()
 ) -> tuple[str, ...]:
-    """Return a line for each field: what belongs there, and its value, if it has one.
+    """Return a line for each field: its description, and its value if it has one.
 
-    Of several values of a field, the last counts.
+    If a field has several values, the last one counts.
     """
     values = {(one.schema_id, one.field): _shown(one.value) for one in present}
     return tuple(

@@ -27,7 +27,7 @@ from app.memory.memories.logic.ended import EndedFact
 
 @dataclass(frozen=True)
 class FieldPlan:
-    """The changes to make, and the statements that change nothing."""
+    """The changes to make, and the statements that have no effect."""
 
     changes: tuple[FieldChange, ...] = ()
     dropped: tuple[DroppedValue, ...] = ()
@@ -41,17 +41,17 @@ def plan_fields(
     schemas: Sequence[ProfileSchema] = (),
     ended: Mapping[tuple[str, str], EndedFact] = MappingProxyType({}),
 ) -> FieldPlan:
-    """Turn values into changes: at most one for each memory, and none if nothing is new.
+    """Turn values into changes: at most one for each memory, and none for an unchanged value.
 
-    The latest value of a field counts, except that lists grow: a list is taken as the items said at
-    one time, not as all there are. Items leave a list when they are taken back. A field that rests
-    on a later time than a statement stays as it is.
+    The latest value of a field counts, but lists grow: a stated list adds its items to the stored
+    list. Items leave a list when they are taken back. A field that rests on a later time than a
+    statement stays unchanged.
 
     Args:
-        values: in the order of the conversation; those of one turn in their order.
-        stored: all fields of the scope's profiles, those changed last at the end.
-        max_deletes: the most fields that may be cleared.
-        schemas: limit the growth of lists; the oldest items go first.
+        values: in the order of the conversation; values of one turn in their order.
+        stored: all fields of the scope's profiles, the most recently changed last.
+        max_deletes: the maximum number of fields to clear.
+        schemas: limit the growth of lists; the oldest items are dropped first.
         ended: the ends of fields that deleted memories had, by profile and name.
     """
     plan = _Plan(stored, schemas, ended)
@@ -64,7 +64,7 @@ def plan_fields(
 class _Cell:
     """A field during planning; `holders` are the memories that have it, oldest first.
 
-    `ended` tells of a deleted memory that had it.
+    `ended` describes a deleted memory that had the field.
     """
 
     value: JsonValue = None
@@ -75,7 +75,7 @@ class _Cell:
     ended: EndedFact | None = None
 
     def hold(self, known: StoredField) -> None:
-        """Take in a memory that has the field."""
+        """Add a stored memory that has the field."""
         self.value = known.value
         self.holders.append(known.memory_id)
         self.is_held |= known.is_held
@@ -100,7 +100,7 @@ class _Cell:
         return None if self.ended is None else self.ended.memory_id
 
     def is_renewed(self, said: FieldValue) -> bool:
-        """Return True if a statement repeats the value at a later time than it rests on."""
+        """Return True if a statement repeats the value at a later time than the value's."""
         if said.action != "set" or said.is_repeat or said.said_at is None:
             return False
         return self.rests_on is not None and said.said_at > self.rests_on
@@ -108,7 +108,7 @@ class _Cell:
 
 @dataclass
 class _Memory:
-    """A stored memory during planning: its new data, and the changes in it."""
+    """A stored memory during planning: its new data and its changes."""
 
     version: int
     schema_id: str
@@ -154,7 +154,7 @@ class _Plan:
             self._cells.setdefault(place, _Cell()).ended = end
 
     def take(self, said: FieldValue) -> None:
-        """Apply a statement to its field, unless it changes nothing."""
+        """Apply a statement to its field, unless it has no effect."""
         cell = self._cells.setdefault((said.schema_id, said.field), _Cell())
         value, fault = self._applied(said, cell.value)
         if fault is None and same(value, cell.value):
@@ -172,7 +172,7 @@ class _Plan:
     def _applied(
         self, said: FieldValue, present: JsonValue
     ) -> tuple[JsonValue, FieldReason | None]:
-        """Return the value of a field after a statement, and what is wrong with the statement."""
+        """Return the value of a field after a statement, and the fault of the statement, if any."""
         match said.action:
             case "clear":
                 return None, None
@@ -186,13 +186,13 @@ class _Plan:
                 return value, None if fits else "BAD_VALUE"
 
     def _joined(self, said: FieldValue, present: JsonValue) -> JsonValue:
-        """Return the new value; lists are joined, as far as the field has room for older items."""
+        """Return the new value; lists are joined as far as the field has room for older items."""
         if not isinstance(said.value, list) or not isinstance(present, list):
             return said.value
         changed, new = joined(present, said.value, self._field_of(said).item_key)
         older = [item for item in changed if not any(alike(item, other) for other in new)]
         if len(older) + len(new) == len(changed):
-            older, new = changed, []  # no item is new, so the order stays as well
+            older, new = changed, []  # no item is new, so the order stays too
         dropped = bisect_left(
             range(len(older)), True, key=lambda n: self._takes(said, [*older[n:], *new])
         )
@@ -201,7 +201,7 @@ class _Plan:
     def _remaining(
         self, said: FieldValue, present: JsonValue
     ) -> tuple[JsonValue, FieldReason | None]:
-        """Return the rest of a value without what no longer holds."""
+        """Return a value without the parts that no longer hold."""
         if present is None:
             return None, None
         named = said.value if isinstance(said.value, list) else [said.value]
@@ -217,7 +217,7 @@ class _Plan:
     def _changed(
         self, said: FieldValue, present: JsonValue
     ) -> tuple[JsonValue, FieldReason | None]:
-        """Return a list with new parts of one item."""
+        """Return a list with one item changed."""
         known = self._field_of(said)
         items = present if isinstance(present, list) else []
         at = found(items, said.item, known.item_key)
@@ -255,7 +255,7 @@ class _Plan:
         yield from created
 
     def _clear(self, name: str, cell: _Cell, at_most: int) -> int:
-        """Remove the field from the memories that have it; return their number."""
+        """Remove the field from its memories, and return their number."""
         chosen = cell.holders if len(cell.holders) <= at_most else []
         for memory_id in chosen:
             memory = self._memories[memory_id]
@@ -266,7 +266,7 @@ class _Plan:
         return len(chosen)
 
     def _set(self, name: str, cell: _Cell) -> None:
-        """Set the field in the memory that counts, the one changed last."""
+        """Set the field in the most recently changed memory, since its value counts."""
         memory = self._memories[cell.holders[-1]]
         if not same(memory.data[name], cell.value):
             memory.data[name] = cell.value

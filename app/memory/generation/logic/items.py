@@ -1,4 +1,4 @@
-"""Items of a profile's list, told apart by a key (pure)."""
+"""Items of a list in a profile, distinguished by a key (pure)."""
 
 from collections.abc import Sequence
 
@@ -9,21 +9,21 @@ from app.kernel.wire.json_values import spelled
 
 
 def name_of(item: JsonValue, key: str | None) -> str:
-    """Return the text by which an item is named: its key, or all of it."""
+    """Return the name of an item: the value of its key, or the whole item."""
     if isinstance(item, dict) and key is not None and key in item:
         return spelled(item[key])
     return spelled(item)
 
 
 def found(items: Sequence[JsonValue], name: str, key: str | None) -> list[int]:
-    """Return the positions of the items of a name; case and punctuation decide if they must."""
+    """Return the positions of items by name; case and punctuation only count if they must."""
     names = [name_of(item, key) for item in items]
     exact = [at for at, other in enumerate(names) if other.casefold() == name.strip().casefold()]
     return exact or [at for at, other in enumerate(names) if fold(other) == fold(name)]
 
 
 def merged(item: JsonValue, new: JsonValue) -> JsonValue:
-    """Return an item with new parts; what is no object is replaced."""
+    """Return an item with new parts; a value that is not an object is replaced."""
     return {**item, **new} if isinstance(item, dict) and isinstance(new, dict) else new
 
 

@@ -1,4 +1,4 @@
-"""Masking of what a generation has found, before it is sent on or written (pure)."""
+"""Masking of the results of a generation before they are sent on or written (pure)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ from app.platform.privacy.logic.guard import Guard, noted
 
 @dataclass(frozen=True)
 class Shown:
-    """New facts beside stored memories, as they are and as a model is shown them.
+    """New facts with nearby stored memories, both in full and masked for a model.
 
     Attributes:
-        histories: the earlier texts of memories, as a model is shown them.
+        histories: the earlier texts of memories, masked for a model.
     """
 
     facts: Sequence[NewFact]
@@ -27,7 +27,7 @@ class Shown:
     histories: Mapping[str, Sequence[str]]
 
     def restored(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """Return the verdicts with texts that the model has left alone as they are."""
+        """Return the verdicts with the full text where the model left a masked text unchanged."""
         new = {
             (masked.ordered_positions, masked.candidate.fact): one.candidate.fact
             for one, masked in zip(self.facts, self.masked, strict=True)
@@ -49,14 +49,14 @@ class Shown:
 
 @dataclass
 class Masking:
-    """One generation's masking, with what it has done.
+    """The masking of one generation, and its counts.
 
     Attributes:
-        guard: the rules about what is written.
-        sent: the rules about what a model is sent.
-        origin: the rules of the engine whose session is read, if it is another one.
+        guard: the rules for text that is written.
+        sent: the rules for text that is sent to a model.
+        origin: the rules of the engine that holds the session, if it is another one.
         counts: masked values, by kind.
-        only: facts left out since they would say nothing but a mask.
+        only: number of facts left out because they would contain only a mask.
     """
 
     guard: Guard
@@ -65,17 +65,17 @@ class Masking:
     counts: Counter[str] = field(default_factory=Counter)
     only: int = 0
     _known: dict[str, Masked] = field(default_factory=dict)
-    """Texts that were masked: a short message is a fact, its source and its context at once."""
+    """Cache of masked texts: a short message is often a fact, its source and its context."""
 
     def details(self) -> dict[str, Any]:
-        """Return the metadata about what was masked."""
+        """Return the metadata about masked values."""
         return noted(self.counts) | ({"maskedOnly": self.only} if self.only else {})
 
     def admitted(self, content: object) -> Any:  # noqa: ANN401 - any JSON
         """Return the content of an event masked.
 
         Raises:
-            InvalidArgument: it holds what the engine refuses.
+            InvalidArgument: the engine refuses a value in the content.
         """
         for guard in filter(None, (self.origin, self.guard)):
             found = guard.admitted(content, "vertexSessionSource")
@@ -84,7 +84,7 @@ class Masking:
         return content
 
     def across(self, texts: Sequence[str]) -> Sequence[str]:
-        """Return texts said one after another, masked where only all of them show a value."""
+        """Return consecutive texts with values masked that only show when the texts are joined."""
         for guard in filter(None, (self.origin, self.guard)):
             if not guard.is_idle:
                 texts, counts = guard.across(texts)
@@ -92,7 +92,7 @@ class Masking:
         return texts
 
     def candidates(self, found: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidates masked, without those that are all mask."""
+        """Return the candidates masked, without candidates that contain only a mask."""
         kept = [
             replace(
                 candidate,
@@ -110,7 +110,7 @@ class Masking:
         return says
 
     def shown(self, facts: Sequence[NewFact], histories: Mapping[str, Sequence[str]]) -> Shown:
-        """Return new facts, the memories near them and the earlier texts of these for a model."""
+        """Return new facts, nearby memories and earlier texts of these, masked for a model."""
         known: dict[str, str] = {}
 
         def seen(text: str) -> str:
@@ -138,19 +138,19 @@ class Masking:
         return Shown(facts, masked, earlier)
 
     def shown_fields(self, stored: Sequence[StoredField]) -> list[StoredField]:
-        """Return the fields of profiles for a model."""
+        """Return the fields of profiles, masked for a model."""
         return [
-            # With its name, which may be a label.
+            # Mask the value together with its name, which may be a label.
             replace(one, value=next(iter(self.sent.without({one.field: one.value}).value.values())))
             for one in stored
         ]
 
     def values(self, found: Sequence[FieldValue]) -> list[FieldValue]:
-        """Return the statements about profiles masked; a value that is all mask is left out."""
+        """Return the statements about profiles masked, without values that are only a mask."""
         kept = [
             replace(
                 one,
-                # What is taken back names a stored value, and is not written.
+                # A value to take back identifies a stored value, and is not written.
                 value=one.value if one.takes_back else self._named(one.field, one.value),
                 source=self._of(one.source, is_counted=False),
             )
@@ -161,7 +161,7 @@ class Masking:
         return says
 
     def plan(self, planned: Plan) -> Plan:
-        """Return the changes masked, as they are to be written."""
+        """Return the changes masked, ready to be written."""
         masked = [self._change(change) for change in planned.changes]
         kept = [
             change
@@ -172,7 +172,7 @@ class Masking:
         return replace(planned, changes=tuple(kept))
 
     def preview(self, shown: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the response of a preview masked, but for names; its changes are masked before."""
+        """Return the response of a preview masked, except names and changes already masked."""
         judged = {
             name: [
                 {
@@ -189,7 +189,7 @@ class Masking:
     def _change(self, change: PlannedChange) -> PlannedChange:
         return replace(
             change,
-            # The text that a deleted memory had names it, and is not written.
+            # The text of a deleted memory identifies it, and is not written.
             fact=change.fact if change.action == "DELETED" else self._of(change.fact),
             extracted=tuple(
                 QuotedFact(*(self._of(text, is_counted=False) for text in one))

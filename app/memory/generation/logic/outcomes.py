@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 MAX_LISTED_OUTCOMES = 100
-"""Dropped facts, and refused decisions, that a preview lists; more are only counted."""
+"""Maximum of dropped facts, and of refused decisions, in a preview; the rest is only counted."""
 
 DropReason = Literal[
     "NO_QUOTE",
@@ -45,17 +45,17 @@ FieldReason = Literal[
     "OLDER",
     "ALREADY_READ",
 ]
-UnmetReason = Literal["NOTHING_FOUND", "TOO_MANY", "REFUSED"]
+UnmetReason = Literal["NOTHING_FOUND", "OLDER", "TOO_MANY", "REFUSED"]
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """A fact that becomes no memory.
+    """A fact that does not become a memory.
 
     Attributes:
         detail: the number or date that has no source.
         memory_id: the memory that rests on a later time.
-        turn: position in the input of a line that was understood, so that it is not read again.
+        turn: position in the input of an understood line; the line is not read again.
     """
 
     fact: str
@@ -68,12 +68,12 @@ class Dropped:
 
 @dataclass(frozen=True)
 class DroppedValue:
-    """A statement about a profile's field that changes nothing.
+    """A statement about a profile's field that has no effect.
 
     Attributes:
-        schema_id: as the reader named it, as is `field`.
+        schema_id: the id that the reader gave; `field` is also the reader's.
         memory_id: the memory that rests on a later time.
-        turn: position in the input of a line that was understood, so that it is not read again.
+        turn: position in the input of an understood line; the line is not read again.
     """
 
     schema_id: str
@@ -86,7 +86,7 @@ class DroppedValue:
 
 @dataclass(frozen=True)
 class Refused:
-    """A model's decision that is not carried out; `memory_id` is None if no shown one is named."""
+    """A refused decision of a model; `memory_id` is None if it names no memory of the prompt."""
 
     fact: str
     action: str
@@ -97,12 +97,12 @@ class Refused:
 
 @dataclass(frozen=True)
 class Unmet:
-    """A request to forget that was not, or not completely, carried out.
+    """A request to forget that was not completely carried out.
 
     Attributes:
         request: the words of the user.
-        nearest: ids of the memories that it may have meant, the nearest first.
-        has_more: True if it means more memories than one generation forgets.
+        nearest: ids of the memories that it may refer to, nearest first.
+        has_more: True if it matches more memories than one generation forgets.
     """
 
     request: str
@@ -117,7 +117,7 @@ def counted(outcomes: Iterable[Dropped | DroppedValue | Refused]) -> dict[str, i
 
 
 def fates(response: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many memories a response names of each fate, for the operation's metadata."""
+    """Return the number of memories in a response by action, for the operation's metadata."""
     counts = Counter(
         str(generated["action"]) for generated in response.get("generatedMemories", ())
     )
@@ -125,13 +125,13 @@ def fates(response: Mapping[str, Any]) -> dict[str, int]:
 
 
 _NOT_DOUBTED = frozenset({"OFF_TOPIC", "FORGOTTEN", "OLDER", "ALREADY_READ", "UNREADABLE"})
-"""Reasons to drop a fact that do not deny that it was said and meant."""
+"""Reasons to drop a fact that do not put in question that the user stated and meant it."""
 
 
 def sums(
     dropped: Sequence[Dropped], refused: Sequence[Refused], fields: Sequence[DroppedValue] = ()
 ) -> dict[str, Any]:
-    """Return the counts for the operation's metadata; zeros are left out."""
+    """Return the counts for the operation's metadata, without zeros."""
     off_topic = sum(fact.reason == "OFF_TOPIC" for fact in dropped)
     unsupported = sum(fact.reason not in _NOT_DOUBTED for fact in dropped)
     counts = {

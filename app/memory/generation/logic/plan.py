@@ -1,8 +1,8 @@
-"""Conversion of verdicts to memory changes; a verdict about a memory not shown is left out.
+"""Conversion of verdicts to memory changes; verdicts about memories not in the prompt are ignored.
 
 Neither the rules nor a model are trusted: each memory changes at most once, no two new memories are
-alike, and deletions are limited. What was said later wins, whatever was read later: a statement
-neither changes nor ends a memory that rests on a later time.
+alike, and deletions are limited. The later statement wins, in whatever order statements are read: a
+statement neither changes nor ends a memory that rests on a later time.
 """
 
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ Changed = Literal["CREATED", "UPDATED", "DELETED"]
 
 
 class QuotedFact(NamedTuple):
-    """A fact as it was extracted, and the words that it rests on; "" for a given fact."""
+    """A fact as it was extracted, and the words that it rests on ("" for a given fact)."""
 
     fact: str
     quote: str
 
     @classmethod
     def of(cls, candidate: Candidate) -> Self:
-        """Return what was extracted, with its quote."""
+        """Return a candidate's fact with its quote."""
         return cls(candidate.fact, candidate.source)
 
 
@@ -37,14 +37,14 @@ class PlannedChange:
     """One change to one memory.
 
     Attributes:
-        action: as the operation's response spells it.
+        action: the action, spelled as in the operation's response.
         memory_id: the memory, None for a new one.
-        version: the version the memory had when it was shown, None for a new one.
-        fact: its new text; on DELETED the text it had; None for a field of a profile.
-        topics: its topics after the change.
-        extracted: the extracted facts it rests on; for the revision.
+        version: the version that the memory had in the prompt, None for a new one.
+        fact: the new text; on DELETED the old text; None for a field of a profile.
+        topics: the topics after the change.
+        extracted: the extracted facts that the change rests on, for the revision.
         reason: the reason, in a word or two.
-        turns: positions in the input of the turns that it rests on.
+        turns: positions in the input of the turns that the change rests on.
         field: the change of a profile's field, if it is one.
     """
 
@@ -60,25 +60,25 @@ class PlannedChange:
 
     @classmethod
     def of_field(cls, change: FieldChange) -> "PlannedChange":
-        """Return the change of a profile's field."""
+        """Build the change of a profile's field."""
         known = (change.memory_id, change.version)
         turns = tuple(value.turn for value in change.extracted)
         return cls(change.action, *known, None, (), (), change.reason, turns, change)
 
     @property
     def turn(self) -> int | None:
-        """Position of the last turn that it rests on; None: it rests on none."""
+        """Position of the last turn that the change rests on; None if there is none."""
         return max(self.turns, default=None)
 
     def extracted_memories(self) -> list[dict[str, Any]]:
-        """Return the facts it rests on, in the form of its revision."""
+        """Return the facts that the change rests on, in the form of a revision."""
         if self.field is not None:
             return self.field.extracted_memories()
         return [with_context({"fact": one.fact}, one.quote) for one in self.extracted]
 
     @property
     def context(self) -> str | None:
-        """The words of users that it rests on, each once, in lines; None: none are known."""
+        """The distinct words of users that the change rests on, in lines; None if unknown."""
         quotes = (
             [one.quote for one in self.extracted]
             if self.field is None
@@ -92,7 +92,7 @@ class PlannedChange:
 class Plan:
     """The changes to make, in order, and the other outcomes.
 
-    `dropped_fields` are the statements about fields of profiles that change nothing.
+    `dropped_fields` are the statements about fields of profiles that have no effect.
     """
 
     changes: tuple[PlannedChange, ...]
@@ -100,15 +100,15 @@ class Plan:
     dropped_fields: tuple[DroppedValue, ...] = ()
 
     def with_dropped(self, dropped: Sequence[Dropped]) -> "Plan":
-        """Return the plan with further facts that become no memories."""
+        """Return the plan with further facts that do not become memories."""
         outcome = replace(self.outcome, dropped=[*dropped, *self.outcome.dropped])
         return replace(self, outcome=outcome)
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-    """Return the candidates that one generation works on, at most `most`, in their order.
+    """Return at most `most` candidates for one generation, in their order.
 
-    Requests to forget go first; then the latest statements, since they overrule earlier ones.
+    Requests to forget come first, then the latest statements, since they overrule earlier ones.
     """
     weighed = sorted(range(len(candidates)), key=lambda n: (not candidates[n].forget, -n))
     return [candidates[n] for n in sorted(weighed[:most])]
@@ -120,7 +120,7 @@ def plan(
     verdicts: Sequence[Verdict],
     max_deletes: int,
 ) -> Plan:
-    """Turn verdicts into changes; the later of two about one memory or one text is left out."""
+    """Turn verdicts into changes; a second one about the same memory or text is left out."""
     known = shown(neighbours)
     changes: list[PlannedChange] = []
     taken: set[str] = set()
@@ -144,7 +144,7 @@ def _mark(change: PlannedChange) -> str:
 def _change(
     verdict: Verdict, candidates: Sequence[Candidate], known: dict[str, Neighbour]
 ) -> PlannedChange | None:
-    """Return the change, or None for a verdict that names nothing shown or has no text."""
+    """Return the change, or None for a verdict that names no known memory or has no text."""
     near = known.get(verdict.memory_id or "")
     if not _is_sound(verdict, near, len(candidates)):
         return None

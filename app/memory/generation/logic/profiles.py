@@ -1,8 +1,8 @@
 """Profiles: the fields of a scope and the values that they accept (pure).
 
-Every field of a profile is one memory of type STRUCTURED_PROFILE, whose `structuredContent` holds
-that field alone; a new value changes that memory. A memory written by hand may hold several fields;
-they change within it.
+Each field of a profile is one memory of type STRUCTURED_PROFILE. Its `structuredContent` holds that
+field alone, and a new value changes that memory. A memory written by hand may hold several fields.
+They change within that memory.
 
 Source: wire specification, sections 11 and 12.2.
 """
@@ -39,9 +39,9 @@ class ProfileField:
     """A field of a profile.
 
     Attributes:
-        json_schema: in the plain form of `app.kernel.wire.json_schema`.
-        type: "string", "integer" and so on; empty if it may be one of several.
-        options: the texts that the field is limited to; empty without a limit.
+        json_schema: the schema in the plain form of `app.kernel.wire.json_schema`.
+        type: "string", "integer" and so on; empty if several types are possible.
+        options: the allowed texts; empty without a limit.
     """
 
     name: str
@@ -53,25 +53,25 @@ class ProfileField:
 
     @property
     def label(self) -> str:
-        """Name in a prompt."""
+        """Name of the field in a prompt."""
         return flat(self.name, MAX_NAME_CHARS)
 
     @property
     def items(self) -> JsonObject:
-        """The schema of the items, if it is a list."""
+        """The schema of the items, if the field is a list."""
         items = self.json_schema.get("items")
         return items if isinstance(items, dict) else {}
 
     @property
     def item_key(self) -> str | None:
-        """The property that tells one item of a list from another; None: the whole item does."""
+        """The property that distinguishes the items of a list; None if only the whole item does."""
         properties, required = self.items.get("properties"), self.items.get("required")
         if isinstance(required, list) and required:
             return str(required[0])
         return "name" if isinstance(properties, dict) and "name" in properties else None
 
     def wanted(self, schema_id: str) -> rules.WantedField:
-        """Return the field in the form of the rules."""
+        """Return the field in the form that the rules use."""
         form = str(self.json_schema.get("format", ""))
         return rules.WantedField(schema_id, self.name, self.title, self.type, form, self.options)
 
@@ -88,7 +88,7 @@ class ProfileSchema:
         return next((field for field in self.fields if field.name == name), None)
 
     def labelled(self, label: str) -> ProfileField | None:
-        """Return the field that a prompt names by this label, or None."""
+        """Return the field that has this label in a prompt, or None."""
         named = (field for field in self.fields if field.label == label)
         return self.field(label) or next(named, None)
 
@@ -98,13 +98,13 @@ class FieldValue:
     """A statement about a field in a conversation.
 
     Attributes:
-        value: the value to `set`, of a list the items that it has now, too; what no longer holds,
-            for `remove`; the new parts of an item, for `change`; None for `clear`.
+        value: for `set` the value, or the items that a list has now too; for `remove` the value
+            or items that no longer hold; for `change` the new parts of an item; None for `clear`.
         item: the item to `change`, by its key.
-        source: the words of the input it rests on.
-        turn: position in the input of the turn it came from.
+        source: the words of the input that the statement rests on.
+        turn: position in the input of the turn with these words.
         said_at: the time of the words, if known.
-        is_repeat: True if they were perhaps read before.
+        is_repeat: True if the words were perhaps read before.
     """
 
     schema_id: str
@@ -119,17 +119,17 @@ class FieldValue:
 
     @property
     def takes_back(self) -> bool:
-        """True if it says what no longer holds."""
+        """True if the statement ends a value."""
         return self.action in {"clear", "remove"}
 
     def dropped(self, reason: FieldReason, memory_id: str | None = None) -> DroppedValue:
-        """Return it as a statement that was understood and changes nothing."""
+        """Return the record of this statement as understood, but without effect."""
         return DroppedValue(self.schema_id, self.field, self.source, reason, memory_id, self.turn)
 
 
 @dataclass(frozen=True)
 class StoredField:
-    """A field that a live memory of the scope has.
+    """A field in a live memory of the scope.
 
     `rests_on` is the time of the memory, if known; `is_held` is True if a person set it by hand.
     """
@@ -149,10 +149,10 @@ class FieldChange:
 
     Attributes:
         memory_id: the memory, None for a new one.
-        version: the version the memory had when it was read, None for a new one.
+        version: the version of the memory when it was read, None for a new one.
         value: the new value; None if the field is removed.
         reason: the reason, in a word or two.
-        extracted: the values it rests on.
+        extracted: the values that the change rests on.
         data: the whole `structuredContent.data` of the memory after the change.
     """
 
@@ -171,7 +171,7 @@ class FieldChange:
         return {"schemaId": self.schema_id, "data": self.data}
 
     def extracted_memories(self) -> list[dict[str, Any]]:
-        """Return the extraction in the form of the revision; a value taken back is null."""
+        """Return the extracted values in the form of a revision; a value taken back is null."""
         return [
             with_context(
                 {"structuredData": {value.field: None if value.takes_back else value.value}},
@@ -189,9 +189,9 @@ def with_context(extracted: dict[str, Any], quote: str) -> dict[str, Any]:
 def schemas_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> tuple[ProfileSchema, ...]:
     """Return the profiles of a scope.
 
-    Only configurations count whose keys are all in the scope, and of these the ones with the most
-    keys, as with `customization_for`. Here all of them count, since a bank may spread its schemas.
-    If two schemas have the same id, the first counts.
+    A configuration applies if all its keys are in the scope. Of these, only the ones with the most
+    keys count, as in `customization_for`. Here all of those count, because a bank may spread its
+    schemas over several configurations. If two schemas have the same id, the first counts.
     """
     fitting = [
         entry
@@ -214,7 +214,7 @@ def _specificity(config: StructuredMemoryConfig) -> int:
 
 
 def _profile(config: SchemaConfig) -> ProfileSchema | None:
-    """Return the profile; None for a schema without fields, or one stored before checks."""
+    """Return the profile, or None for a schema without fields or one stored before checks."""
     if config.memory_type is MemoryType.NATURAL_LANGUAGE_COLLECTION:
         return None
     try:
@@ -246,7 +246,7 @@ def _field(name: str, schema: JsonValue) -> ProfileField:
 
 
 def flat(text: str, max_chars: int) -> str:
-    """Return the text in one line, cut, so that a configuration cannot write the prompt."""
+    """Return the text cut and in one line, to keep a configuration from injecting prompt text."""
     return " ".join(text[:max_chars].split())
 
 
@@ -262,7 +262,7 @@ def validated(schema: ProfileSchema, field: str, value: JsonValue) -> JsonValue:
 
 
 def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> Iterator[list[FieldValue]]:
-    """Yield the valid values that the built-in rules find for the fields, by statement."""
+    """Yield, for each statement, the valid values of fields that the built-in rules find."""
     known = {schema.schema_id: schema for schema in schemas}
     wanted = [field.wanted(schema.schema_id) for schema in schemas for field in schema.fields]
     for said in rules.filling(turns, wanted):
@@ -287,7 +287,7 @@ def stored_fields(
     *,
     is_held: bool = False,
 ) -> list[StoredField]:
-    """Return the fields that a memory's `structured_content` has."""
+    """Return the fields in a memory's `structured_content`."""
     schema_id = str(content["schemaId"])
     return [
         StoredField(memory_id, version, schema_id, name, value, rests_on, is_held)

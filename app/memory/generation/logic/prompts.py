@@ -1,7 +1,7 @@
-"""Texts of the prompts; each change of them is a new `VERSION`.
+"""Texts of the prompts; every change of a text needs a new `VERSION`.
 
-They are short on purpose: every turn of every agent pays for them. Rules that a model might break
-are not left to the prompt; `checks` and `decisions` enforce them.
+They are short on purpose, because every turn of every agent pays for them. `checks` and `decisions`
+enforce the rules that a model might break.
 """
 
 from collections.abc import Collection, Sequence
@@ -101,7 +101,7 @@ I swim."""
 
 @dataclass(frozen=True)
 class Example:
-    """A conversation and the facts expected from it, which may be none."""
+    """A conversation and the facts expected from it, if any."""
 
     said: str
     facts: tuple[str, ...]
@@ -112,8 +112,8 @@ class Guide:
     """The instructions of an extraction.
 
     Attributes:
-        now: in the zone of what has no time of its own.
-        time_zone: the zone of all days; None: that of each time.
+        now: the time for lines without one, in their zone.
+        time_zone: the zone of all days; None: each time keeps its own zone.
         fields: a line of text for each profile field, with its present value.
     """
 
@@ -126,7 +126,7 @@ class Guide:
 
 
 def extraction(guide: Guide) -> str:
-    """Return the instructions that the model gets before a conversation."""
+    """Return the instructions that precede a conversation in a prompt."""
     parts = [_EXTRACT]
     if guide.topics:
         person = 'third person ("The user ...")' if guide.third_person else 'first person ("I ...")'
@@ -150,7 +150,7 @@ def _example(example: Example) -> str:
 
 
 def _flat(text: str) -> str:
-    """Return the text in one line: its own line breaks must not make lines of the prompt."""
+    """Return the text in one line: its line breaks must not start lines of the prompt."""
     return " ".join(text.split())
 
 
@@ -164,13 +164,13 @@ def conversation(lines: Sequence[TranscriptLine], guide: Guide, files: Sequence[
 
 
 def today(guide: Guide, lines: Sequence[TranscriptLine] = ()) -> str:
-    """Return what stands before each chunk of a conversation: the day, and the profile's fields."""
+    """Return the header of each chunk of a conversation: the day and the profile's fields."""
     fields = ["Fields:", *guide.fields, "Conversation:"] if guide.fields else []
     return "\n".join([f"Today: {_day(latest(lines, guide), guide)}", *fields])
 
 
 def latest(lines: Sequence[TranscriptLine], guide: Guide) -> datetime:
-    """Return the time of the last line that has one, else the time of the guide."""
+    """Return the time of the last line that has one, or else the time of the guide."""
     return next((line.time for line in reversed(lines) if line.time is not None), guide.now)
 
 
@@ -186,21 +186,21 @@ def _when(time: datetime | None, guide: Guide) -> str:
 
 def _day(time: datetime, guide: Guide) -> str:
     day = day_in(guide.time_zone, time)
-    # Not %Y, which writes the year 5 as "5".
+    # "%Y" would write the year 5 as "5".
     return f"{day.isoformat()} {day:%a}"
 
 
 @dataclass(frozen=True)
 class ShownFact:
-    """A new fact as the model sees it.
+    """A new fact in the form for the model.
 
     Attributes:
-        said: the user's words around it; "" if the fact repeats them.
-        question: the words that they answer, if they are an answer.
+        said: the user's words around the fact; "" if the fact repeats them.
+        question: the words that the user's words answer, if they are an answer.
         said_on: the day of the words; with `said_at`, the day of that time.
         said_at: the time of the words, in the speaker's zone.
-        forget: True if it is a request to forget.
-        added: starts and ends of the words of the fact that are marked as none of the user's.
+        forget: True if the fact is a request to forget.
+        added: starts and ends of the words in the fact that the prompt marks as not the user's.
     """
 
     fact: str
@@ -214,9 +214,9 @@ class ShownFact:
 
 @dataclass(frozen=True)
 class ShownMemory:
-    """A memory as the model sees it: under a short id, with its earlier facts.
+    """A memory in the form for the model: under a short id, with its earlier facts.
 
-    `rests_on` is the time at which its fact was said or set, in the zone of the generation.
+    `rests_on` is the time at which its fact was stated or set, in the zone of the generation.
     """
 
     alias: str
@@ -226,9 +226,9 @@ class ShownMemory:
 
 
 def merging(facts: Sequence[ShownFact], memories: Sequence[ShownMemory]) -> str:
-    """Return the new facts, by number, and the memories.
+    """Return the prompt text of the new facts, by number, and of the memories.
 
-    Both have their days; where a fact and a memory are of the same day, the time of day, too.
+    Both show their days. A fact and a memory of the same day also show the time of day.
     """
     same = {new.said_on for new in facts} & {
         memory.rests_on.date() for memory in memories if memory.rests_on is not None
@@ -255,13 +255,13 @@ def _render_time(moment: datetime | None, days: Collection[date | None]) -> str:
 
 
 def _render_words(new: ShownFact) -> str:
-    """Return the user's words between marks, after replacing such marks in the words themselves."""
+    """Return the user's words between angle brackets; brackets in the words are replaced."""
     parts = [f"<{_unmarked(part)}>" for part in (new.question, new.said) if part]
     return "".join(f" {part}" for part in parts)
 
 
 def _marked(new: ShownFact) -> str:
-    """Return the fact with marks around words; its own marks of that kind are replaced."""
+    """Return the fact with added words in square brackets; its own brackets are replaced."""
     text, end = "", 0
     for start, stop in new.added:
         gap = _bare(new.fact[end:start])

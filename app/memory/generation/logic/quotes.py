@@ -1,7 +1,7 @@
-"""Search for words that a quote repeats nearly: with a slip, an omission or a mark more (pure).
+"""Search for words that a quote nearly repeats: with a slip, an omission or an extra mark (pure).
 
-A near quote is no proof, so its fact has to be confirmed; the words that were really said stand in
-its place.
+A near quote is no proof, so its fact has to be confirmed. The record keeps the user's exact words
+instead of the near quote.
 """
 
 import html
@@ -17,30 +17,30 @@ _LABEL = re.compile(
     r"^\W*(?:(?:line\s+)?\d+\s+)?(?:U|R|user)(?:\s+\d{4}-\d\d-\d\d(?:\s+\w{3})?)?\s*:\s*",
     re.IGNORECASE,
 )
-"""The beginning of a line as a prompt shows it."""
+"""The beginning of a line in a prompt."""
 _NUMBER = re.compile(r"\d+")
 _LEAST_CHARS = 8
 _LEAST_SIGNS = 4
-"""Shortest quote that is looked for: in letters, and in a script of more signs than ASCII."""
+"""Minimum length of a quote to search for: in ASCII letters, and in scripts with more signs."""
 _MAX_QUOTE, _MAX_LINE = 400, 4_000
-"""Characters of a quote and of a line that are compared."""
+"""Maximum characters of a quote and of a line that are compared."""
 _MAX_EFFORT = 150_000
-"""As much as 400 letters of English take among 4,000."""
+"""Maximum effort: about the effort of searching 400 letters of English in 4,000."""
 _LEAST_RUN = 3
-"""Characters that must follow each other to count as repeated."""
+"""Minimum run of equal characters that counts as repeated."""
 _LEAST_SHARE = 0.8
 _LEAST_PAIRS = 0.64
 _CHARS_PER_RUN = 6
 
 
 def plain(quote: str) -> str:
-    """Return a quote without the label of its line, and with its entities as characters."""
+    """Return a quote without the label of its line, and with its HTML entities decoded."""
     return _LABEL.sub("", html.unescape(quote))
 
 
 @dataclass(frozen=True)
 class NearWords:
-    """A text in which quotes are looked for by the order of its letters and digits."""
+    """A text in which quotes are searched for by the order of their letters and digits."""
 
     text: str
 
@@ -57,7 +57,7 @@ class NearWords:
         return frozenset(_NUMBER.findall(self.text))
 
     def find(self, quote: str) -> str | None:
-        """Return the words that a quote repeats nearly, or None."""
+        """Return the words that a quote nearly repeats, or None."""
         wanted, _ = _letters(quote[:_MAX_QUOTE])
         letters, places = self._letters
         least = _LEAST_CHARS if wanted.isascii() else _LEAST_SIGNS
@@ -76,7 +76,7 @@ class NearWords:
         return _whole_words(self.text, first, last + 1)
 
     def effort(self, quote: str) -> int:
-        """Return a number in proportion to the time of a search: the pairs of equal letters."""
+        """Return the number of pairs of equal letters, as a measure of the time of a search."""
         wanted = Counter(_letters(quote[:_MAX_QUOTE])[0])
         pairs = sum(count * self._counts[letter] for letter, count in wanted.items())
         return pairs + _MAX_QUOTE
@@ -86,7 +86,7 @@ class NearWords:
         return Counter(self._letters[0])
 
     def _may_have(self, wanted: str) -> bool:
-        """Return True if most pairs of letters are in the text; it spares a long comparison."""
+        """Return True if most pairs of letters are in the text; avoids a long comparison."""
         pairs = _pairs(wanted)
         return sum(pair in self._pairs for pair in pairs) >= _LEAST_PAIRS * len(pairs)
 
@@ -96,7 +96,7 @@ def _pairs(letters: str) -> list[str]:
 
 
 def _letters(text: str) -> tuple[str, Sequence[int]]:
-    """Return the letters and digits of a text without case and accents, and their places."""
+    """Return the letters and digits of a text without case and accents, and their positions."""
     found = [
         (sign, place)
         for place, character in enumerate(text)
@@ -107,7 +107,7 @@ def _letters(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _whole_words(text: str, start: int, end: int) -> str:
-    """Return a part of a text, extended to whole words, if blanks part them."""
+    """Return a part of a text, extended to whole words if the script has blanks."""
     while start and text[start - 1].isalnum() and text[start - 1].isascii():
         start -= 1
     while end < len(text) and text[end].isalnum() and text[end].isascii():

@@ -1,7 +1,7 @@
-"""Recognition of memories that came back inside a user's turn (pure).
+"""Recognition of recalled memories inside a user's turn (pure).
 
 Prompts carry recalled memories into the next conversation, often within the user's message. They
-are not the user's words: read again, an old one would overwrite what replaced it.
+are not the user's words: if an old memory were read again, it would overwrite its replacement.
 """
 
 import json
@@ -9,22 +9,31 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import islice
+
+from app.language.search_languages import is_function_word
 
 _MAX_ENTRIES = 500
-"""Entries of one turn that are compared with memories."""
+"""Maximum number of entries of one turn that are compared with memories."""
 _MAX_FAULTY = 20
-"""Lines of one turn that begin like JSON and are none; each is read as far as it may be some."""
+"""Maximum number of failed attempts to parse a line of one turn as JSON, since each costs time."""
 _LEAST_LIST = 2
 _MAX_HEADING_CHARS = 120
+_MAX_CELLS = 8
+"""Maximum number of cells of a table's row that are compared."""
 _ITEM = re.compile(
-    r"[ \t]*(?:[-*+\u2022\u2013\u2014]|\(?\d{1,3}[.):\]]|\[\w{1,8}\]:?|m\d{1,3}:)[ \t]+(?=\S)"
+    r"[ \t]*(?:(?:[-*+\u2022\u2013\u2014]|\(?\d{1,3}[.):\]]|\[\w{1,8}\]:?|m\d{1,3}:)[ \t]+(?=\S)"
+    r"|\|[ \t]*)"
 )
+"""The start of a list item or of a table's row."""
+_ASIDE = re.compile(r"\(([^()\n]{8,300})\)|\[([^\[\]\n]{8,300})\]")
+"""A text in parentheses within a sentence; the group is the text."""
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]+\S.*|\S.*[:\uff1a][*_]{0,2}[ \t]*)")
 _INLINE = re.compile(r"(?![ \t]*[\[{][ \t]*[\"{])([^:\uff1a\n]{3,80})[:\uff1a][ \t]+\S.*")
+_WORD = re.compile(r"\w")
+_CLOSING = ("", "\n", "\r", ".", ",", ";", ":", "!", "?", ")")
 _SENTENCE = re.compile(r"[^\s.;!?][^.;!?]*(?:[.;!?]+|\Z)")
 _MARK_CHARS = 80
-"""Characters at the start of a line in which a mark is looked for."""
+"""Number of characters at the start of a line in which a mark is searched for."""
 _NOTES = re.compile(
     r"^(?:\[[^\]]{0,60}\]|\(?\d{4}-\d\d-\d\d[^ ]{0,16}\)?:?)[ \t]+"
     r"|(?<![ \t])[ \t]{1,8}[\[(][^\[\]()]{0,60}[\])]$"
@@ -54,12 +63,13 @@ _MARK = re.compile(
     rf"[*_#]{{0,3}} ?{_SPEAKER}[*_]{{0,2}}[ \t]*[:\uff1a]|#{{1,6}}[ \t]+{_SPEAKER}[ \t]*\Z",
     re.IGNORECASE,
 )
-
-
 _OF_USER = re.compile(
-    r"\buser(?:'s)?\b|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
+    r"\buser(?:['\u2019]s)?\b(?:[ \t]+(\w+))?"
+    r"|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
     re.IGNORECASE,
 )
+"""A word for the user; the group is the next English word, which may name a thing ("interface")."""
+_KNOWLEDGE = frozenset({"memory", "memories", "profile", "fact", "facts", "preferences", "details"})
 
 
 class Told(Enum):
@@ -67,9 +77,9 @@ class Told(Enum):
 
     NOTHING = auto()
     MEMORY = auto()
-    """A memory says it, live or deleted."""
+    """A live or deleted memory has this text."""
     EARLIER = auto()
-    """A memory said it, and says something else by now."""
+    """A memory had this text earlier, but has another one now."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +88,16 @@ class RecalledEntry:
 
     begin: int
     end: int
-    spellings: tuple[str, ...]
-    """The text as it stands, and without notes such as dates or scores around it."""
+    texts: tuple[tuple[str, ...], ...]
+    """The spellings of each text in it: as it stands, and without notes such as dates or scores.
+
+    Only the row of a table has several texts.
+    """
+
+    @property
+    def spellings(self) -> list[str]:
+        """All spellings of all texts."""
+        return [spelling for spellings in self.texts for spelling in spellings]
 
 
 @dataclass(frozen=True)
@@ -87,8 +105,8 @@ class RecalledBlock:
     """A list, JSON, or lines under a heading, within other text.
 
     Attributes:
-        end: includes a mark such as "User message:" before the user's own words.
-        is_context: True if a heading speaks of memories, and the user's own words follow.
+        end: the end, including a mark such as "User message:" before the user's own words.
+        is_context: True if a heading mentions memories, and the user's own words follow.
     """
 
     begin: int
@@ -99,7 +117,7 @@ class RecalledBlock:
 
 @dataclass(frozen=True)
 class OwnWords:
-    """A turn's text without the recalled lines, and the number of them."""
+    """A turn's text without the recalled lines, and the number of these lines."""
 
     text: str
     recalled: int = 0
@@ -124,7 +142,7 @@ class _JsonValues:
         self._faulty = 0
 
     def at(self, line: _TextLine) -> tuple[list[RecalledEntry], int] | None:
-        """Return the texts in the value that begins at a line, and its end."""
+        """Return the texts in the JSON value that begins at a line, and the end of the value."""
         begin = line.begin + len(line.text) - len(line.text.lstrip())
         if self._text[begin : begin + 1] not in {"[", "{"} or self._faulty == _MAX_FAULTY:
             return None
@@ -134,11 +152,11 @@ class _JsonValues:
             self._faulty += 1
             return None
         texts = list(_texts_in(value))[:_MAX_ENTRIES]
-        return [RecalledEntry(begin, end, _spellings(one)) for one in texts], end
+        return [RecalledEntry(begin, end, (_spellings(one),)) for one in texts], end
 
 
 def blocks_of(text: str) -> list[RecalledBlock]:
-    """Return the blocks of a turn, in order; none if there is no other text beside them."""
+    """Return the blocks of a turn, in order; if there is no other text, without the last block."""
     found: list[RecalledBlock] = []
     room = _MAX_ENTRIES
     for block in _blocks(_lines(text), _JsonValues(text)):
@@ -147,17 +165,18 @@ def blocks_of(text: str) -> list[RecalledBlock]:
         found.append(block)
         room -= len(block.entries)
     rest = _without(text, [(block.begin, block.end) for block in found])
-    # Under the last of several headings, the user's own words may stand.
+    # The user's own words may be under the last of several headings.
     return found if rest.strip() else found[:-1]
 
 
 def without_recalled(
     text: str, blocks: Sequence[RecalledBlock], told: Callable[[str], Told]
 ) -> OwnWords:
-    """Take out what memories say; `told` says what the scope knows of a text.
+    """Remove the recalled memories; `told` returns the relation of a text to the scope's memories.
 
-    A block goes as a whole if half of its entries are known, if one is what a memory said earlier,
-    or if it is marked as context. Otherwise only its known entries go: users write lists, too.
+    A block is removed as a whole if half of its entries are known or one is the earlier text of a
+    memory. A block that is marked as context is also removed. Otherwise only the known entries are
+    removed, because users also write lists.
     """
     taken: list[tuple[int, int]] = []
     count = 0
@@ -181,7 +200,16 @@ def without_recalled(
 
 
 def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
-    fates = {told(spelling) for spelling in entry.spellings}
+    """Return NOTHING if memories do not say one of the texts: a row may correct a memory."""
+    fates = [_told_of(spellings, told) for spellings in entry.texts]
+    for fate in (Told.NOTHING, Told.EARLIER):
+        if fate in fates:
+            return fate
+    return Told.MEMORY
+
+
+def _told_of(spellings: Sequence[str], told: Callable[[str], Told]) -> Told:
+    fates = {told(spelling) for spelling in spellings}
     for fate in (Told.MEMORY, Told.EARLIER):
         if fate in fates:
             return fate
@@ -189,12 +217,20 @@ def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return the text without some spans; what followed one begins a line."""
+    """Return the text without some spans.
+
+    The text after a span starts a new line; after parentheses, the sentence continues.
+    """
     pieces, at = [], 0
     for begin, end in spans:
-        pieces += [text[at:begin].rstrip(" \t"), "\n"]
+        pieces.append(text[at:begin].rstrip(" \t"))
         at = end
-    return "".join([*pieces, text[at:].lstrip(" \t") if spans else text])
+        while text[at : at + 1] in {" ", "\t"}:
+            at += 1
+        is_aside = text[begin] in "(["
+        is_end = text[at : at + 1] in _CLOSING
+        pieces.append(("" if is_end else " ") if is_aside else "\n")
+    return "".join([*pieces, text[at:]])
 
 
 def _lines(text: str) -> list[_TextLine]:
@@ -209,15 +245,26 @@ def _blocks(lines: Sequence[_TextLine], values: _JsonValues) -> Iterator[Recalle
     at = 0
     while at < len(lines):
         block, after = _block_at(lines, at, values)
-        if block is not None:
+        if block is None:
+            yield from _asides(lines[at])
+        elif block.entries:
             yield block
         at = max(after, at + 1)
+
+
+def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
+    for aside in _ASIDE.finditer(line.text):
+        texts = _SENTENCE.finditer(line.text, *aside.span(aside.lastindex or 0))
+        entries = tuple(_entry(line, *one.span()) for one in texts)
+        if entries:
+            begin, end = line.begin + aside.start(), line.begin + aside.end()
+            yield RecalledBlock(begin, end, entries, is_context=False)
 
 
 def _block_at(
     lines: Sequence[_TextLine], at: int, values: _JsonValues
 ) -> tuple[RecalledBlock | None, int]:
-    """Return the block that begins at a line, if one does, and the line after it."""
+    """Return the block that begins at a line, or None, and the line after it."""
     line = lines[at]
     heading = ""
     first = at
@@ -235,7 +282,7 @@ def _block_at(
     after = _end_of_entries(lines, first, has_heading=bool(heading))
     if after - first < (1 if heading else _LEAST_LIST):
         return None, at + 1
-    told = [lines[n] for n in range(first, after) if not lines[n].is_blank]
+    told = [lines[n] for n in range(first, after) if _WORD.search(lines[n].text)]
     entries = [_entry(one, _start(one), len(one.text)) for one in told[:_MAX_ENTRIES]]
     return _block(lines, after, (line.begin, lines[after - 1].end), entries, heading), after
 
@@ -247,14 +294,14 @@ def _is_heading(line: _TextLine) -> bool:
 
 
 def _mark_end(line: _TextLine) -> int | None:
-    """Return the end of a mark of the user's own words at the start of a line, or None."""
+    """Return the end of a mark that introduces the user's own words in a line, or None."""
     indent = len(line.text) - len(line.text.lstrip())
     mark = _MARK.match(line.text[indent : indent + _MARK_CHARS])
     return None if mark is None else line.begin + indent + mark.end()
 
 
 def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool) -> int:
-    """Return the line after the list, or the lines under a heading, that begin at a line."""
+    """Return the line after a list or after the lines below a heading."""
     are_items = first < len(lines) and _ITEM.match(lines[first].text) is not None
     if not are_items and not has_heading:
         return first
@@ -269,13 +316,17 @@ def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool
 
 
 def _start(line: _TextLine) -> int:
-    """Return the place in a line behind its number or bullet."""
     item = _ITEM.match(line.text)
     return item.end() if item else len(line.text) - len(line.text.lstrip())
 
 
 def _entry(line: _TextLine, begin: int, end: int) -> RecalledEntry:
-    return RecalledEntry(line.begin + begin, line.begin + end, _spellings(line.text[begin:end]))
+    text = line.text[begin:end]
+    cells = text.split("|", _MAX_CELLS) if line.text.lstrip().startswith("|") else [text]
+    # Single words, numbers and dates beside a memory are notes on it.
+    texts = [cell for cell in cells if " " in cell.strip()] if len(cells) > 1 else cells
+    spellings = tuple(_spellings(one) for one in texts or [text])
+    return RecalledEntry(line.begin + begin, line.begin + end, spellings)
 
 
 def _spellings(text: str) -> tuple[str, ...]:
@@ -304,17 +355,28 @@ def _block(
     entries: Sequence[RecalledEntry],
     heading: str,
 ) -> RecalledBlock:
-    """Return a block; `after` is the line behind it.
+    """Return a block; `after` is the line after it.
 
-    It is context under a heading that speaks of memories or context, with a mark such as "User
-    message:" after it. Without one, the heading must speak of the user: "My memories:" is theirs.
+    It is context if its heading mentions memories or context, and a mark such as "User message:"
+    follows. If the heading mentions memories of the user, a blank line is enough as a mark. But
+    "My memories:" introduces the user's own list.
     """
     begin, end = span
-    follows = next((line for line in islice(lines, after, None) if not line.is_blank), None)
+    has_gap = after < len(lines) and lines[after].is_blank
+    follows = next((lines[n] for n in range(after, len(lines)) if not lines[n].is_blank), None)
     mark_end = None if follows is None else _mark_end(follows)
     speaks = _OF_MEMORIES if mark_end is None else _OF_EITHER
     is_context = follows is not None and speaks.search(heading) is not None
     if mark_end is None:
-        is_context = is_context and _OF_USER.search(heading) is not None
+        is_context = is_context and has_gap and _is_of_user(heading)
     is_context = is_context and _OWN.search(heading) is None
     return RecalledBlock(begin, end if mark_end is None else mark_end, tuple(entries), is_context)
+
+
+def _is_of_user(heading: str) -> bool:
+    """Return True if a heading is about the user, not about a thing named after users."""
+    for found in _OF_USER.finditer(heading):
+        word = (found[1] or "").lower()
+        if not word or word in _KNOWLEDGE or is_function_word(word):
+            return True
+    return False

@@ -1,7 +1,7 @@
-"""The shape of a model's replies, and what is mended in their entries.
+"""The shape of a model's replies, and repairs of their entries.
 
-Descriptions are left out on purpose: the shape travels with every call, and the prompt explains the
-fields. The schema is strict; what is read need not be, since weak models keep to no schema.
+Descriptions are left out on purpose: every call carries the schema, and the prompt explains the
+fields. The schema is strict, but the parser is lenient, since weak models do not keep to a schema.
 """
 
 import re
@@ -22,15 +22,18 @@ from app.kernel.wire.model_entries import (
     MendedText,
     MendedTexts,
     ModelEntry,
+    said_flag,
 )
 
 _UNTOLD = -1
-"""The line of a fact whose reply names none: the quote alone tells it."""
+"""The line of a fact if its reply names none; then only the quote identifies the line."""
 _NO_LETTERS = re.compile(r"[\W_]+")
+_MEMORY = re.compile(r"(?:memory)?m?(?=\d+\Z)")
+"""Optional start of a memory's id: `m1`, `memory 1` and `1` are the same."""
 
 
 def _known(synonyms: Mapping[str, str]) -> Callable[[object], object]:
-    """Return a function that replaces a word by the action that it stands for."""
+    """Return a function that replaces a word with the action that it is a synonym of."""
     actions = {word: action for action, words in synonyms.items() for word in words.split()}
 
     def known(said: object) -> object:
@@ -119,7 +122,13 @@ _DECISION_ACTIONS = {
 
 
 _NONE = frozenset(["none", "noop", "nochange", "nothing", "skip", "ignore", "keep", "null"])
-"""Words for "nothing is to be done": with a memory, it says so already."""
+"""Words for "do nothing"; with a memory, they mean that the memory already has the fact."""
+
+
+def _if_said(said: object) -> object:
+    """Return None for a word that is neither yes nor no."""
+    flag = said_flag(said)
+    return None if isinstance(flag, str) else flag
 
 
 class FactVerdict(ModelEntry):
@@ -132,7 +141,7 @@ class FactVerdict(ModelEntry):
     model_config = ConfigDict(json_schema_extra={"required": ["fact", "holds", "action"]})
 
     fact: MendedNumber
-    holds: MendedFlag | SkipJsonSchema[None] = None
+    holds: Annotated[bool | SkipJsonSchema[None], BeforeValidator(_if_said)] = None
     action: Annotated[DecisionAction, BeforeValidator(_known(_DECISION_ACTIONS))] = "add"
     memory: MendedText = ""
     text: MendedText = ""
@@ -150,7 +159,7 @@ class FactVerdict(ModelEntry):
     @property
     @override
     def subject(self) -> object:
-        return self.fact, self.memory
+        return self.fact, _MEMORY.sub("", _word(self.memory), count=1)
 
 
 class FactVerdicts(EntriesReply):

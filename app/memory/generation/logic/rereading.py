@@ -1,8 +1,8 @@
 """Recognition of lines that a generation of the scope has read before (pure).
 
-Conversations come again: whole after each turn, as a window, by a retry. A user's line that was
-read is context; it creates, changes, deletes and forgets nothing a second time. A line is known by
-digests alone, which hold no engine's id, so that an archive can take them to another engine.
+Clients send conversations again: whole after each turn, as a window, or in a retry. A user's line
+that was read is context; it creates, changes, deletes and forgets nothing a second time. A line is
+recognised by digests alone. They contain no engine's id, so an archive can move them elsewhere.
 """
 
 import hashlib
@@ -14,30 +14,30 @@ from enum import Enum, auto
 
 _DIGEST_BYTES = 16
 _LEAST_LEFT = 0.9
-"""The part of its time that a known digest must have left, else it is written again."""
+"""Part of its lifetime that a known digest must have left; otherwise it is written again."""
 _BEFORE = 2
-"""Users' lines before one without id and time, by which it is known together with its text."""
+"""Number of preceding users' lines that, with its text, identify a line without id and time."""
 
 
 class LineStanding(Enum):
-    """The relation of a user's line to what was read before."""
+    """The relation of a user's line to the lines that were read before."""
 
     NEW = auto()
     KNOWN = auto()
     PERHAPS = auto()
-    """Its text was read lately: a retry, or a repetition on purpose."""
+    """The text was read recently: a retry, or an intended repetition."""
 
 
 @dataclass(frozen=True)
 class SaidLine:
-    """A user's line, as a request or a session has it.
+    """A user's line in a request or a session.
 
     Attributes:
         turn: the position of its event.
         text: its words, with a digest of its files.
-        session: the session and its creation time, if it is an event of a session.
-        event_id: the id that the sender gave it, if any.
-        event_time: the time that the sender gave it, if any.
+        session: the session and its creation time, if the line is an event of a session.
+        event_id: the id that the sender gave the line, if any.
+        event_time: the time that the sender gave the line, if any.
     """
 
     turn: int
@@ -48,16 +48,16 @@ class SaidLine:
 
     @property
     def is_named(self) -> bool:
-        """True if a session, an id or a time tells it from a line of the same words."""
+        """True if a session, an id or a time distinguishes the line from others with its words."""
         return any(name is not None for name in (self.session, self.event_id, self.event_time))
 
 
 @dataclass(frozen=True)
 class LineReader:
-    """The parts of a generation on which it depends whether a line leaves anything.
+    """The parts of a generation that decide whether a line has a result.
 
     Attributes:
-        allowed: the topics that the request allows; callers read one talk once for each group.
+        allowed: the topics that the request allows; callers read a conversation once per group.
         skill: the model, the version of the prompts, and the topics of the engine.
     """
 
@@ -70,9 +70,9 @@ class _Digests:
     """Digests of one line.
 
     Attributes:
-        exact: of a line that left something; None: it is known only by the lines around it.
-        empty: of a line that left nothing, for the same reader.
-        alone: of its text alone, if it has no name.
+        exact: digest of a line that had a result; None if only neighbouring lines identify it.
+        empty: digest of a line that had no result, for the same reader.
+        alone: digest of the text alone, if the line has no id, time or session.
     """
 
     exact: bytes | None
@@ -82,16 +82,16 @@ class _Digests:
 
 @dataclass(frozen=True)
 class Kept:
-    """Times for which digests are kept."""
+    """Lifetimes of digests."""
 
     exact: timedelta
     alone: timedelta
 
 
 class Rereading:
-    """The lines of one generation, compared with those that were read before.
+    """The lines of one generation, compared with the lines that were read before.
 
-    `overlap` has the events that a stream hands over again, and so knows to be read.
+    `overlap` has the events that a stream sends again and knows to be read.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Rereading:
         self._digests = [self._digests_of(place, reader) for place in range(len(lines))]
 
     def wanted(self) -> set[bytes]:
-        """Return the digests to look for among those that are kept."""
+        """Return the digests to look up among the stored ones."""
         return {
             digest
             for line in self._digests
@@ -119,7 +119,7 @@ class Rereading:
         ]
         for place, line in enumerate(self._lines):
             if found[place] and not line.is_named and place >= _BEFORE:
-                # It is known together with the two before it, which need no name to be known.
+                # The line is recognised together with the two before it, if they are unnamed.
                 for earlier in range(place - _BEFORE, place):
                     found[earlier] |= not self._lines[earlier].is_named
         last = max((place for place, is_known in enumerate(found) if is_known), default=None)
@@ -129,7 +129,7 @@ class Rereading:
         }
 
     def _unknown(self, place: int, last: int | None, known: Collection[bytes]) -> LineStanding:
-        # What follows a line that was read is said after it, whatever it repeats.
+        # A line after a known line is new, even if it repeats an earlier text.
         may_be_known = last is None or place < last
         return (
             LineStanding.PERHAPS
@@ -145,15 +145,15 @@ class Rereading:
         kept: Kept,
         now: datetime,
     ) -> Mapping[bytes, datetime]:
-        """Return the digests to keep after a generation, with the ends of their times.
+        """Return the digests to store after a generation, with their expiry times.
 
         Args:
-            turns: the positions of the lines that were read now.
-            left: the positions of those that left a memory, or a change of one.
-            known: the digests that were kept before, with the ends of their times. The digests of
-                lines that came again live on; they are written only once a tenth of their time is
-                over, since some clients send a whole session after each turn.
-            kept: the times for which digests are kept.
+            turns: the positions of the lines that were read in this generation.
+            left: the positions of the lines that created or changed a memory.
+            known: the digests that were stored before, with their expiry times. The digests of
+                repeated lines are renewed. They are written only after a tenth of their lifetime,
+                since some clients send a whole session after each turn.
+            kept: the lifetimes of digests.
             now: the time of the generation.
         """
         ends: dict[bytes, datetime] = {}

@@ -7,6 +7,7 @@ from app.language import merging
 from app.language.facts import Candidate, Neighbour
 from app.memory.generation.logic.decisions import Caps, VerdictDecisions, unmet
 from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact, plan
+from app.memory.generation.logic.timing import reached, unreached
 
 
 def by_rules(
@@ -16,13 +17,16 @@ def by_rules(
     *,
     by_meaning: bool,
 ) -> Generator[None, None, Plan]:
-    """Make the built-in rules' plan for the candidates, in steps.
+    """Make the plan of the built-in rules for the candidates, in steps.
 
     `by_meaning` is True if the distances of `neighbours` compare meanings, not only words.
     """
+    within_reach = [
+        reached(candidate, row) for candidate, row in zip(candidates, neighbours, strict=True)
+    ]
     ruled = yield from merging.consolidating(
         candidates,
-        neighbours,
+        within_reach,
         max_deletes=caps.deletes,
         max_forgets=caps.forgets,
         by_meaning=by_meaning,
@@ -36,20 +40,20 @@ def by_rules(
     left_undone = [
         unmet(
             candidate,
-            "TOO_MANY" if at in ruled.capped else "NOTHING_FOUND",
-            [near.memory_id for near in row if near.memory_id not in gone],
-            has_more=at in ruled.capped,
+            "TOO_MANY" if at in ruled.capped else None,
+            [near for near in within_reach[at] if near.memory_id not in gone],
+            unreached(candidate, neighbours[at], by_meaning=by_meaning),
         )
-        for at, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True))
+        for at, candidate in enumerate(candidates)
         if candidate.forget and (at not in met or at in ruled.capped)
     ]
-    planned = plan(candidates, neighbours, ruled.verdicts, caps.all)
+    planned = plan(candidates, within_reach, ruled.verdicts, caps.all)
     return replace(planned, outcome=replace(planned.outcome, unmet=left_undone))
 
 
 def unconsolidated(candidates: Sequence[Candidate]) -> Plan:
     """Create a memory from each fact; a request to forget then has no effect."""
-    left_undone = [unmet(candidate, "REFUSED", ()) for candidate in candidates if candidate.forget]
+    left_undone = [unmet(candidate, "REFUSED") for candidate in candidates if candidate.forget]
     created = tuple(_created(candidate) for candidate in candidates if not candidate.forget)
     return Plan(created, outcome=VerdictDecisions(unmet=left_undone))
 

@@ -19,15 +19,15 @@ from app.memory.generation.logic.specifics import Origin
 
 _MIN_QUOTE_CHARS = 2
 _WHOLE_WORDS_BELOW = 4
-"""Quotes below this length must match whole words: "no" is in "now"."""
+"""Quotes below this length must match whole words, because "now" contains "no"."""
 _SHORT_QUOTE_WORDS = 6
 _SHORT_QUOTE_CHARS = 40
-"""Most words and characters of a quote that is read together with the words before it."""
+"""Maximum words and characters of a quote that is read together with the words before it."""
 _MAX_ANSWERED_CHARS = 200
-"""Characters of what a quote answers, from the end: there it is asked."""
+"""Maximum characters of the text that a quote answers, counted from its end with the question."""
 _EFFORT = "effort"
 _MAX_EFFORT = 3_000_000
-"""Pairs of letters that are compared for the near quotes of one reply: seconds at most."""
+"""Maximum pairs of letters to compare for the near quotes of one reply: seconds at most."""
 _MAX_LINE_CHARS = 9
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
@@ -37,10 +37,10 @@ class RepeatedWords:
     """The words of a user that a quote repeats.
 
     Attributes:
-        turn: the turn in which they were said.
-        words: the quote; if it is only near, the words that were said.
-        is_near: True if the quote is not exactly what was said.
-        is_sure: False if it is not certain either that these words are meant.
+        turn: the turn with these words.
+        words: the quote, or for a near quote the user's words.
+        is_near: True if the quote is not exact.
+        is_sure: False if it is also uncertain that the quote refers to these words.
     """
 
     turn: int
@@ -56,11 +56,11 @@ class Sources:
     lines: tuple[TranscriptLine, ...]
     guide: Guide
     files: frozenset[int] = frozenset()
-    """Turns with a file that the model was shown; the contents of a file cannot be quoted."""
+    """Turns with a file that was sent to the model; the contents of a file cannot be quoted."""
 
     @cached_property
     def context(self) -> frozenset[int]:
-        """Turns of users that were read before."""
+        """Turns of users that an earlier generation has read."""
         return frozenset(line.turn for line in self.lines if line.is_users and line.is_context)
 
     @cached_property
@@ -108,11 +108,11 @@ class Sources:
 
     @cached_property
     def _spent(self) -> Counter[str]:
-        """The effort that was spent on quotes that no user said exactly."""
+        """The effort spent so far on quotes without an exact match."""
         return Counter()
 
     def _turn_of(self, quote: str, claimed: int) -> int | None:
-        """Return the turn in which a user said the words, preferably the claimed one, or None."""
+        """Return the turn in which a user used the words, preferably the claimed one, or None."""
         wanted = fold(quote)
         if not wanted and claimed in self.files:
             return claimed
@@ -124,7 +124,7 @@ class Sources:
         return next((turn for turn in turns if wanted in self._folded[turn]), None)
 
     def _in_order(self, turns: Iterable[int], claimed: int) -> list[int]:
-        """Return turns in the order of trust: the claimed one, new ones, those read before."""
+        """Return turns in the order of trust: the claimed one, new ones, then ones read before."""
         return sorted(turns, key=lambda turn: (turn != claimed, turn in self.context))
 
     def day(self, turn: int) -> date:
@@ -138,7 +138,7 @@ class Sources:
         return " ".join(spoken[at] for at in touched(spoken, quote)) or self.said.get(turn, "")
 
     def around(self, fact: str, quote: str, turn: int) -> str:
-        """Return the sentences of a quote; if it leans on others, with the user's before them."""
+        """Return the sentences of a quote; if it needs context, with the user's sentence before."""
         spoken = self._sentences(turn)
         at = touched(spoken, quote)
         if fold(fact) == fold(quote) or not self._leans(quote) or not at:
@@ -167,7 +167,7 @@ class Sources:
         return is_short or answered(quote) is not None or stands_for_another(quote)
 
     def _line_before(self, turn: int) -> int:
-        """Return the turn of the user's line before another with no answer in between, or -1."""
+        """Return the turn of the user's directly preceding line, or -1 if an answer intervenes."""
         earlier = [line for line in self.lines if line.turn < turn]
         return earlier[-1].turn if earlier and earlier[-1].is_users else -1
 
@@ -175,11 +175,11 @@ class Sources:
         return [sentence.text for sentence in sentences(self.said.get(turn, ""))]
 
     def _affirms(self, turn: int) -> bool:
-        """Return True if a turn by itself agrees with the words before it ("yes")."""
+        """Return True if a turn as a whole agrees with the words before it ("yes")."""
         return answered(self.said.get(turn, "")) is True
 
     def question(self, turn: int) -> str:
-        """Return the assistant's last words before a turn if they ask something, else ""."""
+        """Return the assistant's last words before a turn if they have a question, or else ""."""
         before = self._before(turn)
         return before if any(mark in before for mark in _QUESTION_MARKS) else ""
 
@@ -201,7 +201,7 @@ class Sources:
         return {}
 
     def origin(self, turn: int) -> Origin:
-        """Return everything that a fact of a turn may be made from; it is put together once."""
+        """Return all text that a fact of a turn may be made from; the result is cached."""
         if turn not in self._origins:
             own = self.own(turn)
             context = self._before(turn) if self._affirms(turn) else self.question(turn)
@@ -210,7 +210,7 @@ class Sources:
         return self._origins[turn]
 
     def own(self, turn: int) -> Origin:
-        """Return the user's lines alone, for facts of the day of a turn."""
+        """Return the user's lines only, as the origin for facts of a turn's day."""
         day = self.day(turn)
         if day not in self._own:
             said = tuple((text, self.day(other)) for other, text in self.said.items())
@@ -221,9 +221,9 @@ class Sources:
 def turns_of_lost(
     lost: Sequence[Mapping[str, Any]], sources: Sources, told: Collection[int]
 ) -> set[int]:
-    """Return the turns of entries that could not be read.
+    """Return the turns of entries that could not be parsed.
 
-    One that does not say its line may be of any line that no other entry, of `told`, is about.
+    An entry without a line may belong to any turn outside `told`, the turns of the other entries.
     """
     turns = {_turn_of_lost(entry, sources) for entry in lost}
     unknown = set(sources.said).difference(told) if None in turns else set()

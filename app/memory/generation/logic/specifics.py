@@ -1,7 +1,7 @@
 """Detection of numbers, dates, codes and names in a text that have no source (pure).
 
 The comparison is exact, cheap and the same in every language. A model may word a fact freely, but
-whatever it writes in digits or with a capital must have a source.
+all its digits and capitalised words must have a source.
 """
 
 import re
@@ -22,7 +22,7 @@ from app.language.search_languages import configuration_of
 from app.language.text import names
 
 _MONTHS_IN_DOUBT = 24
-"""A date within this distance of its line may follow from it; the model is asked if it does."""
+"""Maximum distance, in months, at which a date may follow from its line; the model must confirm."""
 _ADDRESS = re.compile(
     r"[\w.+-]+@[\w-]+\.[\w.-]*\w|\b(?:https?://|www\.)[^\s<>\"')]*[\w/]"
     r"|(?<![\w/])(?:~|\.{0,2})/(?:[\w.-]+/)*[\w.-]*\w|\b[A-Za-z]:\\[\w\\.-]+"
@@ -38,7 +38,7 @@ _PARTING = re.compile(r"[-\u2010-\u2015/\u00d7+&~]|(?<=\d)x(?=\d)")
 _SEPARATOR = re.compile(r"[.,:'\u2019]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+")
 _LONG_NUMBER = 4
-"""Digits of a number that may be grouped differently, as in telephone numbers."""
+"""Minimum digits of a number that may be grouped differently, as in telephone numbers."""
 _SHORTEST_STEM = 4
 _MEASURED = re.compile(
     r"\d\s?(?:mm|cm|m|km|g|kg|lbs?|st|pounds?|stones?|pfund|ft|foot|feet|in|inch(?:es)?|mi|miles?|ml"
@@ -46,7 +46,7 @@ _MEASURED = re.compile(
     r"|\b(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b",
     re.IGNORECASE,
 )
-"""A measure, an address spelt out or a decade, which a fact may write in other digits."""
+"""A measure, a spelt-out address or a decade; a fact may write it with other digits."""
 _UNIT_OF_TIME = re.compile(
     r"\b(?:years?|yrs?|months?|weeks?|days?|decades?|anniversar\w+|birthday|jahr\w*|monat\w*|woche\w*"
     r"|tage?n?|geburtstag|años?|mes(?:es)?|semanas?|días?|aniversario|cumpleaños|ans?|années?|mois"
@@ -60,7 +60,7 @@ _NAMED_IN_GERMAN = re.compile(
     r"\b(?:in|nach|aus|bei|von|für|mit|gegen|und|namens|genannt|heiß\w*|nenn\w*)\s+"
     r"[A-ZÄÖÜ][\w-]+(?:\s+[A-ZÄÖÜ][\w-]+)*"
 )
-"""German writes all nouns with a capital; a word in these places without an article is a name."""
+"""German capitalises all nouns; a word in these positions without an article is a name."""
 _NOUNS_WITHOUT_ARTICLE = word_set("""
     hause rente urlaub arbeit schule ausbildung elternzeit teilzeit vollzeit pension behandlung
     freunden freundinnen freude kollegen familie kindern zucker milch holz spass
@@ -78,8 +78,8 @@ class Foreign:
 
     Attributes:
         reason: FOREIGN_NUMBER, FOREIGN_DATE or FOREIGN_NAME.
-        detail: as the text spells it.
-        may_follow: True if a reader may still draw it from the sources, as 14 from "two weeks".
+        detail: the detail, spelled as in the text.
+        may_follow: True if a reader may still derive it from the sources, as 14 from "two weeks".
     """
 
     reason: str
@@ -89,10 +89,10 @@ class Foreign:
 
 @dataclass(frozen=True)
 class Origin:
-    """Everything that a text may be made from.
+    """All texts that a text may be made from.
 
     Attributes:
-        said: texts, each with the day from which its "tomorrow" counts.
+        said: texts, each with the day that "tomorrow" in it is relative to.
         said_on: the day of the line that the text rests on.
     """
 
@@ -116,12 +116,12 @@ class Origin:
 
     @cached_property
     def digits(self) -> tuple[str, ...]:
-        """The digits of each number as one string, also if the text groups them."""
+        """The digits of each number as one string, even if the text groups them."""
         return tuple(re.sub(r"\D", "", number) for number in _GROUPED.findall(self.text))
 
     @cached_property
     def values(self) -> frozenset[float]:
-        """Values of its numbers, in digits and in words; of a time also the hour and the minute."""
+        """Values of numbers in digits and in words; for a time also the hour and the minute."""
         values = {*figures(self.text, language(self.text, "en")), *ordinals(self.text)}
         for number in _numbers_in(self.text):
             values |= _readings(number)
@@ -132,7 +132,7 @@ class Origin:
 
     @cached_property
     def moments(self) -> tuple[str, ...]:
-        """Dates that the text names or that its words mean."""
+        """Dates that the text gives explicitly or by words."""
         dates = [self.said_on.isoformat()]
         for text, day in self.said:
             words = words_of(text)
@@ -143,15 +143,15 @@ class Origin:
 
     @cached_property
     def may_count(self) -> bool:
-        """True if it has a number in words or a unit, from which digits may follow."""
+        """True if the text has a number in words or a unit, from which digits may follow."""
         known = language(self.text) in LEXICONS
         return not known or spells_a_number(self.text) or bool(_MEASURED.search(self.text))
 
     @cached_property
     def may_date(self) -> bool:
-        """True if a date can be worked out from it: by a count of years or days, or a short year.
+        """True if a date can be derived from a count of years or days, or from a short year.
 
-        A reader draws 2016 from "ten years ago", and 1990 from "born in '90".
+        A reader derives 2016 from "ten years ago", and 1990 from "born in '90".
         """
         has_number = self.may_count or any(sign.isdigit() for sign in self.text)
         counts = has_number and _UNIT_OF_TIME.search(self.text)
@@ -170,7 +170,7 @@ class Origin:
 
 
 def foreign(text: str, origin: Origin) -> Iterator[Foreign]:
-    """Yield the details of a text without a source, those that cannot follow from one first."""
+    """Yield the details of a text without a source; the ones that cannot follow come first."""
     plain = _plain(text)
     details = [*_foreign_codes(plain, origin), *_foreign_dates(plain, origin)]
     rest = extracted(_ADDRESS.sub(" ", plain), words_of(plain))[1]
@@ -181,7 +181,7 @@ def foreign(text: str, origin: Origin) -> Iterator[Foreign]:
 
 
 def foreign_names(text: str, origin: Origin) -> list[str]:
-    """Return the names of a text, folded, without a source; weekdays and the like do not count."""
+    """Return the folded names in a text without a source, except weekdays and the like."""
     idle = _TONGUES | MONTHS.keys()
     words = {word for name in names(_plain(text)) for word in _without_possessive(name).split()}
     return sorted(
@@ -192,7 +192,7 @@ def foreign_names(text: str, origin: Origin) -> list[str]:
 
 
 def may_be_a_noun(name: str, text: str) -> bool:
-    """Return True if only its capital makes a word of a German text look like a name."""
+    """Return True if a word of a German text looks like a name only because of its capital."""
     if language(text) != "de":
         return False
     certain = {word for match in _NAMED_IN_GERMAN.finditer(text) for word in fold(match[0]).split()}
@@ -214,7 +214,7 @@ def _foreign_codes(text: str, origin: Origin) -> Iterator[Foreign]:
 
 
 def _is_code(token: str) -> bool:
-    """Return True for letters and digits mixed other than as a number with its unit."""
+    """Return True for mixed letters and digits that are not a number with its unit."""
     if not (re.search(r"\d", token) and re.search(r"[^\W\d_]", token)):
         return False
     if _HOURS.match(token) or not token.isascii():
@@ -236,7 +236,7 @@ def _foreign_dates(text: str, origin: Origin) -> Iterator[Foreign]:
 
 
 def _follows(year: int | None, month: int | None, day: int | None, origin: Origin) -> bool:
-    """Return True if each part of a date is in the texts, or belongs to a date meant there."""
+    """Return True if each part of a date is in the texts, or in a date that they refer to."""
     known = [_parts(moment) for moment in origin.moments]
     has_month = month is None or any(parts[1] == month for parts in known)
     has_day = day is None or any(parts[2] == day for parts in known) or float(day) in origin.values
@@ -284,7 +284,7 @@ def _foreign_numbers(text: str, origin: Origin) -> Iterator[Foreign]:
 
 
 def _is_part(part: str, origin: Origin) -> bool:
-    """Return True if a part of a date in digits is in the texts; a month also by its name."""
+    """Return True if a part of a date in digits is in the texts, a month also by its name."""
     value = float(part)
     months = {MONTHS[word] for word in origin.words & MONTHS.keys()}
     return value in origin.values or value in months
@@ -296,7 +296,7 @@ def _stands_grouped(number: str, origin: Origin) -> bool:
 
 
 def _numbers_in(text: str) -> list[str]:
-    """Return the numbers of a text, "54 000" as one and "9h30" as a time."""
+    """Return the numbers in a text, with "54 000" as one number and "9h30" as a time."""
     joined = _SPACED.sub(lambda spaced: re.sub(r"\D", "", spaced[0]), text)
     return _NUMBER.findall(_HOURS.sub(r"\1:\2", joined))
 

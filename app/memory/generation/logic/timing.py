@@ -1,9 +1,10 @@
-"""The rule that what was said later wins, whatever was read later (pure)."""
+"""Precedence of later statements over earlier ones, in whatever order they are read (pure)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.language.facts import Candidate, Neighbour, Verdict
+from app.language.merging import consolidate
 from app.memory.generation.logic.decisions import MERGED
 from app.memory.generation.logic.outcomes import Dropped, DropReason
 from app.memory.memories.logic.ended import EndedFact
@@ -12,7 +13,7 @@ from app.memory.memories.logic.search_hints import same
 
 @dataclass
 class Timely:
-    """The verdicts that may be carried out, and the facts of the others."""
+    """The verdicts that may be carried out, and the facts of the other verdicts."""
 
     verdicts: list[Verdict] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
@@ -23,9 +24,9 @@ def in_time(
 ) -> Timely:
     """Return the verdicts that no later statement forbids.
 
-    A fact neither changes nor ends a memory that rests on a later time: it is dropped. One that
-    adds to such a memory becomes a memory of its own. A fact of a line that was perhaps read before
-    creates nothing, and changes no memory that a person has set.
+    A fact neither changes nor ends a memory that rests on a later time; such a fact is dropped. A
+    fact that adds to such a memory becomes a new memory. A fact of a line that was perhaps read
+    before creates nothing, and changes no memory that a person has set.
     """
     timely = Timely()
     stale: set[int] = set()
@@ -46,7 +47,7 @@ def in_time(
                 Dropped(fact.fact, fact.source, reason, memory_id=memory_id, turn=fact.turn)
                 for fact in facts
             ]
-    # A fact that a later memory contradicts is not true by now, so it is no addition either.
+    # A fact that a later memory contradicts is no longer true, so it is no addition either.
     timely.verdicts = [
         verdict
         for verdict in timely.verdicts
@@ -58,7 +59,7 @@ def in_time(
 def _refusal(
     verdict: Verdict, facts: Sequence[Candidate], near: Neighbour | None
 ) -> DropReason | None:
-    """Return the reason that forbids a verdict about a memory, or about a new one, or None."""
+    """Return the reason that forbids a verdict about a known or a new memory, or None."""
     if near is not None and verdict.action == "UPDATE" and verdict.fact == near.fact:
         return None
     is_repeat = bool(facts) and all(fact.is_repeat for fact in facts)
@@ -70,14 +71,14 @@ def _refusal(
 
 
 def is_newer(memory: Neighbour, candidate: Candidate) -> bool:
-    """Return True if a memory rests on a later time than a candidate was said at."""
+    """Return True if a memory rests on a later time than a candidate's statement."""
     if memory.rests_on is None or candidate.said_at is None:
         return False
     return candidate.said_at < memory.rests_on
 
 
 def older(candidates: Sequence[Candidate], ended: Mapping[int, EndedFact]) -> list[Dropped]:
-    """Return the facts that were taken back later than they were said, as dropped ones."""
+    """Return the facts that were taken back later than they were stated, as dropped facts."""
     return [
         Dropped(fact.fact, fact.source, "OLDER", memory_id=known.memory_id, turn=fact.turn)
         for fact, known in ((candidates[at], known) for at, known in ended.items())
@@ -89,9 +90,9 @@ def superseded(
     near: Sequence[Sequence[Neighbour]],
     ended: Mapping[str, EndedFact],
 ) -> dict[int, EndedFact]:
-    """Return the candidates that were taken back later than they were said, by position.
+    """Return the candidates that were taken back later than they were stated, by position.
 
-    `ended` has facts by their hints. A fact that a memory has again is not taken back.
+    `ended` has facts by their hints. A fact that a memory has again does not count as taken back.
     """
     found: dict[int, EndedFact] = {}
     for at, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
@@ -106,9 +107,31 @@ def superseded(
 
 
 def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
-    """Return the memories that a request to forget reaches: none that rest on a later time."""
+    """Return the memories that a candidate may change or end.
+
+    A request to forget excludes memories that rest on a later time.
+    """
+    if not candidate.forget:
+        return list(near)
     return [
         memory
         for memory in near
         if not (candidate.is_repeat and memory.is_held) and not is_newer(memory, candidate)
     ]
+
+
+def unreached(
+    candidate: Candidate, near: Sequence[Neighbour], *, by_meaning: bool = False
+) -> list[Neighbour]:
+    """Return the memories that a request to forget means, but that rest on a later time.
+
+    The rules decide about the meaning, also where a model decides about the others.
+    """
+    later = [memory for memory in near if candidate.forget and is_newer(memory, candidate)]
+    if not later:
+        return []
+    ruled = consolidate(
+        [candidate], [later], max_deletes=0, max_forgets=len(later), by_meaning=by_meaning
+    )
+    meant = {verdict.memory_id for verdict in ruled.verdicts if verdict.action == "DELETE"}
+    return [memory for memory in later if memory.memory_id in meant]

@@ -1,7 +1,7 @@
 """Conversion of a model's reply to statements about the fields of profiles (pure).
 
-The checks are exact and the same in every language: the quote, numbers and dates, and the schema of
-the field. What the words mean is left to the model.
+The checks are exact and the same in every language. They cover the quote, numbers and dates, and
+the schema of the field. The interpretation of the words is left to the model.
 """
 
 import re
@@ -29,19 +29,19 @@ from app.memory.generation.logic.sources import Sources
 from app.memory.generation.logic.specifics import Origin, foreign
 
 _TIME_OF_DAY = re.compile(r"(?<=\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\b")
-"""The time of a moment in the form of a schema; people say its hour and minute."""
+"""The time of a moment in the form of a schema; people state its hour and minute only."""
 
 
 @dataclass(frozen=True)
 class ShownFields:
-    """The present fields of a scope's profiles, as they are and as a model is shown them."""
+    """The present fields of a scope's profiles, both in full and masked for a model."""
 
     stored: Sequence[StoredField] = ()
     shown: Sequence[StoredField] = ()
 
     @cached_property
     def values(self) -> Mapping[tuple[str, str], tuple[JsonValue, JsonValue]]:
-        """Both values of each field, by schema and name; those changed last count."""
+        """Full and masked value of each field, by schema and name; the latest change counts."""
         return {
             (was.schema_id, was.field): (was.value, seen.value)
             for was, seen in zip(self.stored, self.shown, strict=True)
@@ -50,7 +50,7 @@ class ShownFields:
 
 @dataclass
 class Grounded:
-    """The statements that may be carried out, and the others."""
+    """The statements that may be carried out, and the dropped ones."""
 
     values: list[FieldValue] = field(default_factory=list)
     dropped: list[DroppedValue] = field(default_factory=list)
@@ -62,12 +62,12 @@ def grounded_values(
     schemas: Sequence[ProfileSchema],
     present: ShownFields,
 ) -> Grounded:
-    """Return the statements that rest on users' words and that their fields accept."""
+    """Return the statements that rest on users' words and fit their fields."""
     known = {schema.schema_id: schema for schema in schemas}
     outcome = Grounded()
     for extracted in fields:
         schema = known.get(extracted.profile)
-        # The prompt names a field "profile.field"; a model may return the whole name.
+        # The prompt shows a field as "profile.field"; a model may return the whole name.
         label = extracted.field.removeprefix(f"{extracted.profile}.")
         wanted = schema.labelled(label) if schema is not None else None
         if schema is None or wanted is None:
@@ -90,7 +90,7 @@ def _dropped(extracted: ExtractedField, reason: FieldReason) -> DroppedValue:
 
 @dataclass(frozen=True)
 class _Statement:
-    """A statement of a model about a known field, whose value is `present`, shown as `shown`."""
+    """A model's statement about a known field; `shown` is its value `present` in masked form."""
 
     said: ExtractedField
     sources: Sources
@@ -101,7 +101,7 @@ class _Statement:
 
     def read(self) -> FieldValue | FieldReason:
         found = self.sources.find(self.said.quote, self.said.line)
-        # Fields are not confirmed by a second call, so that a near quote is none.
+        # No second call confirms fields, so a near quote is not enough.
         if found is None or not found.is_sure:
             return "NO_QUOTE"
         turn = found.turn
@@ -143,12 +143,12 @@ class _Statement:
         return FieldValue(*named, value, action, item, self.said.quote, turn)
 
     def _item(self, text: str) -> JsonValue:
-        """Return an item, or its new parts, in the form of the list; None: it has none."""
+        """Return an item, or its new parts, in the form of the list; None if it does not fit."""
         item = coerced(self.wanted.items, text)
         return item if item not in ("", [], {}) and is_small(item) else None
 
     def _items(self) -> list[JsonValue]:
-        """Return the items to set or add; none if one of them is invalid."""
+        """Return the items to set or add, or an empty list if one of them is invalid."""
         read, text = self._list(self.said.value), self.said.value
         is_several = self.said.action == "set" or text.lstrip().startswith("[")
         items = read if isinstance(read, list) and is_several else [self._item(text)]
@@ -159,7 +159,7 @@ class _Statement:
         return coerced({**self.wanted.json_schema, "type": "array"}, text)
 
     def _names(self, text: str) -> list[str]:
-        """Return the names of stored items that a model names as it was shown them."""
+        """Return the full names of stored items for the masked names that a model returns."""
         key = self.wanted.item_key
         shown = self.shown if isinstance(self.shown, list) else []
         stored = self.present if isinstance(self.present, list) else []
@@ -173,13 +173,13 @@ class _Statement:
         ]
 
     def _unsaid(self, value: JsonValue, turn: int) -> FieldReason | None:
-        """Return the reason to drop a value with a number or a date from nowhere, or None."""
+        """Return the reason to drop a value with a number or date without a source, or None."""
         if turn in self.sources.files:
             return None
         text = _TIME_OF_DAY.sub(r" \1", spelled(value))
         anywhere, day = self.sources.origin(turn), self.sources.day(turn)
         present = Origin(((spelled(self.shown), day),), day)
-        # Only words near the quote say that a number may be worked out.
+        # A number may be derived only from words near the quote.
         near = (self.sources.said.get(turn, ""), self.sources.question(turn))
         own = Origin(tuple((words, day) for words in near), day)
         details = {one.detail for one in foreign(text, anywhere)}

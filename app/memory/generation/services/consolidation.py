@@ -24,26 +24,27 @@ from app.memory.generation.logic.decisions import (
 )
 from app.memory.generation.logic.prompts import MERGE, ShownFact, ShownMemory, merging
 from app.memory.generation.logic.replies import FactVerdict, FactVerdicts
+from app.memory.generation.logic.timing import reached, unreached
 from app.memory.generation.services.entries import EntryCounts
 from app.memory.generation.services.neighbours import NearMemories
 
 _SCHEMA_TOKENS = 300
 _TOKENS_PER_LINE = 12
-"""Tokens of a line's number or id, day and marks."""
+"""Tokens of the number or id, the day and the marks of a line."""
 _MAX_MEMORIES = 30
-"""Limit of memories that one prompt shows."""
+"""Maximum number of memories in one prompt."""
 _MAX_ASKED = 20
-"""Places in that prompt reserved for memories near requests to forget; unused ones serve facts."""
+"""Places in a prompt reserved for memories near requests to forget; facts use spare places."""
 _MAX_CONTEXT_CHARS = 300
 _NO_ANSWER = FactVerdicts(verdicts=[])
 
 
 @dataclass(frozen=True)
 class Compared:
-    """New facts beside the memories near them.
+    """New facts with the memories near them.
 
     Attributes:
-        settled: facts that a memory already has word for word.
+        settled: verdicts for facts that a memory already has word for word.
         open: all other facts.
     """
 
@@ -61,16 +62,17 @@ class Compared:
 
 
 def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> Compared:
-    """Join candidates of the same text, and settle those that a memory has word for word."""
+    """Join candidates with the same text, and settle the ones that a memory has word for word."""
     facts: dict[tuple[str, bool], NewFact] = {}
     for position, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
         mark = (_normalize(candidate.fact), candidate.forget)
         before = facts.pop(mark, None)
         positions = [position] if before is None else [*before.positions, position]
-        facts[mark] = NewFact(positions, candidate, list(row.memories), row.has_more)
+        within, later = reached(candidate, row.memories), unreached(candidate, row.memories)
+        facts[mark] = NewFact(positions, candidate, within, row.has_more, later)
     result = Compared([], [])
     known: dict[str, Verdict] = {}
-    # A fact repeated beside a request to forget may be said after it, so a model decides.
+    # A fact may have been repeated after a request to forget it, so the model decides.
     asked = {
         neighbour.memory_id
         for (_, forget), new in facts.items()
@@ -105,8 +107,8 @@ def _normalize(text: str) -> str:
 class Consolidation:
     """Confirmation and merging with a model, once for all candidates.
 
-    Prompts and answers are kept, so that planning again asks only about new facts. The times of
-    memories are shown in `zone`.
+    Prompts and answers are cached, so another plan asks only about new facts. The prompt shows the
+    times of memories in `zone`.
     """
 
     model: TextModel
@@ -181,7 +183,7 @@ class Consolidation:
 
 
 def _dated(new: NewFact, today: date) -> NewFact:
-    """Give a fact without a day the day of the generation."""
+    """Set the day of the generation on a fact without a day."""
     day = new.candidate.said_on or today
     return replace(new, candidate=replace(new.candidate, said_on=day))
 
@@ -206,7 +208,7 @@ def _merge(earlier: VerdictDecisions, more: VerdictDecisions) -> VerdictDecision
 
 
 def _unjudged(facts: Sequence[NewFact], said: Sequence[FactVerdict]) -> frozenset[int]:
-    """Return the turns of facts that a verdict was needed for, where some could not be read."""
+    """Return the turns of facts that needed a verdict and did not get one."""
     judged = {verdict.fact for verdict in said}
     return frozenset(
         new.candidate.turn
@@ -216,7 +218,7 @@ def _unjudged(facts: Sequence[NewFact], said: Sequence[FactVerdict]) -> frozense
 
 
 def _to_shown_fact(candidate: Candidate) -> ShownFact:
-    """Return a fact as the model sees it, with the user's words unless it repeats them."""
+    """Return a fact in the form for the model, with the user's words unless it repeats them."""
     around = candidate.context or candidate.source
     said = "" if fold(around) == fold(candidate.fact) else around[:_MAX_CONTEXT_CHARS]
     is_marked = said and candidate.doubtful and not candidate.forget
@@ -232,10 +234,10 @@ def _to_shown_fact(candidate: Candidate) -> ShownFact:
 
 
 def _aliases(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
-    """Give each shown memory a short alias; a long id costs tokens and invites mistakes.
+    """Return the memories to show, by a short alias; a long id costs tokens and invites mistakes.
 
-    If not all fit, the nearest to any fact are shown. Most of the room goes to requests to forget
-    first, since a memory that is not shown is not forgotten.
+    If not all fit, the nearest to any fact are chosen. Most of the room is reserved for requests to
+    forget, since a memory missing from the prompt cannot be forgotten.
     """
     asked = _by_rank([new for new in facts if new.candidate.forget])
     others = _by_rank([new for new in facts if not new.candidate.forget])
@@ -271,8 +273,8 @@ def _cut(fact: str) -> str:
 def _fitting(new: NewFact, before: dict[str, tuple[str, ...]], max_tokens: int) -> NewFact:
     """Return a fact that, with its memories, fits the model's input.
 
-    If it does not fit, the oldest fact of the longest history is dropped from `before`, and without
-    histories the farthest memory.
+    If it does not fit, the oldest fact of the longest history is dropped from `before`. Without
+    histories, the farthest memory is dropped.
     """
     fitting, near = new, list(new.near)
     while near and _tokens(fitting, before) > max_tokens:

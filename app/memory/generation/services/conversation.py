@@ -1,4 +1,4 @@
-"""The conversation of a generation: in the order in which it was said, and what of it is new."""
+"""Conversation of a generation, in the order in which it took place, and its new lines."""
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -22,17 +22,17 @@ from app.memory.generation.services.turns import Heard, files_of, is_users, turn
 
 _CONTEXT_LINES = 8
 _CONTEXT_CHARS = 1_200
-"""Most lines before a run of new lines that are shown again, and their most characters."""
+"""Maximum lines, and their characters, that are repeated as context before a run of new lines."""
 _KEPT = Kept(exact=timedelta(days=90), alone=timedelta(days=1))
 
 
 @dataclass(frozen=True)
 class Zones:
-    """The time zones in which days are meant.
+    """The time zones that days are relative to.
 
     Attributes:
-        request: of the request; it counts before the offset of an event.
-        engine: of the bank; it counts where neither the request nor an event says anything.
+        request: the zone of the request; it takes precedence over the offset of an event.
+        engine: the zone of the bank; it applies if neither the request nor an event has a zone.
     """
 
     request: tzinfo | None = None
@@ -40,12 +40,12 @@ class Zones:
 
     @property
     def own(self) -> tzinfo:
-        """The zone where no event says anything."""
+        """The zone for events without a usable offset."""
         return self.request or self.engine or UTC
 
     def localised(self, moment: datetime) -> datetime:
         """Return the time of an event in the zone of its speaker."""
-        # Many clients write UTC wherever they are, so an offset of zero says nothing.
+        # Many clients write UTC wherever they are, so an offset of zero is no evidence.
         is_told = self.request is None and bool(moment.utcoffset())
         return moment if is_told else moment_in(self.own, moment)
 
@@ -55,9 +55,9 @@ class Spoken:
     """The events of one source, in its order.
 
     Attributes:
-        now: the time of the request, at which events without a time were said.
+        now: the time of the request, used for events without a time.
         place: the source, and the number of each event in it; None for given facts.
-        session: the session and its creation time, if the events are of one.
+        session: the session and its creation time, if the source is a session.
     """
 
     events: Sequence[ContentEvent]
@@ -66,15 +66,15 @@ class Spoken:
     session: str | None = None
 
     def time(self, at: int) -> datetime | None:
-        """Return the time of an event, or of its arrival in a stream, if one is known."""
+        """Return the time of an event, or of its arrival in a stream, if known."""
         times = self.place.times if self.place is not None else ()
         return self.events[at].event_time or (times[at] if times else None)
 
     def in_order(self) -> "Spoken":
-        """Return the events in the order in which they were said; equal times keep their order.
+        """Return the events in the order in which they took place; equal times keep their order.
 
-        A user's event without a time was said at the time of the request, any other with the event
-        before it.
+        A user's event without a time gets the time of the request. Any other event without a time
+        gets the time of the event before it.
         """
         keys: list[datetime] = []
         for at, event in enumerate(self.events):
@@ -89,14 +89,14 @@ class Spoken:
 
 
 class HeardConversation:
-    """The turns of a generation, and the relation of each to what was read before.
+    """The turns of a generation, and the relation of each to the lines read before.
 
-    Until `compare` is called, every line is new and the user's own.
+    Until `compare` is called, every line counts as new and as the user's own.
 
     Attributes:
-        events: in the order in which they were said.
-        turns: the words of each, at the speaker's time.
-        recalled: the number of lines that only repeat memories, and are no words of the user.
+        events: in the order in which they took place.
+        turns: the words of each event, at the speaker's time.
+        recalled: the number of lines that only repeat memories and are not the user's words.
         standings: the standing of each user's line, by the position of its event.
         provenance: the provenance columns of the memories made from the events.
     """
@@ -142,7 +142,7 @@ class HeardConversation:
 
     @property
     def digests(self) -> set[bytes]:
-        """Digests that stand for its lines where they were read before."""
+        """Digests that identify its lines if they were read before."""
         return self._rereading.wanted()
 
     @property
@@ -152,7 +152,7 @@ class HeardConversation:
         return [text for block in blocks for entry in block.entries for text in entry.spellings]
 
     def compare(self, known: Mapping[bytes, datetime], told: Callable[[str], Told]) -> None:
-        """Take in what was read before, and what the scope knows of a text."""
+        """Apply the stored digests, and remove recalled memories from the turns."""
         self._known = known
         self.standings = self._rereading.standings(known)
         for at, blocks in self._blocks.items():
@@ -184,7 +184,7 @@ class HeardConversation:
         return [at for at, standing in self.standings.items() if standing is not LineStanding.KNOWN]
 
     def _context(self, before: range) -> dict[int, Turn]:
-        """Return the last of some turns that have words, within the limits, by position."""
+        """Return the last turns that have words, within the limits, by position."""
         chosen: dict[int, Turn] = {}
         room = _CONTEXT_CHARS
         for at in reversed(before):
@@ -192,7 +192,7 @@ class HeardConversation:
             if chosen and (len(turn.text) > room or len(chosen) == _CONTEXT_LINES):
                 break
             if turn.text:
-                # The end of the line right before is shown in any case: it may be the question.
+                # The end of the preceding line is always included, as it may be the question.
                 chosen[at] = replace(turn, text=turn.text[-room:])
                 room -= len(chosen[at].text)
         return chosen
@@ -200,11 +200,11 @@ class HeardConversation:
     def read_lines(
         self, left: Collection[int], unread: Collection[int], now: datetime
     ) -> Mapping[bytes, datetime]:
-        """Return the digests to keep of a generation at `now`, with the ends of their times.
+        """Return the digests to store after a generation at `now`, with their expiry times.
 
         Args:
-            left: positions of the lines that left a memory, or a change of one.
-            unread: positions of those that were left out.
+            left: positions of the lines that created or changed a memory.
+            unread: positions of the lines that were left out.
             now: the time of the generation.
         """
         read = set(self._new()).difference(unread)

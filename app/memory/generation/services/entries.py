@@ -1,4 +1,4 @@
-"""Counts of the entries that models write, which tell whether a model is too weak."""
+"""Counts of the entries that models write; they show whether a model is too weak."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,6 +36,6 @@ class EntryCounts:
 
     @property
     def dropped(self) -> list[Dropped]:
-        """The entries that were lost, without words: they could not be read."""
+        """The lost entries, without text, since they could not be parsed."""
         lost = sum(tally.unreadable for tally in self.tallies.values())
         return [Dropped("", "", "UNREADABLE")] * lost

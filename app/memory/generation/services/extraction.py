@@ -32,20 +32,20 @@ _SCHEMA_TOKENS = 400
 _MIN_PIECE_TOKENS = 200
 _MAX_FILES = 20
 MAX_FILE_BYTES = 12 * 1024 * 1024
-"""Decoded bytes of one request's files; providers accept 20 MB of JSON, which is longer."""
+"""Maximum decoded bytes of one request's files; providers accept 20 MB of the longer JSON form."""
 
 
 @dataclass
 class Extracted:
-    """The result of an extraction, with the parts that were not read or not believed.
+    """The result of an extraction, with the parts that were not read or not accepted.
 
     Attributes:
         values: the statements about the fields of profiles.
-        dropped: the facts that become no candidates.
-        dropped_fields: the statements about fields that are not believed.
+        dropped: the facts that do not become candidates.
+        dropped_fields: the statements about fields that are not accepted.
         counts: for the operation's metadata, without zeros.
-        unread: positions of the events that were left out, or whose entries could not be read.
-        skipped_files: (position of the event, media type) of each file that nobody read.
+        unread: positions of the events that were left out, or had entries that cannot be parsed.
+        skipped_files: (position of the event, media type) of each file that was not read.
         entries: the entries of all of the model's replies.
     """
 
@@ -59,7 +59,7 @@ class Extracted:
     entries: EntryCounts = field(default_factory=EntryCounts)
 
     def count(self, name: str, number: int) -> None:
-        """Add to a count."""
+        """Add a number to a count."""
         if number:
             self.counts[name] = self.counts.get(name, 0) + number
 
@@ -70,7 +70,7 @@ async def by_rules(material: Material) -> Extracted:
     turns = [one.turn for one in heard]
     candidates = await in_pieces(reading.steps())
     values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
-    # What context says was stored when it was read.
+    # Facts from context lines were stored when the lines were first read.
     new = {n: one for n, one in enumerate(heard) if not one.is_context}
     events = material.conversation.events
     if not material.guide.topics:
@@ -117,7 +117,7 @@ def _reading(material: Material) -> tuple[list[Heard], rules.Extraction]:
 def _filled(
     turns: Sequence[Turn], schemas: Sequence[ProfileSchema]
 ) -> Generator[None, None, list[FieldValue]]:
-    """Read the values of profiles, a statement at a time."""
+    """Read the values of profiles, one statement at a time."""
     values: list[FieldValue] = []
     for said in profiles.by_rules(turns, schemas):
         values += said
@@ -160,7 +160,7 @@ async def by_model(
     result.count("omittedEventCount", len(cut_up.omitted))
     pieces = list(cut_up.pieces) or ([()] if files else [])
     for position, piece in enumerate(pieces):
-        # The files go with the last chunk: a call of their own would cost more than it is worth.
+        # The files go with the last chunk, since a separate call would not be worth its cost.
         shown = files if position == len(pieces) - 1 else []
         read = _Reading(model, material, piece, shown)
         await read.into(result, meter)
@@ -173,7 +173,7 @@ async def by_model(
 class _Reading:
     """One chunk of a conversation, to be read by a model.
 
-    `may_halve` is True if a reply that is cut off leads to two calls, for the halves of the chunk.
+    `may_halve` is True if a truncated reply leads to two calls, for the halves of the chunk.
     """
 
     model: TextModel
@@ -183,7 +183,7 @@ class _Reading:
     may_halve: bool = True
 
     async def into(self, result: Extracted, meter: Meter) -> None:
-        """Ask the model, and add the results that can be believed."""
+        """Ask the model, and add the results that pass the checks."""
         guide = self.material.guide
         names = [
             f"File of line {file.turn} (quote of what it says: empty): {file.attachment.media_type}"
@@ -207,7 +207,7 @@ class _Reading:
         await self._take(reply, result)
 
     async def _take(self, reply: ConversationReply, result: Extracted) -> None:
-        """Add the entries of a reply that can be believed."""
+        """Add the entries of a reply that pass the checks."""
         guide = self.material.guide
         turns = frozenset(file.turn for file in self.files)
         sources = Sources(tuple(self.piece), guide, turns)
@@ -227,7 +227,7 @@ class _Reading:
         result.unread |= await asyncio.to_thread(turns_of_lost, reply.lost, sources, told)
 
     async def _ask(self, prompt: Prompt, meter: Meter) -> ConversationReply:
-        """Ask only for the results that the bank wants; the reply's schema costs tokens, too."""
+        """Ask only for the results that the bank wants, as the reply's schema costs tokens too."""
         guide = self.material.guide
         if not guide.fields:
             return await self.model.ask(prompt, Facts, meter)
@@ -239,7 +239,7 @@ class _Reading:
 def _readable_files(
     model: TextModel, events: Mapping[int, ContentEvent], result: Extracted
 ) -> list[_File]:
-    """Return the files that the model takes in one request; list the others as skipped."""
+    """Return the files that the model accepts in one request; list the others as skipped."""
     taken: list[_File] = []
     room = MAX_FILE_BYTES
     for turn, event in events.items():

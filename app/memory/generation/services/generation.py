@@ -1,4 +1,4 @@
-"""Start of a generation: the check of the request, and its operation in the queue."""
+"""Start of a generation: the check of its request, and its operation in the queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,8 +34,8 @@ from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_more
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.services.retries import not_kept
-from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -51,7 +51,7 @@ MODEL_ENTRIES = Counter(
     " SOUND, MENDED where it was malformed but could be read, UNREADABLE where it was lost.",
     ["model", "list", "reading"],
 )
-"""Declared where servers load it, too: all processes have the same metrics."""
+"""Declared here because servers load this module too: all processes have the same metrics."""
 GENERATE: Final = "generation.generate"
 """Kind of the operation that generates memories."""
 MASKED_FIELDS = {
@@ -60,7 +60,7 @@ MASKED_FIELDS = {
     "metadata",
     "revision_labels",
 }
-"""Fields of a request that hold texts of users; names and ids are left as they are."""
+"""Fields of a request that hold texts of users; names and ids are not masked."""
 PREVIEW: Final = operations.PREVIEW
 """Kind of the operation that only previews a generation."""
 
@@ -87,13 +87,13 @@ class GenerationService:
     async def start(
         self, name: EngineName, request: GenerateMemoriesRequest, once: IdempotencyKey | None
     ) -> OperationRow:
-        """Queue a generation. Generations of one scope run one after another.
+        """Queue a generation; the generations of one scope run one after another.
 
         Raises:
             NotFound: the engine, or the session named as the source, does not exist.
-            InvalidArgument: the request holds what the engine refuses.
-            ResourceExhausted: the engine has used up its tokens of today, or has the most waiting
-                operations that it may have.
+            InvalidArgument: the engine refuses a value in the request.
+            ResourceExhausted: the engine has used up its tokens of today, or has reached its limit
+                of waiting operations.
         """
         service = self.memories
         now = service.clock.now()
@@ -101,33 +101,34 @@ class GenerationService:
         _check_length(service.settings, request)
         place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
         request, masked = await self.privacy.admit(name, place, request, MASKED_FIELDS)
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            kind = PREVIEW if request.validate_only else GENERATE
-            new = service.operation(engine, kind, "GenerateMemories", now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            most = service.settings.engine_max_queued_operations
-            await leases.check_queue(session, engine.engine_id, most)
+        kind = PREVIEW if request.validate_only else GENERATE
+        method = Method(kind, "GenerateMemories")
+        async with mutate(service, engines.locked(name), method, once, now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
+            await change.check_queue()
             read = request.vertex_session_source
             origin = None if read is None else await admit(session, engine, read, now)
             scope = _scope(request, origin)
             check_scope_size(service.settings, scope)
-            new = await idempotency.concerning(session, new, once, scope)
-            # A revision life that lies in the past is the caller's error, so it is checked here.
-            service.writing(engine, new, request)
+            await change.concerns(scope)
+            # A revision lifetime that ends in the past is the caller's error, so check it here.
+            service.writing(engine, change.operation, request)
             model = model_of(self.models, engine)
             has_facts = request.direct_memories_source is not None
-            new = await self._affordable(session, engine, new, has_facts=has_facts)
-            new = new.noting(**noted(masked))
-            # A preview writes nothing, so it need not wait for generations that write.
+            change.operation = await self._affordable(
+                session, engine, change.operation, has_facts=has_facts
+            )
+            change.note(**noted(masked))
+            # A preview writes nothing, so it does not have to wait for generations that write.
             key = None if request.validate_only else scope_hash(scope).hex()
             source = request.direct_contents_source
             keeps_files = reads_files(model, source.events if source is not None else [])
             made = None if origin is None else origin.row.create_time
             told = self.privacy.is_told
             queued = request.queued(scope, now, made, keeps_files=keeps_files, is_told=told)
-            return await operations.insert(session, new.queued(key, queued))
+            return await change.queue(key, queued)
 
     async def renew(
         self, session: Session, failed: OperationRow, new: NewOperation
@@ -135,8 +136,8 @@ class GenerationService:
         """Complete the retry of a failed generation.
 
         Raises:
-            FailedPrecondition: its revisions would expire before now.
-            NotFound: the engine does not exist, or for this caller the session that is the source.
+            FailedPrecondition: its revisions would have expired already.
+            NotFound: the engine, or for this caller the source session, does not exist.
             ResourceExhausted: the engine is at its limit of memories, or has used up its tokens.
         """
         engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
@@ -145,7 +146,7 @@ class GenerationService:
         if expires is not None and parse_timestamp(expires) <= new.now:
             raise not_kept(failed)
         if (read := request.get("vertexSessionSource")) is not None:
-            # Others may have asked for the first attempt, who read what this caller may not.
+            # The first attempt may have been requested by a caller with wider read access.
             await admit(session, engine, VertexSessionSource.model_validate(read), new.now)
         settings = self.memories.settings
         await check_more(session, settings, engine.engine_id, Counted.MEMORIES)
@@ -164,7 +165,7 @@ class GenerationService:
         # Given facts may need no model; if they do, the worker checks the budget.
         if model is not None and not has_facts:
             await self.usage.check_budget(session, engine.engine_id)
-        # Set from the start, so that the metadata tell it whatever happens to the work.
+        # Set from the start, so the metadata include the author even if the work fails.
         return new.noting(**untouched(model, self.memories.settings))
 
 
@@ -172,7 +173,7 @@ def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
     """Check the length of a conversation in the request.
 
     Raises:
-        InvalidArgument: one generation does not read as much.
+        InvalidArgument: the conversation is too long for one generation.
     """
     source = request.direct_contents_source
     if source is None:
@@ -224,7 +225,7 @@ def _scope(request: GenerateMemoriesRequest, origin: SourceSession | None) -> di
 
 
 def reads_files(model: TextModel | None, events: Sequence[ContentEvent]) -> bool:
-    """Return True if the model reads any of the files in the events, so that they must be kept."""
+    """Return True if the model reads any file in the events, so the files must be kept."""
     if model is None:
         return False
     files = (file for event in events for file in files_of(event))

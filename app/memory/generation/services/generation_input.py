@@ -58,9 +58,9 @@ from app.platform.sessions.store.tables import SessionEventRow
 from app.settings.settings import Settings
 
 _MAX_COMPARED = 2_000
-"""Entries of lists and the like that are compared with memories; others are the user's words."""
+"""Maximum number of list entries and the like to compare with memories; others count as new."""
 MAX_SESSION_EVENTS = 10_000
-"""Events of a session that are read: the last ones; the others are only counted."""
+"""Maximum number of events to read from a session: the last ones; the others are only counted."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class ReadPart:
     """The part of a conversation that a generation reads.
 
     Attributes:
-        time: that of the request; None: it is made now.
-        session_time: the creation time of the session that is the source, if known.
+        time: the time of the request; None for a request made now.
+        session_time: the creation time of the source session, if known.
         place: the place of the request's events, if they are part of a larger source.
-        read_to: the last event of the session that earlier rounds have read; None: there are none.
+        read_to: the last event of the session that earlier rounds have read, if any.
     """
 
     time: datetime | None = None
@@ -85,14 +85,14 @@ class Material:
     """The input of one generation, read once.
 
     Attributes:
-        conversation: without turns for given facts.
-        omitted_events: the number of a session's oldest events that are not read, if it has more
-            than one generation reads.
+        conversation: the turns; none for given facts.
+        omitted_events: the number of a session's oldest events that are not read because it has
+            more than one generation reads.
         takes_facts: True if the bank keeps natural-language memories.
         model: None if the built-in rules do the work.
         read_to: the last event of the session that is read, if another round has to read more.
-        remembered: the revisions of a memory that the model is shown, the present one included.
-        present: the fields that the model is shown; none without one.
+        remembered: the number of revisions of a memory in the prompt, with the present one.
+        present: the fields in the prompt; empty without a model.
     """
 
     conversation: HeardConversation
@@ -113,14 +113,14 @@ async def read(
     request: GenerateMemoriesRequest,
     origin: ReadPart,
 ) -> Material:
-    """Read the engine and the conversation, each in a snapshot of its own.
+    """Read the engine and the conversation in separate snapshots.
 
-    Of a session, as much is read as one generation takes. It must have been created at the time
-    that `origin` names, if any.
+    A session is read up to the limit of one generation. If `origin` has a session time, the session
+    must have been created at that time.
 
     Raises:
-        NotFound: the engine or the session is gone.
-        InvalidArgument: the session holds what the engine refuses.
+        NotFound: the engine or the session no longer exists.
+        InvalidArgument: the engine refuses a value in the session.
     """
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
@@ -130,14 +130,14 @@ async def read(
         if source is not None:
             found = await origins.find(session, engine, source, now)
             if origin.session_time not in {None, found.row.create_time}:
-                # Created again under its id, maybe by another user: the caller may not read this.
+                # The id was reused, maybe for a user whose sessions the caller may not read.
                 raise NotFound.of(found.name)
             span = _span(found, source, origin.read_to)
             stored = await _session_part(session, found, span, request, resources.settings)
         bank, scope = config_of(engine), request.scope or {}
         profiles, generation = schemas_for(bank, scope), bank.generation_config
         model = resources.models.choose(generation.model if generation is not None else None)
-        # The rules look at no present value.
+        # The rules do not use the present values.
         is_shown = model is not None and bool(profiles)
         fields = await read_fields(session, name.engine, scope, now) if is_shown else []
     config = customization_for(bank, scope)
@@ -170,8 +170,8 @@ class _SessionPart:
     """The events of a session that one generation reads.
 
     Attributes:
-        omitted: the number of older ones that no generation reads.
-        read_to: the last one, if another round has to read more.
+        omitted: the number of older events that no generation reads.
+        read_to: the last event, if another round has to read more.
     """
 
     origin: SourceSession
@@ -187,9 +187,9 @@ async def _session_part(
     request: GenerateMemoriesRequest,
     settings: Settings,
 ) -> _SessionPart:
-    """Return the usable events of a session up to a length, at least one.
+    """Return the usable events of a session up to a total length, at least one.
 
-    A preview has a single round, which reads the newest.
+    A preview has a single round, which reads the newest events.
     """
     engine_id = origin.name.engine.engine
     places, omitted = await sessions.list_places(session, engine_id, span, MAX_SESSION_EVENTS)
@@ -207,7 +207,7 @@ async def _session_part(
 
 
 def _span(origin: SourceSession, source: VertexSessionSource, read_to: ReadTo | None) -> EventSpan:
-    """Return the events to read: those that the session had when the first round was read."""
+    """Return the events to read, limited to the ones that the first round found."""
     after = None if read_to is None else EventPlace(read_to.timestamp, read_to.seq)
     last_seq = origin.row.last_seq if read_to is None else read_to.last_seq
     return EventSpan(origin.name.session, source.start_time, source.end_time, last_seq, after)
@@ -237,7 +237,7 @@ def _spoken(
     ]
     found = stored.origin
     place = StreamPlace(str(found.name), [row.seq for row in stored.events])
-    # Without its engine, which an archive may restore under another id.
+    # The engine is left out, because an archive may restore it under another id.
     session = f"{found.name.session} {format_timestamp(found.row.create_time)}"
     return Spoken(_across(events, masking), moment, place, session)
 
@@ -248,7 +248,7 @@ async def _compare(
     request: GenerateMemoriesRequest,
     conversation: HeardConversation,
 ) -> None:
-    """Compare the conversation with what the scope has read, and with its memories."""
+    """Compare the conversation with the lines that the scope has read, and with its memories."""
     scope, entries = request.scope or {}, conversation.entries[:_MAX_COMPARED]
     rereads = bool(request.reread_events or request.disable_consolidation)
     digests = set() if rereads else conversation.digests
@@ -262,14 +262,13 @@ async def _compare(
 
 
 def _told(facts: FactsOfScope, text: str) -> Told:
-    """Return what the scope knows of a text."""
     if same(text) in facts.present:
         return Told.MEMORY
     return Told.EARLIER if same(text) in facts.earlier else Told.NOTHING
 
 
 def _reader(request: GenerateMemoriesRequest, guide: Guide, model: TextModel | None) -> LineReader:
-    """Return the parts of a generation on which it depends whether a line leaves anything."""
+    """Return the parts of a generation that decide whether a line has a result."""
     allowed = [topic.label for topic in topics_of(request.allowed_topics)]
     wanted = [f"{topic.label}: {topic.description}" for topic in guide.topics]
     author = ENGINE if model is None else f"{model.model_id} {VERSION}"
@@ -281,7 +280,7 @@ def _zone(name: str | None) -> ZoneInfo | None:
 
 
 def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[ContentEvent]:
-    """Return events without values that are announced, or go on, in another part or event."""
+    """Return events with values masked that span several parts or events."""
     parts = [part for event in events for part in event.content.parts or () if part.text]
     texts = [part.text or "" for part in parts]
     masked = masking.across(texts)
@@ -311,7 +310,7 @@ def _masking(
     stored: _SessionPart | None,
     settings: Settings,
 ) -> Masking:
-    """Return the masking of a generation; given facts are written as direct writes are."""
+    """Return the masking of a generation; given facts are masked like direct writes."""
     own, defaults = bank.privacy_config, settings.privacy_defaults
     sent = Guard.of(own, defaults, Place.GENERATION)
     if request.direct_memories_source is None:
@@ -324,7 +323,7 @@ def _masking(
 
 
 def _content(row: SessionEventRow, masking: Masking) -> Content:
-    """Return an event's masked content; without a role in it, the author decides who spoke."""
+    """Return an event's masked content; without a role, the author decides who is the speaker."""
     content = Content.model_validate(masking.admitted(row.content))
     if content.role or row.author.strip().lower() in USER_ROLES:
         return content

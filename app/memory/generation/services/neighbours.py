@@ -1,4 +1,4 @@
-"""The memories of the scope that candidates are compared with, and their earlier facts."""
+"""Memories of the scope to compare candidates with, and their earlier facts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,8 @@ from app.kernel.scopes import scope_hash
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.text import names, numbers
-from app.memory.generation.logic.timing import is_newer, reached, superseded
+from app.memory.generation.logic.outcomes import Dropped
+from app.memory.generation.logic.timing import is_newer, older, superseded
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
 from app.memory.memories.logic.ended import EndedFact
@@ -21,6 +22,7 @@ from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import facts as stored_facts
 from app.memory.memories.store import repository as memories
+from app.memory.memories.store.facts import RestTime
 from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
@@ -37,23 +39,23 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of
 
 _CANDIDATES_PER_READ = 20
-"""Candidates whose neighbours one statement selects; without an index, each compares the scope."""
+"""Maximum candidates per statement; without an index, each candidate is compared with all rows."""
 _COMPARED_BY_WORDS = 1_000
-"""Newest memories of a scope, which are compared word by word while there are no vectors."""
+"""Number of newest memories of a scope to compare word by word while there are no vectors."""
 _SEARCHED = 20
-"""Memories that a search for one fact returns; a request to forget may mean any of them."""
+"""Memories that a search for one fact returns; a request to forget may refer to any of them."""
 _SHOWN_FOR_A_FACT = 3
 _MORE_BY_DETAIL = 2
-"""Further hits that are shown if they share a name or a number with the fact."""
+"""Further hits for the prompt, if they share a name or a number with the fact."""
 _OF_STATEMENTS = replace(WEIGHTS, question=0.0, answers=0.0, length=0.0)
-"""Weights of a search for a statement, without the signals of answers to a question."""
+"""Weights of a search for a statement, without the signals that rank answers to a question."""
 
 
 @dataclass(frozen=True)
 class NearMemories:
     """The memories that a fact may be about, nearest first.
 
-    `has_more` is set if a request means everything and there are more memories than these.
+    `has_more` is set if a request refers to everything and there are more memories than these.
     """
 
     memories: Sequence[Neighbour] = ()
@@ -62,13 +64,24 @@ class NearMemories:
 
 @dataclass(frozen=True)
 class NearCandidates:
-    """One row of near memories for each candidate.
+    """Candidates with the memories near each of them.
 
-    `model_id` names the model whose vectors give the distances; empty: shared words give them.
+    Attributes:
+        near: one entry for each candidate.
+        older: the outcomes of facts that were taken back later than they were stated; these facts
+            are no longer candidates.
+        model_id: the model of the vectors; empty if the distances are based on shared words.
     """
 
-    rows: list[list[Neighbour]]
+    candidates: Sequence[Candidate]
+    near: Sequence[NearMemories]
+    older: Sequence[Dropped] = ()
     model_id: str = ""
+
+    @property
+    def rows(self) -> list[Sequence[Neighbour]]:
+        """The memories near each candidate."""
+        return [near.memories for near in self.near]
 
 
 @dataclass(frozen=True)
@@ -87,8 +100,8 @@ class Neighbourhood:
     async def near(self, candidates: Sequence[Candidate]) -> NearCandidates:
         """Return the memories near each candidate, read a few candidates at a time.
 
-        A change between two reads is detected at the write, since each memory has its version.
-        While the engine's model is away or is being replaced, memories that share words are near.
+        A change between two reads is detected at the write, because each memory has its version.
+        While the engine's model is unavailable or is being replaced, shared words are compared.
         Must not be called inside a transaction.
         """
         facts = [candidate.fact for candidate in candidates]
@@ -107,14 +120,14 @@ class Neighbourhood:
                 newest if candidate.forget and is_everything(candidate.fact) else row
                 for candidate, row in zip(candidates, near, strict=True)
             ]
-        timed = await self._timed(candidates, near)
-        return NearCandidates(timed, model_id or "")
+        in_time = await self._in_time(candidates, [NearMemories(row) for row in near])
+        return replace(in_time, model_id=model_id or "")
 
-    async def searched(self, candidates: Sequence[Candidate]) -> list[NearMemories]:
+    async def searched(self, candidates: Sequence[Candidate]) -> NearCandidates:
         """Return the memories near each candidate by the service's own search, for a model.
 
-        No similarity is too small: scales differ by embedder, and the memory that a move or a new
-        job ends is often far. Must not be called inside a transaction.
+        There is no minimum similarity, because scales differ by embedder. A memory that a move or a
+        new job ends is often far away. Must not be called inside a transaction.
         """
         facts = [candidate.fact for candidate in candidates]
         vectors = await self.embedding.vectors(self.engine.engine, facts)
@@ -150,41 +163,33 @@ class Neighbourhood:
                     found = await search.by_everything(candidate.fact, asked)
                     rows = [hit.row for hit in found.hits]
                     results.append(_select_shown(candidate, [_to_neighbour(row) for row in rows]))
-        timed = await self._timed(candidates, [list(near.memories) for near in results])
-        return [
-            replace(near, memories=memories) for near, memories in zip(results, timed, strict=True)
-        ]
+        return await self._in_time(candidates, results)
 
-    async def _timed(
-        self, candidates: Sequence[Candidate], near: Sequence[Sequence[Neighbour]]
-    ) -> list[list[Neighbour]]:
-        """Return the memories near each candidate with the times that they rest on.
-
-        Memories that a request to forget does not reach are left out.
-        """
-        ids = sorted({memory.memory_id for row in near for memory in row})
+    async def _in_time(
+        self, candidates: Sequence[Candidate], near: Sequence[NearMemories]
+    ) -> NearCandidates:
+        """Set the times that the memories rest on, and leave out facts that were taken back."""
+        ids = sorted({memory.memory_id for one in near for memory in one.memories})
         async with self.resources.db.snapshot() as session:
             times = await stored_facts.rest_times(session, self.engine.engine, ids) if ids else {}
-        timed = [
-            [
-                replace(memory, rests_on=at.rests_on, is_held=at.is_held)
-                for memory in row
-                if (at := times.get(memory.memory_id)) is not None
-            ]
-            for row in near
-        ]
-        return [
-            reached(candidate, row) if candidate.forget else row
-            for candidate, row in zip(candidates, timed, strict=True)
-        ]
+            timed = [replace(one, memories=_timed(one.memories, times)) for one in near]
+            rows = [one.memories for one in timed]
+            known = await self._find_ended(session, candidates, rows)
+        ended = superseded(candidates, rows, known)
+        standing = [at for at in range(len(candidates)) if at not in ended]
+        return NearCandidates(
+            [candidates[at] for at in standing],
+            [timed[at] for at in standing],
+            older(candidates, ended),
+        )
 
-    async def superseded(
-        self, candidates: Sequence[Candidate], near: Sequence[Sequence[Neighbour]]
-    ) -> Mapping[int, EndedFact]:
-        """Return the candidates that were taken back later than they were said, by position.
-
-        A memory that had the fact was deleted or changed meanwhile.
-        """
+    async def _find_ended(
+        self,
+        session: Session,
+        candidates: Sequence[Candidate],
+        near: Sequence[Sequence[Neighbour]],
+    ) -> dict[str, EndedFact]:
+        """Return facts, by their hints, that a memory had until it was deleted or changed."""
         now, engine_id = self.resources.clock.now(), self.engine.engine
         earlier = {
             candidate.fact
@@ -199,22 +204,21 @@ class Neighbourhood:
             for memory in row
             if candidate.fact in earlier and is_newer(memory, candidate)
         }
-        scope = self.request.scope or {}
-        async with self.resources.db.snapshot() as session:
-            ended = await stored_facts.find_deleted(
-                session, engine_id, scope, earlier, self._exact_metadata(), now
-            )
-            if newer:
-                ids = sorted(newer)
-                ended |= await stored_facts.find_replaced(session, engine_id, ids, earlier, now)
-        return superseded(candidates, near, ended)
+        metadata = self._exact_metadata()
+        ended = await stored_facts.find_deleted(
+            session, engine_id, self.request.scope or {}, earlier, metadata, now
+        )
+        if newer:
+            ids = sorted(newer)
+            ended |= await stored_facts.find_replaced(session, engine_id, ids, earlier, now)
+        return ended
 
     def _is_lexical(self, model_id: str) -> bool:
         embedder = self.resources.embedders.find(model_id)
         return embedder is not None and embedder.lexical_only
 
     async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
-        """Return the newest memories, for a request to forget that means everything."""
+        """Return the newest memories, for a request to forget everything."""
         found = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
         near = [_to_neighbour(row) for row in found.rows[:_SEARCHED]]
         return NearMemories(near, len(found.rows) > _SEARCHED)
@@ -244,7 +248,7 @@ class Neighbourhood:
         return results
 
     async def _near_by_words(self, facts: Sequence[str]) -> list[list[Neighbour]]:
-        """Return for each fact the newest memories that share most words with it."""
+        """Return for each fact the newest memories that share the most words with it."""
         if not facts:
             return []
         async with self.resources.db.snapshot() as session:
@@ -266,7 +270,7 @@ class Neighbourhood:
     async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:
         """Return the earlier facts of memories, newest first, from up to `shown` revisions each.
 
-        The present revision counts, so one revision is no history.
+        The present revision counts too, so a single revision is no history.
         """
         if shown <= 1 or not memory_ids:
             return {}
@@ -277,7 +281,7 @@ class Neighbourhood:
 
     @property
     def _most_forgotten(self) -> int:
-        """Number of memories shown for a request for everything: one more than it may delete."""
+        """Number of memories to compare for a request for everything: one above the limit."""
         return self.resources.settings.generation_max_forgets + 1
 
     @property
@@ -302,7 +306,7 @@ class Neighbourhood:
 
 
 def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemories:
-    """Return the memories to show: all for a request to forget, else the nearest and a few more."""
+    """Return all memories for a request to forget, or else the nearest and a few more."""
     if candidate.forget:
         return NearMemories(near)
     details = names(candidate.fact) | numbers(candidate.fact)
@@ -312,6 +316,15 @@ def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemori
         if details & (names(neighbour.fact) | numbers(neighbour.fact))
     ]
     return NearMemories([*near[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
+
+
+def _timed(near: Sequence[Neighbour], times: Mapping[str, RestTime]) -> list[Neighbour]:
+    """Return memories with their times, without memories deleted in the meantime."""
+    return [
+        replace(memory, rests_on=at.rests_on, is_held=at.is_held)
+        for memory in near
+        if (at := times.get(memory.memory_id)) is not None
+    ]
 
 
 def _to_neighbour(row: MemoryRow | MemoryRecord) -> Neighbour:

@@ -1,7 +1,7 @@
-"""The session that a generation reads: one of the engine that it writes to, or of another.
+"""Source session of a generation, in the engine of the memories or in another engine.
 
-The other engine lies in the same project and location, and within the reach of the caller. For all
-else, the session is as one that does not exist.
+The other engine has to be in the same project and location, and the caller must have access to it.
+Otherwise the session is reported as not found.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class SourceSession:
 
     Attributes:
         engine: the engine of the session.
-        is_elsewhere: True if that is not the engine of the memories.
+        is_elsewhere: True if this engine is not the engine of the memories.
     """
 
     name: SessionName
@@ -53,7 +53,7 @@ async def find(
 async def admit(
     session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
 ) -> SourceSession:
-    """Find the session for a caller; the audit log tells of a read in another engine there, too.
+    """Find the session for a caller; reading another engine is also noted in the audit log.
 
     Raises:
         FailedPrecondition, InvalidArgument, NotFound: as in `find`.
@@ -65,9 +65,9 @@ async def admit(
 
 
 async def _other(session: Session, target: EngineRow, name: SessionName) -> EngineRow:
-    """Return the other engine that a session's name names, unless it is out of reach.
+    """Return the other engine in a session's name, unless the caller has no access to it.
 
-    Each engine is read by a statement of its own: on a cluster, they lie on different nodes.
+    Each engine is read by a separate statement, since they are on different nodes of a cluster.
     """
     is_near = name.engine.parent == name_of(target).parent
     if not is_near or not reaches_engine(session, name.engine.engine):

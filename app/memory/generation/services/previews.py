@@ -1,7 +1,7 @@
 """The response of a `validateOnly` generation: the planned changes and their reasons.
 
 The planned texts are stored nowhere else, so the operation keeps them. The present texts of
-memories are read with the response, so that they do not outlive the memories.
+memories are added when the response is read, and therefore do not outlive the memories.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ from app.memory.memories.services.versions import find_version
 from app.platform.operations.logic.states import type_url
 
 if TYPE_CHECKING:
-    # With it come the rules, which only a worker runs.
+    # This import loads the rules, which only a worker runs.
     from app.memory.generation.logic.plan import Plan, PlannedChange
 
 _SHOWN = ("fact", "topics", "structuredContent")
-"""Fields of a memory that a preview shows."""
+"""Fields of a memory in a preview."""
 
 
 def preview(
@@ -35,7 +35,7 @@ def preview(
     dropped: Sequence[Dropped],
     fields: Sequence[DroppedValue],
 ) -> dict[str, Any]:
-    """Return the stored response; `engine` is the stored full name."""
+    """Return the response to store; `engine` is the stored full name."""
     refused = planned.outcome.refused[:MAX_LISTED_OUTCOMES]
     lists = {
         "plannedChanges": [_render_change(engine, change) for change in planned.changes],
@@ -103,7 +103,7 @@ def _render_after(change: "PlannedChange") -> dict[str, Any]:
 
 
 async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
-    """Add the present texts, as long as a memory has the version that the plan was made for."""
+    """Add the present text of each memory that still has the version of the plan."""
     changes = [
         await _with_before(session, change, clock) for change in stored.get("plannedChanges", [])
     ]

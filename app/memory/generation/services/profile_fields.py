@@ -1,4 +1,4 @@
-"""The fields of a scope's profiles: their reading, and the plan of their changes."""
+"""Reading of a scope's profile fields, and the plan of their changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from app.memory.retrieval.store import repository as retrieval
 async def read_fields(
     session: Session, engine_id: int, scope: Mapping[str, str], now: datetime
 ) -> list[StoredField]:
-    """Return the fields of a scope's profiles, those changed last at the end."""
+    """Return the fields of a scope's profiles, the most recently changed last."""
     rows = await retrieval.find_profiles(session, engine_id, scope_hash(scope), now)
     return [
         stored
@@ -63,7 +63,7 @@ async def with_profiles(
 ) -> Plan:
     """Add the changes of profiles to a plan; their deletions share the generation's limit.
 
-    The fields are those of now: a statement is never carried out on what it was read with.
+    The fields are read again now, because they may have changed since the statements were read.
     """
     if not values:
         return planned

@@ -19,7 +19,7 @@ class StreamPlace:
     """A source, and the number of each event of a generation in it.
 
     Attributes:
-        times: the times at which events without a time of their own arrived; empty: not known.
+        times: the arrival times of events that have no time; empty if unknown.
         again: the numbers of events that an earlier generation of the source has read.
     """
 
@@ -34,9 +34,9 @@ class Provenance:
     """The provenance columns of a memory, by the event that it rests on.
 
     Attributes:
-        times: of the events, if known.
-        place: the source of the events; None for given facts, which have none.
-        now: the time of events without a time.
+        times: the times of the events, if known.
+        place: the source of the events; None for given facts.
+        now: the time for events without a time.
     """
 
     times: Sequence[datetime | None]
@@ -44,15 +44,15 @@ class Provenance:
     now: datetime
 
     def said_at(self, turn: int) -> datetime:
-        """Return the time at which a turn was said.
+        """Return the time of a turn, but not later than now.
 
-        A clock that is ahead must not make a statement outlast all that follow.
+        Otherwise, a client's fast clock would let a statement overrule all later ones.
         """
         moment = self.times[turn] if self.times else None
         return self.now if moment is None or moment > self.now else moment
 
     def of(self, turn: int | None) -> dict[str, Any]:
-        """Return the columns; `turn` is the last that the memory rests on, None: on none."""
+        """Return the columns; `turn` is the last turn that the memory rests on, if any."""
         if turn is None:
             return {}
         if self.place is None:
@@ -65,7 +65,7 @@ class Provenance:
 
 
 def place_of(scope: Mapping[str, str], events: Sequence[ContentEvent]) -> StreamPlace:
-    """Return the place of a conversation without a name."""
+    """Return the place of a conversation that has no name."""
     said = [(event.event_id, _written(event.event_time), *_spoken(event)) for event in events]
     source = digest("conversation", sorted(scope.items()), said)
     return StreamPlace(source, range(1, len(events) + 1))
@@ -81,6 +81,6 @@ def _spoken(event: ContentEvent) -> tuple[str, str]:
 
 
 def digest(*values: object) -> str:
-    """Return a name for a source without one; its text cannot be recovered from it."""
+    """Return a name for a source without one; the text cannot be recovered from it."""
     written = json.dumps(values).encode()
     return hashlib.blake2b(written, digest_size=_DIGEST_BYTES).hexdigest()

@@ -1,4 +1,4 @@
-"""The account of a generation, for its operation's metadata and its memories' provenance."""
+"""Summary of a generation, for its operation's metadata and its memories' provenance."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from app.memory.generation.services.generation_input import Material
 from app.platform.operations.store.repository import UNMET_REQUESTS
 
 _MAX_SKIPPED_NAMED = 20
-"""Skipped files that the metadata list; more are only counted."""
+"""Maximum number of skipped files listed in the metadata; the others are only counted."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Summary:
     """Facts about the work for the operation's metadata, and the provenance of its memories.
 
     Attributes:
-        left: positions of the turns that left a memory, a change of one, or a decision.
+        left: positions of the turns that led to a memory, a change of one, or a decision.
         unread: positions of the turns that were left out.
     """
 
@@ -46,7 +46,7 @@ class Summary:
     def of(
         cls, inputs: Material, extracted: Extracted, planned: Plan, masking: Masking
     ) -> "Summary":
-        """Gather the account once the changes are planned."""
+        """Build the summary once the changes are planned."""
         dropped = [*extracted.dropped, *planned.outcome.dropped, *extracted.entries.dropped]
         details: dict[str, Any] = {
             "candidateCount": len(extracted.candidates),
@@ -100,7 +100,6 @@ class Summary:
 
 
 def _left(planned: Plan, dropped: Sequence[Dropped | DroppedValue]) -> frozenset[int]:
-    """Return the positions of the turns that left a memory, a change of one, or a decision."""
     turns = {turn for change in planned.changes for turn in change.turns}
     return frozenset(turns | {one.turn for one in dropped if one.turn is not None})
 

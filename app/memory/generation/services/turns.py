@@ -21,15 +21,17 @@ USER_ROLES = frozenset({"", "user"})
 """Roles of a user's turn; a turn without a role is the user's."""
 _UNHEARD_ROLES = frozenset({"system", "developer", "tool", "function"})
 _PAUSE = timedelta(seconds=10)
-"""Time after which a user's next message is another statement."""
+"""Time after which a user's next message counts as another statement."""
 _FIRST = frozenset({"i", "i'm", "i've", "ich", "je", "yo"})
 _CLOSING = "\"'\u201d\u2019\u201c\u00bb)]"
 _END_MARKS = frozenset(".!?\u2026\u3002\uff01\uff1f\u061f\u0964\u06d4:")
+_FIRST_DIGITS = re.compile(r"(?<!\d)\d{1,3}[.,:]\Z")
+_LAST_DIGITS = re.compile(r"\d\d(?!\d)")
 _BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
 
 
 def turn_of(event: ContentEvent) -> Turn:
-    """Return the turn: its text parts joined, without thoughts, calls and files."""
+    """Return the turn: its joined text parts, without thoughts, calls and files."""
     text, was_cut = "", False
     for part in event.content.parts or []:
         if part.text and not part.thought:
@@ -41,12 +43,12 @@ def turn_of(event: ContentEvent) -> Turn:
 
 
 def _between(before: str, after: str, *, was_cut: bool) -> str:
-    """Return what stands between two parts of a text: nothing, since parts carry their blanks.
+    """Return the separator between two parts of a text: usually none, as parts have their blanks.
 
-    But a sentence that has ended, or a file in between, begins a line, and a capital after a small
-    letter begins a word.
+    After the end of a sentence or a file, a line begins; between a small letter and a capital, a
+    word. A mark between digits is part of a price or a time of the day.
     """
-    if not before:
+    if not before or (not was_cut and _FIRST_DIGITS.search(before) and _LAST_DIGITS.match(after)):
         return ""
     if was_cut or before.rstrip()[-1:] in _END_MARKS:
         return "\n"
@@ -64,7 +66,7 @@ def _is_of_user(role: str) -> bool:
 
 @dataclass(frozen=True)
 class Heard:
-    """A turn to read: its position, and whether it is context alone, since it was read before."""
+    """A turn to read, by its position; it is only context if it was read before."""
 
     at: int
     turn: Turn
@@ -72,9 +74,9 @@ class Heard:
 
 
 def utterances(heard: Sequence[Heard]) -> list[Heard]:
-    """Join turns of a user that are pieces of one statement: the last of them stands for it.
+    """Join consecutive turns of a user that form one statement, at the position of the last.
 
-    No answer is between them, no end mark, and less than ten seconds, as far as times are known.
+    They have no answer or end mark between them and, if times are known, under ten seconds.
     """
     joined: list[Heard] = []
     for one in heard:
@@ -88,7 +90,7 @@ def utterances(heard: Sequence[Heard]) -> list[Heard]:
 
 
 def _is_next(before: Heard, after: Heard) -> bool:
-    """Return True if no turn is between two, and the later one is as new as the earlier."""
+    """Return True if two turns are adjacent and the later one is at least as new."""
     return after.at == before.at + 1 and (before.is_context or not after.is_context)
 
 
@@ -96,11 +98,11 @@ def _continues(before: Turn, after: Turn) -> bool:
     if not (_is_of_user(before.role) and _is_of_user(after.role)):
         return False
     said = before.text.strip().rstrip(_CLOSING)
-    # One that is longer than a fact is none, and each turn more would look through it again.
+    # A text longer than a fact cannot be one, and every joined turn would scan it again.
     if not 0 < len(said) <= MAX_FACT or said[-1] in _END_MARKS or not _goes_on(said, after.text):
         return False
     if any(own_words(turn.text) != turn.text for turn in (before, after)):
-        # Pasted text has no end marks, and would take the user's own words along.
+        # Pasted text has no end marks, and the user's own words would be joined to it.
         return False
     if before.time is None or after.time is None:
         return True
@@ -108,7 +110,7 @@ def _continues(before: Turn, after: Turn) -> bool:
 
 
 def _goes_on(before: str, after: str) -> bool:
-    """Return True if a text continues a sentence: it begins small, or the sentence ends open."""
+    """Return True if a text continues a sentence: it begins small, or the sentence is open."""
     first = next(iter(after.split(maxsplit=1)), "")
     if first[:1].islower() and first not in _FIRST:
         return True
@@ -118,7 +120,7 @@ def _goes_on(before: str, after: str) -> bool:
 def lines_of(heard: Sequence[Heard]) -> list[TranscriptLine]:
     """Return the words of each turn, for a model to read.
 
-    System texts are left out, and so is text that a service has put into a user's turn.
+    System texts are left out, and so is text that a service inserted into a user's turn.
     """
     lines = []
     for one in heard:
@@ -149,7 +151,7 @@ def _file(part: Part) -> Attachment | None:
 
 
 def configured_topics(config: CustomizationConfig) -> tuple[Topic, ...]:
-    """Return the topics that a bank wants; all managed ones if it names none."""
+    """Return the topics that a bank wants, or all managed ones if it names none."""
     if not config.memory_topics:
         return MANAGED_TOPICS
     return tuple(_configured(topic) for topic in config.memory_topics)
@@ -192,5 +194,5 @@ def topic_columns(topics: Sequence[Topic]) -> list[dict[str, Any]]:
 
 
 def metadata_column(request: GenerateMemoriesRequest) -> dict[str, Any]:
-    """Return the request's metadata in their stored form."""
+    """Return the request's metadata in stored form."""
     return {key: value.wire() for key, value in (request.metadata or {}).items()}

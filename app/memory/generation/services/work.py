@@ -1,7 +1,7 @@
-"""One generation: it reads, asks models outside any transaction, then writes everything at once.
+"""One generation: it reads, asks models outside any transaction, then writes all changes at once.
 
-Used by the jobs of `memories:generate` and `memories:ingestEvents`. If a memory changes while the
-models are asked, the work plans again.
+The jobs of `memories:generate` and `memories:ingestEvents` use it. If a memory changes during the
+calls of models, the changes are planned again.
 """
 
 import asyncio
@@ -26,20 +26,19 @@ from app.language.extraction import direct
 from app.language.facts import ENGINE, Candidate
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, fates
+from app.memory.generation.logic.outcomes import fates
 from app.memory.generation.logic.plan import Plan, considered, plan
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.rereading import LineStanding
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
-from app.memory.generation.logic.timing import older
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material, ReadPart
-from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
+from app.memory.generation.services.neighbours import NearCandidates, NearMemories, Neighbourhood
 from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.previews import preview
 from app.memory.generation.services.profile_fields import with_profiles
@@ -64,9 +63,9 @@ log = structlog.get_logger()
 _SaidT = TypeVar("_SaidT", Candidate, FieldValue)
 
 _MAX_PLANS = 3
-"""Plans that a job makes before it gives up on a scope that others keep changing."""
+"""Maximum number of plans before a job gives up because other writers keep changing the scope."""
 _MEASURED_MODEL = "MiniLM"
-"""The embedder whose similarities tell the rules the meaning of a request to forget."""
+"""The embedder whose similarities the rules use to interpret a request to forget."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +73,15 @@ class GenerationTask:
     """A generation to run, with the hooks of its caller.
 
     Attributes:
-        operation_id: the operation that its revisions name; `kind` is that of its work.
-        caller: the id of the key that asked for it; None: the service itself.
+        operation_id: the operation that its revisions refer to; `kind` is the kind of its work.
+        caller: the id of the key that requested it; None for the service itself.
         request: the request, with its scope.
         step: awaited between the calls of a model; raises if the work must stop.
         finish: awaited in the transaction of the changes, with response and metadata; may raise.
-        note: awaited in a transaction of its own, with the author and the costs of work that failed
+        note: awaited in a separate transaction, with the author and the costs of work that failed
             or was stopped.
-        go_on: awaited like `finish`, where another round has to read more of a session, with the
-            last event that is read.
+        go_on: awaited in place of `finish` if another round has to read more of a session, with
+            the last event that was read.
         origin: the part of the conversation that is read.
     """
 
@@ -115,7 +114,7 @@ class Generation:
         return cls(task, resources, Neighbourhood(resources, task.engine, task.request), Meter())
 
     async def run(self) -> None:
-        """Extract, then plan and apply until no memory has changed in between.
+        """Extract, then plan and apply until no memory changes in between.
 
         Raises:
             ServiceError: a model failed, the budget is spent, or the scope keeps changing.
@@ -125,7 +124,7 @@ class Generation:
             inputs = await self._read()
             await self._run(inputs)
         except BaseException:
-            # Also when the worker stops: calls made until then are paid for.
+            # Also if the worker stops: the calls made so far have to be paid.
             await finish_in_time(asyncio.create_task(self._note_costs(inputs)))
             raise
 
@@ -139,8 +138,8 @@ class Generation:
     async def _check(self) -> None:
         """Allow the next call of a model, unless the budget is spent or the work was cancelled.
 
-        The budget is checked before the first call only: work that has begun to spend is finished.
-        Cancellation is not checked then, since the operation has only just been claimed.
+        The budget is checked only before the first call: work that has begun to spend is finished.
+        Before that call, cancellation is not checked, since the operation was claimed just now.
         """
         if self.meter.by_model:
             await self.task.step()
@@ -172,7 +171,7 @@ class Generation:
             planned = await with_profiles(
                 self.resources, task.engine, task.request, planned, schemas, values
             )
-            # Once more, since a model may have put together what was apart.
+            # Mask again, since a model may have joined parts of a value.
             masking = replace(inputs.masking, counts=Counter(inputs.masking.counts))
             planned = await asyncio.to_thread(masking.plan, planned)
             facts = [change.fact for change in planned.changes if change.fact is not None]
@@ -213,47 +212,40 @@ class Generation:
         inputs: Material,
         consolidation: Consolidation | None,
     ) -> Plan:
-        """Return the changes of the scope's memories that the candidates lead to."""
+        """Return the changes of the scope's memories that result from the candidates."""
         if consolidation is not None:
             return await self._by_model(candidates, inputs, consolidation)
         if self.task.request.disable_consolidation:
             return unconsolidated(candidates)
-        near = await self.scope.near(candidates)
-        by_meaning = _MEASURED_MODEL in near.model_id
-        ended = await self.scope.superseded(candidates, near.rows)
-        standing = [at for at in range(len(candidates)) if at not in ended]
-        left, rows = [candidates[at] for at in standing], [near.rows[at] for at in standing]
-        planned = await in_pieces(by_rules(left, rows, self._caps, by_meaning=by_meaning))
-        return planned.with_dropped(older(candidates, ended))
+        found = await self.scope.near(candidates)
+        by_meaning = _MEASURED_MODEL in found.model_id
+        planned = await in_pieces(
+            by_rules(found.candidates, found.rows, self._caps, by_meaning=by_meaning)
+        )
+        return planned.with_dropped(found.older)
 
     async def _by_model(
         self, candidates: Sequence[Candidate], inputs: Material, consolidation: Consolidation
     ) -> Plan:
-        near: Sequence[NearMemories] = [NearMemories()] * len(candidates)
         is_consolidated = not self.task.request.disable_consolidation
-        taken_back: list[Dropped] = []
+        found = NearCandidates(candidates, [NearMemories()] * len(candidates))
         if is_consolidated:
-            near = await self.scope.searched(candidates)
-            ended = await self.scope.superseded(candidates, [row.memories for row in near])
-            taken_back = older(candidates, ended)
-            standing = [at for at in range(len(candidates)) if at not in ended]
-            candidates, near = [candidates[at] for at in standing], [near[at] for at in standing]
-        facts = compared(candidates, near)
+            found = await self.scope.searched(candidates)
+        facts = compared(found.candidates, found.near)
         if not is_consolidated and not facts.needs_model:
             return unconsolidated(candidates)
         ids = {memory.memory_id for new in facts.open for memory in new.near}
         histories = await self.scope.histories(sorted(ids), inputs.remembered)
-        # Memories may be older than the rules about what a model is sent.
+        # The memories may be older than the masking rules for models.
         shown = await asyncio.to_thread(inputs.masking.shown, facts.open, histories)
         today = day_in(inputs.guide.time_zone, self.resources.clock.now())
         masked = Compared(facts.settled, list(shown.masked))
         done = await consolidation.decide(masked, shown.histories, today)
         verdicts = shown.restored(done.verdicts)
-        stored = [row.memories for row in near]
-        planned = plan(candidates, stored, verdicts, self._caps.all)
+        planned = plan(found.candidates, found.rows, verdicts, self._caps.all)
         dropped = [*done.dropped, *planned.outcome.dropped]
         decided = replace(planned, outcome=replace(done, dropped=dropped))
-        return decided.with_dropped(taken_back)
+        return decided.with_dropped(found.older)
 
     @property
     def _caps(self) -> Caps:
@@ -266,7 +258,7 @@ class Generation:
         """Make all changes and end the operation in one transaction.
 
         Raises:
-            Aborted: a memory was changed since it was read.
+            Aborted: a memory has changed since it was read.
         """
         task, service = self.task, MemoryService.of(self.resources)
         now = self.resources.clock.now()
@@ -321,7 +313,7 @@ class Generation:
         await usage.record(session, task.engine.engine, now, self.meter, prices, task.kind)
 
     async def _note_costs(self, inputs: Material | None) -> None:
-        """Record the costs of failed work, which count towards the budget, too."""
+        """Record the costs of failed work, which also count towards the budget."""
         author = {} if inputs is None else _engine_of(inputs)
         try:
             async with self.resources.db.transaction() as session:
@@ -334,7 +326,7 @@ class Generation:
 
 
 def _timed(found: _SaidT, conversation: HeardConversation) -> _SaidT:
-    """Return what was found with the time of its words, and whether it may be a repetition."""
+    """Add the time of the words to a finding, and a mark if it may be a repetition."""
     return replace(
         found,
         said_at=conversation.provenance.said_at(found.turn),
@@ -343,13 +335,12 @@ def _timed(found: _SaidT, conversation: HeardConversation) -> _SaidT:
 
 
 def _mask(extracted: Extracted, masking: Masking) -> None:
-    """Mask what was extracted before a model or an embedder sees it again."""
+    """Mask the findings before they reach a model or an embedder again."""
     extracted.candidates = masking.candidates(extracted.candidates)
     extracted.values = masking.values(extracted.values)
 
 
 def _engine_of(inputs: Material) -> dict[str, Any]:
-    """Return the metadata about the author of failed work."""
     if inputs.model is None:
         return {"author": ENGINE}
     return {"author": inputs.model.model_id, "promptVersion": VERSION}
@@ -364,7 +355,7 @@ def _keeps_changing() -> Aborted:
 
 
 def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response; it is empty if nothing was worth keeping."""
+    """Return the response, empty if there are no changes."""
     response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse")}
     if generated:
         response |= {"author": author, "generatedMemories": list(generated)}

@@ -39,7 +39,7 @@ class GenerationWriter:
     max_metadata_entries: int
 
     async def check(self, changes: Sequence[PlannedChange]) -> None:
-        """Check that all memories that would change are as they were when they were read.
+        """Check that no memory to be changed has changed since it was read.
 
         Raises:
             Aborted: one of the memories was changed, deleted or has expired since.
@@ -49,9 +49,9 @@ class GenerationWriter:
     async def write(
         self, changes: Sequence[PlannedChange], vectors: Mapping[str, Vector]
     ) -> list[dict[str, Any]]:
-        """Apply the changes; return them in the form of the operation's response.
+        """Apply the changes, and return them in the form of the operation's response.
 
-        `vectors` has the vector of each change's fact, by fact; a profile's field has none.
+        `vectors` maps the fact of each change to its vector; a profile's field has none.
 
         Raises:
             Aborted: one of the memories was changed, deleted or has expired since it was read.
@@ -106,9 +106,9 @@ class GenerationWriter:
         )
 
     def _said(self, change: PlannedChange, row: MemoryRow) -> dict[str, Any]:
-        """Return the provenance of a changed memory; empty if it still rests on a later time.
+        """Return the provenance of a changed memory, or {} if it still rests on a later time.
 
-        A fact that is said again earlier than the memory rests on changes nothing of that.
+        Repeating the same fact at an earlier time leaves the provenance as it is.
         """
         said = self.provenance.of(change.turn)
         moment, before = said.get("event_time"), row.held_time or row.event_time or row.create_time
@@ -141,9 +141,9 @@ class GenerationWriter:
         return config_of(self.engine)
 
     async def _lock(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
-        """Return the memories that are to change, all as they were when they were read.
+        """Return the memories to change, after checking that none has changed since it was read.
 
-        All are locked before the first write, so that every writer has the same order of locks.
+        All are locked before the first write, so every writer acquires locks in the same order.
         """
         read = {
             change.memory_id: change.version for change in changes if change.memory_id is not None
@@ -155,9 +155,9 @@ class GenerationWriter:
         return {row.memory_id: row for row in rows}
 
     def _merged_metadata(self, row: MemoryRow) -> dict[str, Any]:
-        """Return an updated memory's metadata; unchanged if the request gives none.
+        """Return the metadata of an updated memory, unchanged if the request has none.
 
-        Metadata that would have too many entries together are not merged; the request's are kept.
+        If merged metadata would have too many entries, only the request's metadata are kept.
         """
         given = metadata_column(self.request)
         if self.request.metadata is None:
@@ -169,14 +169,13 @@ class GenerationWriter:
 
 
 def _context_of(change: PlannedChange, row: MemoryRow) -> str | None:
-    """Return the context of a changed memory; what another fact rested on is none of this one."""
+    """Return the context of a changed memory; the context of another fact is not kept."""
     if change.context is None and change.fact == row.fact:
         return row.context
     return change.context
 
 
 def _content(change: PlannedChange) -> dict[str, Any]:
-    """Return the columns that the change sets."""
     if change.field is not None:
         return {"structured_content": change.field.structured_content(), "topics": []}
     return {"fact": change.fact, "topics": topic_columns(change.topics)}

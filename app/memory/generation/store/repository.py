@@ -1,4 +1,4 @@
-"""Every statement on the lines that generations have read.
+"""All SQL statements about the lines that generations have read.
 
 All functions take part in the caller's transaction.
 """
@@ -21,7 +21,7 @@ from app.platform.engines.store import repository as engines
 _KEY = (ReadLineRow.engine_id, ReadLineRow.scope_hash, ReadLineRow.digest)
 _LIVES_ON = Conflict(("engine_id", "scope_hash", "digest"), ("expire_time",))
 ERASURES = (RowsOf(ReadLineRow).erasure(),)
-"""The rows that belong to a scope."""
+"""Erasure of the rows that belong to a scope."""
 
 
 async def find_known(
@@ -31,7 +31,7 @@ async def find_known(
     digests: Collection[bytes],
     now: datetime,
 ) -> dict[bytes, datetime]:
-    """Return the digests that stand for lines which were read, with the ends of their times."""
+    """Return the given digests that are stored, with their expiry times."""
     if not digests:
         return {}
     statement = select(ReadLineRow.digest, ReadLineRow.expire_time).where(
@@ -49,9 +49,9 @@ async def keep(
     scope: Mapping[str, str],
     lines: Mapping[bytes, datetime],
 ) -> None:
-    """Keep the digests of lines until their times; a known one lives as long."""
+    """Store the digests of lines with their expiry times; known digests get the new time."""
     digest = scope_hash(scope)
-    # One order everywhere, so that two generations of a scope cannot deadlock.
+    # Sorted, so that two generations of a scope cannot deadlock.
     rows = [
         {
             "engine_id": engine_id,
@@ -66,7 +66,7 @@ async def keep(
 
 
 async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find lines of all engines that are kept no longer; for a sweep."""
+    """Find expired lines of all engines, for a sweep."""
     statement = (
         select(*_KEY)
         .where(
@@ -79,7 +79,7 @@ async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
 
 
 async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Remove such lines of an engine; return the count."""
+    """Remove expired lines of an engine; return the count."""
     is_expired = ReadLineRow.expire_time <= database_time(session)
     settled = engines.is_engine_settled(engine_id)
     return await remove_found(ReadLineRow, _KEY, session, engine_id, keys, is_expired, settled)

@@ -10,9 +10,9 @@ from app.adapters.db.bindings import ByScope
 
 
 class ReadLineRow(Base):
-    """A user's line that a generation of a scope has read, known by a digest alone.
+    """A user's line that a generation of a scope has read, identified by a digest alone.
 
-    A digest holds no engine's id, so that an archive can take it to another engine.
+    A digest contains no engine's id, so an archive can move it to another engine.
     """
 
     __tablename__ = "read_lines"

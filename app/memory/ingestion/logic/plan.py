@@ -1,4 +1,4 @@
-"""Choice of the events that one generation reads (pure)."""
+"""Selection of the events that one generation reads (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ class ListedEvent:
     """An event, without its content.
 
     Attributes:
-        seq: its number in the stream.
-        time: the time at which it happened.
-        arrival_time: the time at which it arrived.
-        content_bytes: the length of its content.
-        batch_limit: the most events that it is read with; None for any number.
-        event_id: the id that its sender gave it, if any.
-        event_time: the time that its sender gave it, if any; `time` is that of its arrival, else.
-        utc_offset: the minutes by which the sender's clock was ahead of UTC, if known.
+        seq: the number of the event in the stream.
+        time: the sender's time; the arrival time if the sender gave none.
+        arrival_time: the time at which the event arrived.
+        content_bytes: the length of the content in bytes.
+        batch_limit: the maximum size of a batch with this event; None: no limit.
+        event_id: the sender's id of the event, if any.
+        event_time: the sender's time of the event, if any.
+        utc_offset: the sender's offset from UTC in minutes, if known.
     """
 
     seq: int
@@ -38,9 +38,9 @@ def in_order(event: ListedEvent) -> tuple[datetime, int]:
 
 
 def first_batch(due: Sequence[ListedEvent], most_bytes: int) -> Sequence[ListedEvent]:
-    """Return the events that one generation reads: at least one, within the limits.
+    """Return the events for one generation within the limits, but at least one.
 
-    Events that failed before are read apart from others, so that they cannot block them.
+    Events that failed before get separate batches, so they cannot block other events.
     """
     if not due:
         return ()
@@ -51,7 +51,7 @@ def first_batch(due: Sequence[ListedEvent], most_bytes: int) -> Sequence[ListedE
 
 
 def last(events: Sequence[ListedEvent], count: int, most_bytes: int) -> Sequence[ListedEvent]:
-    """Return the last events, at most `count` and within the limit of bytes."""
+    """Return the last events: at most `count`, and at most `most_bytes` in total."""
     latest = events[max(0, len(events) - count) :]
     fitting = _fitting(latest[::-1], most_bytes)
     return latest[len(latest) - fitting :]

@@ -1,4 +1,4 @@
-"""Rules for the time at which a stream is ripe (pure).
+"""Rules that decide when a stream's events are ripe for generation (pure).
 
 | Part of the rule | The stream is ripe |
 | --- | --- |
@@ -7,9 +7,9 @@
 | `idleDuration` | that long after the last event arrived |
 | `fixedInterval` | at the next tick after the oldest waiting event arrived |
 
-Ticks are counted from the beginning of the stream; a tick without waiting events passes. If a rule
-has several conditions, the first one that is met counts. No event waits longer than the limit of
-the settings, whatever the rule says.
+Ticks count from the beginning of the stream; a tick without waiting events has no effect. If a
+rule has several conditions, the first one that is met counts. A setting limits the waiting time of
+events under any rule.
 
 Source: wire specification, section 9; the API's definition of `GenerationTriggerRule`: "trigger
 generation at a fixed interval", "if the stream is inactive for the specified duration after the
@@ -37,7 +37,7 @@ class Buffer:
         oldest: the arrival of the oldest waiting event.
         newest: the arrival of the last event.
         count: the number of waiting events.
-        is_flushed: True if a caller has asked to process some of them at once.
+        is_flushed: True if a caller has requested immediate processing of some events.
     """
 
     begin: datetime
@@ -50,9 +50,9 @@ class Buffer:
 def rule_for(
     asked: GenerationTriggerConfig | None, bank: GenerationTriggerConfig | None
 ) -> GenerationRule | None:
-    """Return the rule that applies: the request's, else the bank's; None for "at once".
+    """Return the request's rule, or the bank's without one; None: process events at once.
 
-    A request whose configuration holds no rule asks for "at once", whatever the bank's is.
+    A request with a configuration, but no rule, overrides the bank's rule with "at once".
     """
     config = asked if asked is not None else bank
     rule = config.generation_rule if config is not None else None
@@ -65,12 +65,12 @@ def rule_for(
 def ripe_time(
     rule: GenerationRule | None, buffer: Buffer, now: datetime, longest: timedelta
 ) -> datetime:
-    """Return when the waiting events must become memories; `now` if they are ripe."""
+    """Return the due time of generation from the waiting events; `now` if they are ripe."""
     if rule is None or buffer.is_flushed or _is_full(rule, buffer):
         return now
     moments = [buffer.oldest + longest]
     if rule.idle_duration is not None:
-        # Limited before the addition: a rule may say ten thousand years.
+        # Limited before the addition: a long duration could exceed the range of datetime.
         moments.append(buffer.newest + min(rule.idle_duration, longest))
     if rule.fixed_interval is not None:
         moments.append(buffer.oldest + min(_to_next_tick(rule.fixed_interval, buffer), longest))
@@ -78,9 +78,9 @@ def ripe_time(
 
 
 def is_own_failure(state: str, error: Mapping[str, Any] | None) -> bool:
-    """Return True if a stream's operation failed, other than by an outage of the database.
+    """Return True if a stream's operation failed for a reason other than a database outage.
 
-    While the database is away every stream fails, so that says nothing of this one.
+    An outage makes every stream fail, so it must not count against this stream.
     """
     if state != OperationState.FAILED or error is None:
         return False
@@ -89,7 +89,7 @@ def is_own_failure(state: str, error: Mapping[str, Any] | None) -> bool:
 
 
 def pause(failures: int, first: timedelta, longest: timedelta) -> timedelta:
-    """Return the pause of a stream after so many failures in a row; it doubles each time."""
+    """Return the pause of a stream after consecutive failures; it doubles each time."""
     return min(first * (1 << min(failures - 1, _MAX_DOUBLINGS)), max(first, longest))
 
 

@@ -1,4 +1,4 @@
-"""Admission of ingested events: masked, with ids that stay distinct."""
+"""Admission of ingested events: masking that keeps event ids distinct."""
 
 from collections.abc import Mapping
 
@@ -17,14 +17,14 @@ _MARK_CHARS = 16
 async def admitted(
     privacy: PrivacyService, name: EngineName, sent: IngestEventsRequest
 ) -> tuple[IngestEventsRequest, Mapping[str, int]]:
-    """Return a request of ingestion masked, and how many values were, by kind.
+    """Return the masked request, and the number of masked values by kind.
 
-    A stream takes an event of the same id once, so that ids of which only masks are left end in a
-    keyed digest of what was sent.
+    A stream ignores repeated event ids. A masked id therefore gets a suffix, the keyed digest of
+    the original id.
 
     Raises:
         NotFound: the engine does not exist.
-        InvalidArgument: the request holds what the engine refuses.
+        InvalidArgument: the request contains values that the engine refuses.
     """
     request, masked = await privacy.admit(name, Place.GENERATION, sent, MASKED_FIELDS)
     before, after = sent.direct_contents_source, request.direct_contents_source

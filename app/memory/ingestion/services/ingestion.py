@@ -1,4 +1,4 @@
-"""Use cases of ingestion: buffer events, schedule the operation that processes them, sweep."""
+"""Use cases of ingestion: buffer events, schedule their operation, reopen streams, erase."""
 
 import json
 from collections import Counter
@@ -55,7 +55,7 @@ log = structlog.get_logger()
 EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
 """Response of an operation that had nothing to process."""
 FAILED_OPERATION = "failedOperation"
-"""The key, in the metadata of a stream's operation, of the failed one whose work it takes up."""
+"""Key in a stream operation's metadata with the failed operation that it replaces."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,14 @@ class IngestionService:
         """Add events to a stream; return the operation that will process them.
 
         All requests on a stream get the same operation until it has ended. If no event waits
-        afterwards, the response is a new operation that is done. Without `begins` the stream must
-        be there, and keeps its rule.
+        afterwards, the result is a new operation that is done. If `begins` is False, the stream
+        must exist, and keeps its rule.
 
         Raises:
-            NotFound: there is no stream, and the request may not begin one.
-            InvalidArgument: the life of the revisions lies in the past, scope or metadata are too
-                large, or the request holds what the engine refuses.
-            ResourceExhausted: with these events, the stream would exceed its quota of waiting ones.
+            NotFound: the stream does not exist, and `begins` is False.
+            InvalidArgument: the expiry of the revisions is in the past, scope or metadata are too
+                large, or the request contains values that the engine refuses.
+            ResourceExhausted: the stream would exceed its quota of waiting events.
         """
         now = self.memories.clock.now()
         check_scope_size(self.memories.settings, request.scope)
@@ -114,10 +114,10 @@ class IngestionService:
             else:
                 stream = await repository.lock(session, name, key)
                 request = request.with_rule(rule_of(stream))
-            # After the stream is locked, so that a concurrent repetition waits for the first one.
+            # After the lock on the stream: a concurrent retry waits for the first request.
             if (known := await idempotency.lookup_operation(session, name, once, now)) is not None:
                 return known
-            # A revision life that lies in the past is the caller's error, so it is checked here.
+            # Called for its checks: a revision expiry in the past is a client error.
             self.memories.writing(engine, new, request)
             stream, dropped = await self._buffer(session, stream, request, engine)
             new = new.noting(pendingEventCount=stream.pending_count, duplicateEventCount=dropped)
@@ -136,7 +136,7 @@ class IngestionService:
         request: IngestEventsRequest,
         engine: EngineRow,
     ) -> tuple[StreamRow, int]:
-        """Add the events that are new to the stream; return it, and the number of known ones."""
+        """Add the new events to the stream; return the stream and the number of duplicates."""
         now = self.memories.clock.now()
         bank = config_of(engine).generation_config
         default = bank.generation_trigger_config if bank is not None else None
@@ -201,7 +201,7 @@ class IngestionService:
         """Check that the stream has room for these events.
 
         Raises:
-            ResourceExhausted: it has not; the error names the quota of the stream.
+            ResourceExhausted: the stream has no room; the error names its quota.
         """
         settings = self.memories.settings
         for unit, used, added, limit in (
@@ -225,7 +225,7 @@ class IngestionService:
     async def _operation(
         self, session: Session, stream: StreamRow, new: NewOperation, *, is_forced: bool
     ) -> OperationRow:
-        """Return the operation of a changed stream, due with the stream, or now if forced."""
+        """Return a changed stream's operation, due when its events are ripe, or now if forced."""
         last = None
         if stream.operation_id is not None:
             last = await leases.lock(session, stream.engine_id, stream.operation_id)
@@ -251,7 +251,6 @@ class IngestionService:
     async def _pause_failed(
         self, session: Session, stream: StreamRow, ended: OperationRow | None
     ) -> StreamRow:
-        """Pause a stream whose last operation failed; return it."""
         if ended is None or not is_own_failure(ended.state, ended.error):
             return stream
         first = timedelta(seconds=self.memories.settings.tuning.ingestion_retry_seconds)
@@ -268,7 +267,7 @@ class IngestionService:
         due: datetime,
         ended: OperationRow | None = None,
     ) -> OperationRow:
-        """Open the operation of a locked stream with waiting events, after one that has ended."""
+        """Open an operation for a locked stream with waiting events; `ended` is the last one."""
         if ended is not None and ended.state == OperationState.FAILED:
             new = new.noting(**{FAILED_OPERATION: ended.name})
         row = await operations.insert(session, replace(new, due=due))
@@ -276,7 +275,7 @@ class IngestionService:
         return row
 
     async def due_time(self, session: Session, stream: StreamRow, now: datetime) -> datetime:
-        """Return when an operation must process a stream with waiting events."""
+        """Return the due time of the operation for a stream with waiting events."""
         count, oldest = stream.pending_count, stream.oldest_pending_time
         moments: list[datetime] = []
         if stream.aside_time is not None:
@@ -288,7 +287,7 @@ class IngestionService:
         return max(now, min(moments), stream.retry_time or now)
 
     def ripe_time(self, stream: StreamRow, count: int, oldest: datetime, now: datetime) -> datetime:
-        """Return when `count` events of a stream, the first from `oldest`, must become memories."""
+        """Return the due time of generation from `count` events, first arrived at `oldest`."""
         buffer = Buffer(
             begin=stream.create_time,
             oldest=oldest,
@@ -308,14 +307,14 @@ class IngestionService:
         """Return a new operation that will process a stream's events."""
         keep = self.memories.settings.operation_retention
         new = NewOperation.of(engine, INGEST, "IngestEvents", now, keep)
-        # The key is shared with all generations over the scope, so that one runs at a time.
+        # All generations over the scope share the key, so only one runs at a time.
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 
     async def reopen(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-        """Open new operations for an engine's streams whose last one left events waiting.
+        """Open new operations for streams whose last operation left events waiting.
 
-        After a failure the operation is due after a pause; after a cancellation, when the events
-        have waited for the longest time that is allowed. Returns the number of streams.
+        After a failure, the new operation is due after a pause. After a cancellation, it is due
+        once the events have waited for the maximum time. Returns the number of streams.
         """
         stranded = await repository.lock_stranded(session, engine_id, keys)
         if not stranded:
@@ -341,13 +340,13 @@ class IngestionService:
         stream = await self._pause_failed(session, stream, ended)
         due = await self.due_time(session, stream, now)
         if stream.operation_id and (ended is None or ended.state == OperationState.CANCELLED):
-            # A client may have deleted it, too; a restored stream has had none, and keeps its rule.
+            # `ended` is None if a client has deleted it. A restored stream had no operation.
             assert stream.oldest_pending_time is not None
             due = max(now, stream.oldest_pending_time + self._longest)
         await self.open(session, stream, new, due, ended)
 
     def scopes_of(self, filter_text: str | None) -> Clause | None:
-        """Return the condition for a filter's streams; None if it names more than scopes."""
+        """Return the condition of a filter for streams; None if it has fields besides the scope."""
         if not filter_text:
             return None
         try:
@@ -356,20 +355,20 @@ class IngestionService:
             return None
 
     async def erase(self, session: Session, engine_id: int, scopes: Clause) -> int:
-        """Erase streams and all their data; return the number of events that held a text."""
+        """Erase streams with all their data; return the number of erased events with content."""
         async with limited(session, scopes.seconds):
             keys = await erasure.list_matching(session, engine_id, scopes.condition)
         erased = [await erasure.erase(session, key) for key in keys]
         open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
-        # These operations find nothing any more, and end.
+        # These operations find no events, and end.
         await leases.run_now(session, engine_id, open_ids, self.memories.clock.now())
         return sum(count for count, _ in erased)
 
 
 def _is_settled(row: OperationRow, now: datetime) -> bool:
-    """Return True if an operation keeps its due time unless a flush is forced.
+    """Return True if only a forced flush changes the due time of an operation.
 
-    A ripe stream stays ripe; a postponed operation, or one that waits for its retry, is not tried
+    A ripe stream stays ripe. An operation that is postponed or waits for a retry does not run
     earlier.
     """
     postponed = row.details.get("postponedUntil")
@@ -378,12 +377,11 @@ def _is_settled(row: OperationRow, now: datetime) -> bool:
 
 
 def _bytes_of(rows: Sequence[Mapping[str, Any]]) -> int:
-    """Return the length of the contents of stored events, in bytes."""
     return sum(row["content_bytes"] for row in rows)
 
 
 def _columns(event: ContentEvent, model: TextModel | None, now: datetime) -> dict[str, Any]:
-    """Return the stored columns of an event; files only if the model reads some of them."""
+    """Return the columns of a new event; files are stored only if the model can read some."""
     content = event.kept_content(keeps_files=reads_files(model, [event]))
     return {
         "event_id": event.event_id or None,

@@ -1,4 +1,4 @@
-"""Metrics of the waiting events, read from the database when they are scraped."""
+"""Metrics of waiting events, read from the database at each scrape."""
 
 from prometheus_client import Gauge
 

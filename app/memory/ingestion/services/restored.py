@@ -1,4 +1,4 @@
-"""The end of a restore: streams are counted again."""
+"""Recount of streams at the end of a restore."""
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
@@ -7,5 +7,5 @@ from app.platform.engines.store.tables import EngineRow
 
 
 async def complete(_: Resources, session: Session, engine: EngineRow) -> None:
-    """Count the waiting events of an engine's streams again."""
+    """Recount the waiting events of an engine's streams."""
     await restored.count_again(session, engine.engine_id)

@@ -1,4 +1,4 @@
-"""Use cases of streams as such: list them, count what waits, remove old ones."""
+"""Use cases of streams: list them, and count their waiting events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from app.platform.operations.store.tables import OperationRow
 
 @dataclass(frozen=True)
 class Pending:
-    """Waiting events of all streams: their count, and the age of the oldest (seconds).
+    """Totals over the waiting events of all streams; ages in seconds.
 
     `failed_streams` is the number of streams whose last operation failed.
     """
@@ -32,7 +32,7 @@ class Pending:
 
 @dataclass(frozen=True)
 class StreamService:
-    """Streams, whatever their events say."""
+    """Queries on streams, without the contents of events."""
 
     resources: Resources
 
@@ -85,6 +85,6 @@ class StreamService:
 
 
 def _id_before(row: OperationRow) -> str:
-    """Return the id of the failed operation whose work one has taken up; empty: none failed."""
+    """Return the id of the failed operation that this one replaces; empty without one."""
     name: str = row.details.get(FAILED_OPERATION, "")
     return name.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""The sweeps of streams: what fell through is taken up again, what is old is forgotten."""
+"""Sweeps of streams: reopen stranded streams, and remove old streams and event ids."""
 
 from datetime import timedelta
 from functools import partial
@@ -10,20 +10,20 @@ from app.memory.ingestion.store import erasure, repository
 
 
 async def reopen(batches: SweepBatches) -> int:
-    """Give streams a new operation whose last one left events waiting; return how many."""
+    """Open new operations for streams whose last one left events waiting; return the count."""
     service = IngestionService.of(batches.resources)
     return await batches.spread(repository.find_stranded, service.reopen)
 
 
 async def forget_old_ids(batches: SweepBatches) -> int:
-    """Remove the ids of events that arrived too long ago to come again; return how many."""
+    """Remove ids of events that are too old to be sent again; return the count."""
     find, remove = erasure.find_old_events, erasure.remove_old_events
     kept = _known_for(batches.resources)
     return await batches.spread(partial(find, kept), partial(remove, kept))
 
 
 async def forget_old_streams(batches: SweepBatches) -> int:
-    """Remove streams that have been silent as long; return how many."""
+    """Remove streams without events for the same period; return the count."""
     find, remove = erasure.find_old_streams, erasure.remove_old_streams
     kept = _known_for(batches.resources)
     return await batches.spread(partial(find, kept), partial(remove, kept))

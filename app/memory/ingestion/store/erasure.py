@@ -1,4 +1,4 @@
-"""Statements that remove streams and events, with all their data.
+"""Statements that remove streams and events with all their data.
 
 All functions take part in the caller's transaction.
 """
@@ -28,15 +28,15 @@ _EVENT_KEY = (
     StreamEventRow.seq,
 )
 ERASURES = (RowsOf(StreamEventRow).erasure(), RowsOf(StreamRow).erasure())
-"""The rows that belong to a scope."""
+"""Rows that the erasure of a scope removes."""
 FILTER_FIELDS: Fields = {
     "scope": ScopeField(StreamRow.scope, lambda scope: StreamRow.scope_hash == scope_hash(scope))
 }
-"""Fields that a filter of streams accepts."""
+"""Fields that a filter for the erasure of streams accepts."""
 
 
 async def find_old_events(kept: timedelta, session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find processed events of all engines that arrived before `kept`; for a sweep."""
+    """Find processed events of all engines that are older than `kept`, for a sweep."""
     statement = (
         select(*_EVENT_KEY)
         .where(_is_old_event(session, kept), engines.is_settled(StreamEventRow.engine_id))
@@ -48,7 +48,7 @@ async def find_old_events(kept: timedelta, session: Session, search: RowSearch) 
 async def remove_old_events(
     kept: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
 ) -> int:
-    """Remove such events of an engine; return the count."""
+    """Remove events of an engine that `find_old_events` has found; return the count."""
     old = (_is_old_event(session, kept), engines.is_engine_settled(engine_id))
     return await remove_found(StreamEventRow, _EVENT_KEY, session, engine_id, keys, *old)
 
@@ -59,7 +59,7 @@ def _is_old_event(session: Session, kept: timedelta) -> ColumnElement[bool]:
 
 
 async def find_old_streams(kept: timedelta, session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find streams of all engines without events that are silent for `kept`; for a sweep."""
+    """Find empty streams of all engines with no arrival for `kept`, for a sweep."""
     statement = (
         select(*_STREAM_KEY)
         .where(_is_old_stream(session, kept), engines.is_settled(StreamRow.engine_id))
@@ -71,7 +71,7 @@ async def find_old_streams(kept: timedelta, session: Session, search: RowSearch)
 async def remove_old_streams(
     kept: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
 ) -> int:
-    """Remove such streams of an engine; return the count."""
+    """Remove streams of an engine that `find_old_streams` has found; return the count."""
     old = (_is_old_stream(session, kept), engines.is_engine_settled(engine_id))
     return await remove_found(StreamRow, _STREAM_KEY, session, engine_id, keys, *old)
 
@@ -89,11 +89,11 @@ def _is_old_stream(session: Session, kept: timedelta) -> ColumnElement[bool]:
 async def list_matching(
     session: Session, engine_id: int, clause: ColumnElement[bool]
 ) -> Sequence[StreamKey]:
-    """Return the streams that a purge takes, without waiting for locks."""
+    """Return the streams that a purge removes, without locks."""
     statement = (
         select(*_STREAM_KEY)
         .where(StreamRow.engine_id == engine_id, clause)
-        # One order everywhere, so that two callers that lock several rows cannot deadlock.
+        # The same order everywhere prevents deadlocks between callers that lock several rows.
         .order_by(*_STREAM_KEY)
     )
     return [StreamKey(*row) for row in await session.execute(statement)]
@@ -103,7 +103,7 @@ async def erase(session: Session, key: StreamKey) -> tuple[int, str | None]:
     """Remove a stream with its events.
 
     Returns:
-        The number of its events that still held their content, and the stream's operation.
+        The number of removed events with content, and the stream's operation id.
     """
     row = await repository.find(session, key, for_update=True)
     if row is None:
@@ -117,7 +117,7 @@ async def erase(session: Session, key: StreamKey) -> tuple[int, str | None]:
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` events of an engine, or then its streams; return the count."""
+    """Remove up to `limit` events of an engine, or streams if it has none; return the count."""
     table: type[StreamEventRow | StreamRow]
     for table, key in ((StreamEventRow, _EVENT_KEY), (StreamRow, _STREAM_KEY)):
         some = select(*key).where(table.engine_id == engine_id).limit(limit).cte("some")

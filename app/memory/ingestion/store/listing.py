@@ -22,7 +22,7 @@ from app.platform.operations.store.tables import OperationRow
 
 _TABLE: Any = StreamEventRow.__table__
 KEY = (StreamRow.last_arrival_time, StreamRow.scope_hash, StreamRow.stream_id)
-"""The order of the list."""
+"""Sort key of the list."""
 FILTER_FIELDS: Fields = {
     **erasure.FILTER_FIELDS,
     "stream_id": TextField(StreamRow.stream_id),
@@ -31,7 +31,7 @@ FILTER_FIELDS: Fields = {
     "last_arrival_time": TimestampField(StreamRow.last_arrival_time),
     "oldest_pending_time": TimestampField(StreamRow.oldest_pending_time),
 }
-"""Fields that a filter of the list accepts."""
+"""Fields that the list's filter accepts."""
 
 
 async def list_page(
@@ -45,7 +45,7 @@ async def list_page(
 async def count_aside(
     session: Session, engine_id: int, keys: Collection[StreamKey]
 ) -> dict[StreamKey, int]:
-    """Return the number of events that are set aside, of those of the streams that have any."""
+    """Return the number of set-aside events by stream; streams without any are left out."""
     if not keys:
         return {}
     stream = (StreamEventRow.scope_hash, StreamEventRow.stream_id)
@@ -68,7 +68,7 @@ async def count_aside(
 async def find_operations(
     session: Session, engine_id: int, operation_ids: Collection[str], now: datetime
 ) -> dict[str, OperationRow]:
-    """Return those of an engine's operations that are kept, by id."""
+    """Return operations of an engine that are still kept, by id."""
     if not operation_ids:
         return {}
     statement = select(OperationRow).where(

@@ -1,6 +1,6 @@
 """Statements on streams and their events. All functions take part in the caller's transaction.
 
-The functions that change a stream or its events expect the stream to be locked.
+Before a change to a stream or its events, the caller must lock the stream.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -59,11 +59,11 @@ class StreamKey:
         return cls(engine_id, bytes.fromhex(request["scopeHash"]), request["streamId"])
 
     def to_queue(self) -> dict[str, Any]:
-        """Return the key as the request of an operation, for `queued`."""
+        """Return the key in the form of an operation's request, which `queued` parses."""
         return {"scopeHash": self.scope_hash.hex(), "streamId": self.stream_id}
 
     def columns(self) -> dict[str, Any]:
-        """Return the key's columns of a new row."""
+        """Return the key's column values for a new row."""
         return {
             "engine_id": self.engine_id,
             "scope_hash": self.scope_hash,
@@ -71,7 +71,7 @@ class StreamKey:
         }
 
     def selects(self, table: type[StreamRow] | type[StreamEventRow]) -> ColumnElement[bool]:
-        """Select the stream, or its events."""
+        """Return the condition that selects the stream or its events."""
         return and_(
             table.engine_id == self.engine_id,
             table.scope_hash == self.scope_hash,
@@ -80,7 +80,7 @@ class StreamKey:
 
 
 def rule_of(row: StreamRow) -> GenerationRule | None:
-    """Return the rule of a stream; None: its events are ripe at once."""
+    """Return the rule of a stream; None: events are ripe at once."""
     return None if row.rule is None else GenerationRule.model_validate(row.rule)
 
 
@@ -90,7 +90,7 @@ async def lock_or_begin(
     """Lock a stream; create it if it does not exist.
 
     Raises:
-        NotFound: the session's caller does not reach the scope.
+        NotFound: the caller has no access to the scope.
     """
     check_scope(session, scope)
     new = {
@@ -122,7 +122,7 @@ async def lock(session: Session, engine: EngineName, key: StreamKey) -> StreamRo
     """Lock a stream.
 
     Raises:
-        NotFound: it does not exist, or the session's caller does not reach its scope.
+        NotFound: the stream does not exist, or the caller has no access to its scope.
     """
     row = await find(session, key, for_update=True)
     if row is None:
@@ -144,7 +144,7 @@ async def change(session: Session, row: StreamRow, values: Mapping[str, Any]) ->
 
 
 async def known_ids(session: Session, key: StreamKey, ids: Collection[str]) -> set[str]:
-    """Return the event ids that the stream has already had."""
+    """Return the given event ids that the stream has already received."""
     statement = select(StreamEventRow.event_id).where(
         key.selects(StreamEventRow), StreamEventRow.event_id.in_(ids)
     )
@@ -176,9 +176,9 @@ _LISTED = (
 async def list_due(
     session: Session, key: StreamKey, now: datetime, limit: int
 ) -> Sequence[ListedEvent]:
-    """Return the first events to read next, in order.
+    """Return the events to read next, in order.
 
-    Events that were set aside are due at their retry time, and come after the others.
+    Set-aside events are due at their retry time, and come after the others.
     """
     is_aside = StreamEventRow.retry_time.is_not(None)
     statement = (
@@ -227,12 +227,12 @@ class Waiting:
 
     Attributes:
         count: the number of all waiting events.
-        bytes: the length of their contents.
-        oldest: the arrival of the oldest.
-        ready: the number of those that are not set aside.
+        bytes: the total length of their contents in bytes.
+        oldest: the arrival of the oldest event.
+        ready: the number of events that are not set aside.
         ready_oldest: the arrival of the oldest ready event.
         first_ready: the smallest number of a ready event.
-        aside_time: the first retry time of an event that is set aside.
+        aside_time: the earliest retry time of a set-aside event.
     """
 
     count: int
@@ -263,7 +263,7 @@ async def count_pending(session: Session, key: StreamKey) -> Waiting:
 async def set_aside(
     session: Session, key: StreamKey, seqs: Collection[int], until: datetime, batch_limit: int
 ) -> None:
-    """Set aside events that failed together, with a retry time and a limit for one batch."""
+    """Set aside events that failed together, with a retry time and a maximum batch size."""
     await session.execute(
         update(StreamEventRow)
         .where(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs), _WAITS)
@@ -273,7 +273,7 @@ async def set_aside(
 
 
 async def take_up(session: Session, key: StreamKey) -> None:
-    """Make all events that were set aside ready."""
+    """Make all set-aside events ready."""
     await session.execute(
         update(StreamEventRow)
         .where(key.selects(StreamEventRow), _WAITS, StreamEventRow.retry_time.is_not(None))
@@ -294,17 +294,17 @@ async def mark_processed(
 
 
 async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]) -> None:
-    """Erase the contents of events; an event with an id keeps its id."""
+    """Erase the contents of events; only rows with an event id are kept."""
     mine = and_(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs))
     await session.execute(delete(StreamEventRow).where(mine, StreamEventRow.event_id.is_(None)))
     await session.execute(update(StreamEventRow).where(mine).values(content=None))
 
 
 async def find_stranded(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find streams of all engines with waiting events that no operation will process; for a sweep.
+    """Find streams of all engines with waiting events and no open operation, for a sweep.
 
-    Streams of deleted engines and those that are being erased are left out: writes to them are
-    refused.
+    Streams of deleted or restoring engines, and streams under erasure, are left out, since they
+    refuse writes.
     """
     statement = select(*_KEY).where(_is_stranded()).order_by(StreamRow.oldest_pending_time)
     return await find_keys(session, search.bounded(statement, _KEY))
@@ -313,7 +313,7 @@ async def find_stranded(session: Session, search: RowSearch) -> Sequence[Key]:
 async def lock_stranded(
     session: Session, engine_id: int, keys: Sequence[Key]
 ) -> Sequence[StreamRow]:
-    """Lock and return such streams of an engine."""
+    """Lock and return streams of an engine that `find_stranded` has found."""
     statement = locked(_KEY, engine_id, keys, _is_stranded()).with_only_columns(StreamRow)
     return (await session.execute(statement)).scalars().all()
 
@@ -338,9 +338,9 @@ def _is_stranded() -> ColumnElement[bool]:
 
 
 async def oldest_pending(session: Session) -> tuple[datetime | None, int, int]:
-    """Return the arrival of the oldest waiting event, and how many events and failed streams wait.
+    """Return the oldest arrival of a waiting event, and the counts of waiting events and failures.
 
-    Over all engines. A failed stream is one whose last operation failed.
+    The totals cover all engines. The third one counts streams whose last operation failed.
     """
     statement = select(
         func.min(StreamRow.oldest_pending_time),

@@ -12,7 +12,7 @@ from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 
 
 async def count_again(session: Session, engine_id: int) -> None:
-    """Set what each stream says of its waiting events by these events."""
+    """Recalculate each stream's columns that depend on its waiting events."""
     of_it = and_(
         StreamEventRow.engine_id == StreamRow.engine_id,
         StreamEventRow.scope_hash == StreamRow.scope_hash,

@@ -18,9 +18,9 @@ from app.adapters.db.bindings import ByParent, ByScope
 
 
 class StreamRow(Base):
-    """A stream: the buffer of one scope and stream id, with options for its next generation.
+    """Buffer of one scope and stream id, with options for its next generation.
 
-    A transaction that adds events, or ends a generation of them, locks this row first.
+    A transaction locks this row before it adds events or ends a generation.
     """
 
     __tablename__ = "streams"
@@ -39,11 +39,11 @@ class StreamRow(Base):
     scope_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
     stream_id: Mapped[str] = mapped_column(Text, primary_key=True)
     scope: Mapped[JsonObject]
-    # The rule of the latest request, or the bank's if it gave none; null means "at once".
+    # Rule of the latest request, or the bank's if the request has none; null means "at once".
     rule: Mapped[JsonObject | None]
     # Revision and metadata fields of the requests since the buffer was last empty.
     options: Mapped[JsonObject]
-    # The operation for the waiting events; it may have ended without processing them.
+    # Operation for the waiting events; it may have ended without processing them.
     operation_id: Mapped[str | None] = mapped_column(Text)
     create_time: Mapped[datetime]
     last_arrival_time: Mapped[datetime]
@@ -51,17 +51,17 @@ class StreamRow(Base):
     pending_count: Mapped[int]
     pending_bytes: Mapped[int]
     next_seq: Mapped[int]
-    # Events before this number were asked for at once; 0 if none of them waits any more.
+    # Events before this number must be processed at once; 0 if none of them waits.
     flush_seq: Mapped[int]
-    # Operations in a row that failed; until `retry_time` only a forced flush makes a new one due.
+    # Number of consecutive failures; before `retry_time` only a forced flush starts an operation.
     failure_count: Mapped[int]
     retry_time: Mapped[datetime | None]
-    # The first retry time of an event that is set aside; null without any.
+    # Earliest retry time of a set-aside event; null without any.
     aside_time: Mapped[datetime | None]
 
 
 class StreamEventRow(Base):
-    """An event of a stream; once processed, only its id, except for the content of an overlap."""
+    """An event of a stream; once processed, only its id stays, and any content for an overlap."""
 
     __tablename__ = "stream_events"
     conditioned_by = ByParent("streams", ("engine_id", "scope_hash", "stream_id"))
@@ -92,15 +92,15 @@ class StreamEventRow(Base):
     seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     event_id: Mapped[str | None] = mapped_column(Text)
     event_time: Mapped[datetime | None]
-    # Minutes by which the sender's clock was ahead of UTC; null: not known.
+    # Sender's offset from UTC in minutes; null: unknown.
     utc_offset: Mapped[int | None] = mapped_column(SmallInteger)
     arrival_time: Mapped[datetime]
-    # The time at which it became memories; null while it waits.
+    # Time of processing into memories; null while the event waits.
     process_time: Mapped[datetime | None]
     content: Mapped[JsonObject | None]
-    # The length of the content as it arrived, which predicts the cost of reading it.
+    # Original length of the content, used to estimate the cost of reading it.
     content_bytes: Mapped[int]
-    # For an event that failed with others: the most events that it is read with; null: any number.
+    # Maximum batch size for an event that failed with others; null: no limit.
     batch_limit: Mapped[int | None]
-    # For an event that is set aside: its retry time.
+    # Retry time of a set-aside event.
     retry_time: Mapped[datetime | None]

@@ -23,7 +23,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True)
 class Life:
-    """A lifetime that a request may give, as a length or as an end."""
+    """A lifetime in a request, as a length or as an end."""
 
     ttl: timedelta | None
     expire_time: datetime | None
@@ -31,7 +31,7 @@ class Life:
     """Wire names of the two fields."""
 
     def end(self, now: datetime) -> datetime | None:
-        """Return the end of the life, or None if the request gives none.
+        """Return the end of the life, or None if the request sets none.
 
         Raises:
             InvalidArgument: the end is in the past, or after the last date of the calendar.
@@ -75,14 +75,14 @@ def memory_expiry(
 
 
 def ahead(moment: datetime | None, now: datetime) -> datetime | None:
-    """Return a future expiry; return None for one that passed while the memory was deleted."""
+    """Return a future expiry, or None if it passed while the memory was deleted."""
     return None if moment is not None and moment <= now else moment
 
 
 def revision_expiry(
     config: MemoryBankConfig, now: datetime, requested: datetime | None, default: timedelta
 ) -> datetime:
-    """Return the expiry of a revision made now: the request's, the bank's, else `default`."""
+    """Return the expiry of a revision made now: the request's, the bank's, or else `default`."""
     if requested is not None:
         return requested
     ttl = (config.ttl_config or TtlConfig()).memory_revision_default_ttl

@@ -1,6 +1,6 @@
 """Provenance of a memory: its source, its position in it, and the time of the statement.
 
-The writer that makes a memory from a conversation knows them; metadata that name them come first.
+The writer that makes a memory from a conversation sets them; values in the metadata have priority.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _MAX_SOURCE_CHARS = 200
 
 
 def named_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns that metadata name by `source`, `position` and `event_time`."""
+    """Return the columns with values in the metadata: `source`, `position` and `event_time`."""
     columns: dict[str, Any] = {}
     source = _value(metadata, "source", "stringValue")
     if source is not None:
@@ -24,7 +24,7 @@ def named_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
         columns["position"] = float(position)
     event_time = _value(metadata, "event_time", "timestampValue")
     if event_time is not None:
-        # Requests are validated long before; here one bad row must not end a sweep of many.
+        # Requests are validated earlier. Here, one bad row must not end a sweep of many.
         with suppress(ValueError):
             columns["event_time"] = parse_timestamp(event_time)
     return columns

@@ -5,7 +5,7 @@ from app.kernel.names import MemoryName
 
 
 def id_taken(name: MemoryName) -> AlreadyExists:
-    """Return the error of an id that is in use."""
+    """Return the error for an id that is in use."""
     return AlreadyExists(
         f"{name} exists, or was deleted and can still be recovered; use another memoryId.",
         Reason.ID_TAKEN,
@@ -13,10 +13,10 @@ def id_taken(name: MemoryName) -> AlreadyExists:
 
 
 def not_deleted(name: MemoryName) -> AlreadyExists:
-    """Return the error of a live memory that was to be brought back."""
+    """Return the error for the undeletion of a live memory."""
     return AlreadyExists(f"{name} is not deleted.", Reason.NOT_DELETED)
 
 
 def changed_meanwhile() -> Aborted:
-    """Return the error of a concurrent change."""
+    """Return the error for a concurrent change."""
     return Aborted("A memory was changed meanwhile; retry.", Reason.CONCURRENT_CHANGE)

@@ -1,4 +1,4 @@
-"""Checks of memories that come back from an archive with their revisions. Pure."""
+"""Checks of memories that are restored from an archive with their revisions. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any
 from app.kernel.errors import InvalidArgument, Reason
 
 AHEAD = timedelta(minutes=5)
-"""The most by which a time may lie ahead of the database's clock."""
+"""Maximum distance of a time ahead of the database's clock."""
 _TIMES = ("create_time", "update_time", "delete_time")
 _REDUCED = ("fact", "structured_content")
 """Content that the revision of a deletion lacks."""
@@ -18,10 +18,10 @@ _DELETED = "DELETED"
 
 @dataclass(frozen=True)
 class RestoredMemory:
-    """A memory and those of its revisions that were kept, by the attributes of their tables.
+    """A memory and its kept revisions, by the attributes of their tables.
 
     Attributes:
-        memory: without the engine, the digest of the scope and what serves searches.
+        memory: without the engine, the digest of the scope and the columns for searches.
         revisions: ascending by version, without the engine and the memory's id.
     """
 
@@ -30,7 +30,7 @@ class RestoredMemory:
 
 
 def check_restored(one: RestoredMemory, fields: Sequence[str], now: datetime) -> None:
-    """Check that a memory and its revisions fit together, as the ledger would have left them.
+    """Check that a memory and its revisions are consistent, as if the ledger had written them.
 
     Args:
         one: the memory.
@@ -38,7 +38,7 @@ def check_restored(one: RestoredMemory, fields: Sequence[str], now: datetime) ->
         now: the database's present time.
 
     Raises:
-        InvalidArgument: they do not; the message names the memory and the rule, but no content.
+        InvalidArgument: they are not; the message names the memory and the rule, but no content.
     """
     memory, revisions = one.memory, one.revisions
     versions = [revision["version"] for revision in revisions]

@@ -2,7 +2,7 @@
 
 Grams are the words of scripts without blanks (`app/language/grams.py`).
 
-Search hints (the column `cues`) are short texts by which a query matches more than its words:
+Search hints (the column `cues`) are short texts that let a query match more than its words:
 
 | hint | the memory |
 |---|---|
@@ -15,8 +15,8 @@ Search hints (the column `cues`) are short texts by which a query matches more t
 | `is:question` | its fact ends with a question |
 | `says:own` | it is such a question, and states something in the first person before it |
 
-A generation gives `event_time` in the speaker's zone. The column keeps the moment alone, so a later
-change by hand, a restore, or the sweep that makes missing hints takes the day in UTC.
+A generation provides `event_time` in the speaker's zone. The column stores only the moment. A later
+change by hand, a restore, or the sweep for missing hints therefore uses the day in UTC.
 """
 
 import re
@@ -33,7 +33,7 @@ from app.language.lexicon import word_set
 from app.language.search_languages import UNKNOWN, configuration_of, is_function_word
 
 _READ_CHARS = 2_000
-"""Analysed characters of a fact; the digest covers the whole fact."""
+"""Maximum analysed characters of a fact; the digest covers the whole fact."""
 _MAX_TIMES = 8
 _SPEAKER = re.compile(
     r"\s*([^\W\d_][\w.'\u2019-]{0,39}(?: [^\W\d_][\w.'\u2019-]{0,39}){0,2}): +(?=\S)"
@@ -92,15 +92,15 @@ def search_hints_of(content: Mapping[str, Any], language: str | None) -> dict[st
 
 
 def same(text: str) -> str:
-    """Return the hint that a text shares with texts that differ in spelling only.
+    """Return the hint that a text shares with texts that differ only in spelling.
 
-    Case, accents, spaces and punctuation do not count.
+    Case, accents, spaces and punctuation are ignored.
     """
     return f"same:{_digest(text)}"
 
 
 def said(text: str) -> str:
-    """Return the hint of facts that are this text after the name of the speaker."""
+    """Return the hint of facts that consist of the speaker's name and this text."""
     return f"body:{_digest(text)}"
 
 
@@ -130,9 +130,9 @@ def _subject_cues(speaker: re.Match[str] | None, read: str, language: str) -> It
 
 
 def _first_name(read: str, language: str) -> list[str]:
-    """Return the words of the name that begins a fact, if the fact seems to be about that person.
+    """Return the words of the name at the start of a fact, if the fact seems to be about a person.
 
-    In English a verb must follow: "Anna likes", not "Likes tea" nor "Hiking in the Alps".
+    In English a verb must follow: "Anna likes", but neither "Likes tea" nor "Hiking in the Alps".
     """
     begins = _FIRST.match(read)
     if begins is None or not begins[1][0].isupper() or is_function_word(begins[1].lower()):

@@ -1,4 +1,4 @@
-"""Memories as the operations that changed them name and show them."""
+"""Memories in the responses of operations."""
 
 from pydantic import ConfigDict, Field
 

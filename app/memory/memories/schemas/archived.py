@@ -1,4 +1,4 @@
-"""Memories and their vectors in archives, and the stored answers that name memories."""
+"""Memories and their vectors in archives, and stored responses that refer to memories."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, ClassVar
@@ -37,7 +37,7 @@ _ShortText = Annotated[str, Field(max_length=WITH_MASKS * MAX_TEXT_CHARS)]
 
 
 def _spelt_out(fact: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a text in place of a blank one, which was accepted once."""
+    """Replace a blank text: earlier releases accepted blank facts."""
     return _BLANK if isinstance(fact, str) and fact and not fact.strip() else fact
 
 

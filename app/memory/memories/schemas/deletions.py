@@ -1,4 +1,4 @@
-"""The wire form of deletions and of their reversal; the latter is this service's own."""
+"""The wire form of deletions and undeletions; the latter are an extension of this service."""
 
 from pydantic import ConfigDict
 

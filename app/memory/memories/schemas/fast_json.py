@@ -1,4 +1,4 @@
-"""The JSON of a memory, written without the schema's cost."""
+"""The JSON form of a memory, written without the cost of the schema."""
 
 from collections.abc import Callable
 from operator import attrgetter
@@ -30,7 +30,7 @@ def memory_json(engine: EngineName, row: MemoryRecord | MemoryRow) -> dict[str, 
 
 
 def _writer(name: str, field: FieldInfo) -> Writer | None:
-    """Return the function that turns a column's value into JSON; None if it is JSON already."""
+    """Return the function that converts a column's value to JSON, or None if it is JSON already."""
     if dict[str, MemoryMetadataValue] in get_args(field.annotation):
         return _metadata
     if empty_value(columns_of(MemoryRow)[_ATTRIBUTES[name]]) is not None:
@@ -51,7 +51,7 @@ def _metadata(value: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _as_read(value: dict[str, Any]) -> dict[str, Any]:
-    # Postgres writes a large number as digits, which are then read as an integer.
+    # Postgres writes a large number as digits, so it is read as an integer.
     number = value.get("doubleValue")
     return value if number is None else {"doubleValue": float(number)}
 

@@ -37,7 +37,7 @@ class MetadataCondition(WireModel):
     )
 
     def filter(self) -> MetadataFilter:
-        """Return the condition as a filter of the core."""
+        """Return the condition as a filter of `app.kernel.filtering`."""
         values = (
             self.value.string_value,
             self.value.double_value,
@@ -60,5 +60,5 @@ FilterGroups = Annotated[list[FilterGroup], Field(max_length=MAX_METADATA_KEYS)]
 
 
 def metadata_filters(groups: list[FilterGroup] | None) -> list[list[MetadataFilter]]:
-    """Return the groups as filters of the core."""
+    """Return the groups as filters of `app.kernel.filtering`."""
     return [[condition.filter() for condition in group.filters] for group in groups or []]

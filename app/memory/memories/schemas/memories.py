@@ -62,10 +62,10 @@ Scope = Annotated[
 
 
 def check_fact(fact: str) -> str:
-    """Return a fact.
+    """Return a fact unchanged.
 
     Raises:
-        ValueError: it is blank.
+        ValueError: the fact is blank.
     """
     if not fact.strip():
         raise ValueError("must not be blank")
@@ -99,10 +99,10 @@ class StructuredContent(WireModel):
 
 
 def check_structured(content: StructuredContent) -> StructuredContent:
-    """Return the content of a structured memory.
+    """Return the content of a structured memory unchanged.
 
     Raises:
-        ValueError: it is too large to be stored.
+        ValueError: the content is too large to store.
     """
     check_size(content.wire())
     return content
@@ -135,10 +135,10 @@ class DeletionFields(WireModel):
         return True
 
     def check_kept(self, *, permanent: bool) -> None:
-        """Check that nothing is said of revisions where a permanent deletion keeps none.
+        """Check that the fields for a revision are absent, as a permanent deletion keeps none.
 
         Raises:
-            InvalidArgument: a field is set.
+            InvalidArgument: a field is set although `permanent` is.
         """
         for name in DeletionFields.model_fields if permanent else ():
             if getattr(self, name) is not None:
@@ -165,7 +165,7 @@ class SingleRevisionFields(RevisionFields):
 
     @model_validator(mode="after")
     def _has_a_revision_or_none(self) -> Self:
-        # Generations are recorded with both fields, and then make no revision.
+        # The stored request of a generation has both fields, and then makes no revision.
         has_life = self.revision_expire_time is not None or self.revision_ttl is not None
         if has_life and self.disable_memory_revisions:
             raise ValueError(
@@ -222,7 +222,7 @@ class MemoryFields(SingleRevisionFields):
         return self
 
     def content(self) -> dict[str, Any]:
-        """Return the content columns as this request sets them."""
+        """Return the content columns with the values of this request."""
         sent = self.model_dump(mode="json", by_alias=True, exclude_none=True, include=_SENT)
         given = {name: sent[alias] for name, alias in _ALIASES.items() if alias in sent}
         return {**no_content(), **given}
@@ -356,7 +356,7 @@ class Memory(MemoryContentFields):
 
     @classmethod
     def from_revision(cls, memory: "Memory", revision: RevisionRow) -> "Memory":
-        """Build the memory as it was after a revision; name, scope and creation never change."""
+        """Build the memory after a revision; name, scope and creation time never change."""
         return cls.model_validate(
             {
                 **shown_content(revision),
@@ -372,7 +372,7 @@ class Memory(MemoryContentFields):
 
 
 DELETION_FIELDS = frozenset({"delete_time", "recover_until", "delete_operation", "delete_caller"})
-"""Fields of a deleted `Memory` alone."""
+"""Fields that only a deleted `Memory` has."""
 
 
 def check_fields(row: Row) -> None:

@@ -1,4 +1,4 @@
-"""The wire form of the scopes that an engine's memories have."""
+"""The wire form of the scopes in use in an engine."""
 
 from pydantic import Field
 

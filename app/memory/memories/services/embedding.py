@@ -1,8 +1,8 @@
 """Embeddings by the model that serves an engine. Nothing here may run in a transaction.
 
 The serving model is looked up before a request's transaction and again inside it. If it was
-replaced in between, the embedding was in vain: a search embeds again; a write is kept, and its fact
-is embedded a moment later.
+replaced in between, the embedding is unusable. A search then embeds again. A write is kept, and its
+fact is embedded a moment later.
 """
 
 import asyncio
@@ -45,17 +45,17 @@ _LEXICAL = Counter(
     "Searches by words alone, as the model could not embed the query.",
 )
 AWAY = (Unavailable, DeadlineExceeded, ResourceExhausted)
-"""Temporary failures of a model: the write is kept, and its fact is embedded later."""
+"""Temporary failures of a model; a write is kept, and its fact is embedded later."""
 
 
 @dataclass(frozen=True)
 class EmbeddedQuery:
-    """A query as a model embeds it.
+    """The embedding of a query.
 
     Attributes:
-        model_id: the model of the vectors that it is compared with.
+        model_id: the model of the vectors that the query is compared with.
         vector: of unit length; None if there is none, and `trouble` has the reason.
-        is_lexical_only: True if the vectors know words but no meaning.
+        is_lexical_only: True if the vectors represent words but no meaning.
         trouble: the reason that there is no vector; a search can still use words.
         is_unsuited: True if the query is in a language that the model does not understand.
     """
@@ -74,7 +74,7 @@ class EngineEmbedding:
     db: Database
     embedders: Embedders
     query_seconds: float
-    """Longest time that a search or a single fact waits for the model."""
+    """Maximum time that a search or a single fact waits for the model."""
     uncovered: UncoveredLanguages
 
     @classmethod
@@ -91,7 +91,7 @@ class EngineEmbedding:
         """Return the vector of a fact, as `facts` does, or None."""
         if fact is None:
             return None
-        # A request waits here, so the fact is put off before its client gives up.
+        # A request waits here, so the embedding is postponed before its client times out.
         return (await self.facts(engine_id, [fact], self.query_seconds)).get(fact)
 
     async def facts(
@@ -111,12 +111,12 @@ class EngineEmbedding:
     async def vectors(
         self, engine_id: int, facts: Sequence[str], seconds: float | None = None
     ) -> dict[str, Vector]:
-        """Return the vector of each fact; an empty result while the model gives no usable answer.
+        """Return the vector of each fact, or {} while the model returns no usable answer.
 
         `seconds` limits the wait; None leaves the limit to the model's own settings.
 
         Raises:
-            FailedPrecondition: the model refuses, or its vectors changed their length.
+            FailedPrecondition: the model refuses, or the length of its vectors has changed.
         """
         if not facts:
             return {}
@@ -128,16 +128,16 @@ class EngineEmbedding:
             log.warning("embedding.put_off", model_id=model_id, reason=Reason.MODEL_TIMEOUT)
             return {}
         except (*AWAY, BadGateway) as error:
-            # A response without vectors is an outage, too: the fact does not depend on it.
+            # A response without vectors also counts as an outage: the fact is written without one.
             log.warning("embedding.put_off", model_id=model_id, reason=error.reason)
             return {}
         return {fact: Vector(row, model_id) for fact, row in zip(facts, vectors, strict=True)}
 
     async def query(self, engine_id: int, text: str) -> EmbeddedQuery:
-        """Embed a query; a failing model gives a query without a vector, never an error.
+        """Embed a query; if the model fails, return a query without a vector, never an error.
 
-        After the caller has read the engine, it checks that this model is `serving` it, and else
-        calls again.
+        After reading the engine, the caller checks that `serving` returns the same model. Otherwise
+        it calls again.
         """
         model_id = await self._serving(engine_id)
         embedder = self.embedders.find(model_id)
@@ -157,16 +157,16 @@ class EngineEmbedding:
         return EmbeddedQuery(model_id, None, is_lexical, trouble, is_unsuited)
 
     def serving(self, engine: EngineRow) -> str:
-        """Return and remember the id of the model that serves an engine, as it was just read."""
+        """Return and remember the id of the serving model in an engine row that was just read."""
         return self.embedders.serving(engine.engine_id, engine.embedding_model)
 
     async def embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
         """Return one unit vector by a model for each stored text, in order.
 
         Raises:
-            Unavailable: the model is not open here, or away; `AWAY` lists other temporary failures.
-            FailedPrecondition: the model refuses, or its vectors changed their length.
-            BadGateway: the model's response holds no vectors.
+            Unavailable: the model is unavailable or not open here; `AWAY` lists similar failures.
+            FailedPrecondition: the model refuses, or the length of its vectors has changed.
+            BadGateway: the model's response contains no vectors.
         """
         embedder = self._open(model_id)
         return await self._embedded(embedder, [embedder.prefixes.text + text for text in texts])

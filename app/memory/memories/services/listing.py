@@ -1,4 +1,4 @@
-"""Lists of memories; deleted ones are in them, and can be read, where a caller asks for them."""
+"""Lists of memories; they include deleted memories if a caller requests them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from app.settings.settings import Settings
 
 @dataclass(frozen=True)
 class MemoryListing:
-    """Memories as callers look them up."""
+    """Lists and reads of memories, deleted ones included on request."""
 
     db: Database
     clock: Clock
@@ -46,7 +46,7 @@ class MemoryListing:
         *,
         shows_deleted: bool,
     ) -> dict[str, Any]:
-        """Return a page of live memories, with `shows_deleted` also of what can be recovered.
+        """Return a page of live memories, with `shows_deleted` also of recoverable ones.
 
         It is the JSON form of a `ListMemoriesResponse`.
         """

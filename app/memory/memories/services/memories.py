@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
+from app.kernel.auth import of_one
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
@@ -48,8 +49,7 @@ from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
 from app.platform.operations.logic.states import EMPTY, OperationState
-from app.platform.operations.store import idempotency
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
@@ -57,7 +57,7 @@ from app.platform.privacy.services.privacy import PrivacyService
 from app.settings.settings import Settings
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
-# Columns by the name that a mask gives them.
+# Columns by their names in a field mask.
 _COLUMNS = wire_names(MemoryRow, ColumnRole.CONTENT)
 _IMMUTABLE = frozenset({"scope", *wire_names(MemoryRow, ColumnRole.KEPT)})
 _MASKABLE = (
@@ -65,21 +65,24 @@ _MASKABLE = (
 )
 
 _STATED = frozenset({"fact", "structured_content"})
-"""The fields that say what a memory states."""
+"""The fields that hold the statement of a memory."""
 
 TEXT_FIELDS = {*_COLUMNS, "revision_labels"}
-"""Fields of a memory that hold texts of users; scopes, names and ids are left as they are."""
+"""Fields of a memory that hold texts of users; scopes, names and ids are not masked."""
 UNDELETE = "memories.undelete"
-"""Kind of the operation that brings a memory back."""
+"""Kind of the operation that undeletes a memory."""
+_CREATE = Method("memories.create", "CreateMemory")
+_UPDATE = Method("memories.update", "UpdateMemory")
+_DELETE = Method("memories.delete", "DeleteMemory")
 ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback", UNDELETE)
-"""The kinds of operations whose answers are a memory."""
+"""The kinds of operations that respond with a memory."""
 
 Labelled = TypeVar("Labelled", bound=DeletionFields)
 
 
 @dataclass(frozen=True)
 class Created:
-    """The done operation of a new memory; `response` is None if it must still be read."""
+    """The finished operation of a new memory; `response` is None if it must still be read."""
 
     row: OperationRow
     response: dict[str, Any] | None = None
@@ -87,7 +90,7 @@ class Created:
 
 @dataclass(frozen=True)
 class _NewMemory:
-    """A request to create a memory, with its fact embedded, and details for its operation."""
+    """A request to create a memory, with its embedded fact and details for its operation."""
 
     memory_id: str | None
     request: CreateMemoryRequest
@@ -111,7 +114,7 @@ class _NewMemory:
 
 @dataclass(frozen=True)
 class MemoryService:
-    """Memories as their users write them; generation writes through the same ledger."""
+    """Direct writes of memories by users; generation writes through the same ledger."""
 
     db: Database
     clock: Clock
@@ -139,10 +142,10 @@ class MemoryService:
         request: CreateMemoryRequest,
         once: IdempotencyKey | None,
     ) -> Created:
-        """Create a memory as it is given, without extraction or consolidation.
+        """Create a memory exactly as given, without extraction or consolidation.
 
-        Nearly always all is sent at once. If that does not apply or changes nothing, the memory is
-        created step by step.
+        The fast path sends all statements at once and nearly always works. If it does not apply or
+        changes nothing, the memory is created step by step.
 
         Raises:
             AlreadyExists: the chosen id is taken.
@@ -155,31 +158,46 @@ class MemoryService:
         request, masked = await self.privacy.admit(name, Place.DIRECT, request, TEXT_FIELDS)
         vector = await self.embedding.fact(name.engine, request.fact)
         new_memory = _NewMemory(memory_id, request, vector, now, noted(masked))
-        known = self.known.find(name) if once is None else None
-        if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
-            # The engine was found as it is known.
+        known = self.known.find(name)
+        done = None if known is None else await self._create_fast(known, new_memory, once)
+        if known is not None and done is not None:
+            # The write has confirmed the cached engine.
             self.known.note(known)
             return done
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            new = self.operation(engine, "memories.create", "CreateMemory", now)
-            new = new.concerning(request.scope).noting(**new_memory.details)
-            if (repeated := await idempotency.replay_operation(session, new, once)) is not None:
-                return Created(repeated)
-            writing = self.writing(engine, new, request)
-            written = await ledger.create(session, writing, new_memory.creation(config_of(engine)))
-            row = await finish_with_memory(session, new, writing, written.row)
+        opened = mutate(
+            self,
+            engines.locked(name),
+            _CREATE,
+            once,
+            scopes=of_one(request.scope),
+            details=new_memory.details,
+            now=now,
+        )
+        async with opened as change:
+            if change.replayed is not None:
+                return Created(change.replayed)
+            engine = change.engine
+            writing = self.writing(engine, change.operation, request)
+            creation = new_memory.creation(config_of(engine))
+            written = await ledger.create(change.session, writing, creation)
+            row = await finish_with_memory(change, writing, written.row)
         self.known.note(engine)
         return Created(row)
 
-    async def _create_fast(self, engine: EngineRow, new_memory: "_NewMemory") -> Created | None:
+    async def _create_fast(
+        self, engine: EngineRow, new_memory: "_NewMemory", once: IdempotencyKey | None
+    ) -> Created | None:
         """Create a memory at once; return None if that did nothing or does not apply."""
-        new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
+        new = self.operation(engine, *_CREATE, new_memory.now)
         new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
         new = replace(new, caller=self.db.caller)
-        writing = self.writing(engine, new, new_memory.request)
-        creation = new_memory.creation(config_of(engine))
-        row = await ledger.create_at_once(self.db, engine, writing, creation, new)
+        try:
+            writing = self.writing(engine, new, new_memory.request)
+            creation = new_memory.creation(config_of(engine))
+        except InvalidArgument:
+            # A retry gets its response even if its times have passed; the slow path handles that.
+            return None
+        row = await ledger.create_at_once(self.db, engine, writing, creation, new, once)
         if row is None:
             return None
         response = response_of(writing, row)
@@ -194,7 +212,7 @@ class MemoryService:
         etag: str | None,
         once: IdempotencyKey | None,
     ) -> OperationRow:
-        """Change the masked fields, or without a mask the fields that were sent.
+        """Change the fields in the mask, or without a mask the fields that were sent.
 
         Raises:
             Aborted: the etag is stale.
@@ -207,27 +225,26 @@ class MemoryService:
         request, masked = await self.privacy.admit(name.engine, Place.DIRECT, request, fields)
         fact = request.fact if "fact" in changed else None
         vector = await self.embedding.fact(name.engine.engine, fact)
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = self.operation(engine, "memories.update", "UpdateMemory", now)
-            new = new.noting(**noted(masked))
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        locked = engines.locked(name.engine)
+        async with mutate(self, locked, _UPDATE, once, details=noted(masked), now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
-            new = await idempotency.concerning(session, new, once, row.scope)
+            await change.concerns(row.scope)
             check_etag(row.version, etag)
             _check_immutable(row, request)
             requested = _requested_expiry(request, now)
-            change = Change(
+            wanted = Change(
                 row=row,
                 content=_merged_content(row, request, changed),
                 expire_time=_new_expiry(row, config_of(engine), changed, now, requested),
                 vector=vector,
                 hold=_hold(request, changed),
             )
-            writing = self.writing(engine, new, request)
-            written = await ledger.change(session, writing, change)
-            return await finish_with_memory(session, new, writing, written.row)
+            writing = self.writing(engine, change.operation, request)
+            written = await ledger.change(session, writing, wanted)
+            return await finish_with_memory(change, writing, written.row)
 
     async def delete(
         self,
@@ -238,10 +255,10 @@ class MemoryService:
         *,
         permanent: bool,
     ) -> OperationRow:
-        """Delete a memory; it can be recovered for a while, unless `permanent`.
+        """Delete a memory; unless `permanent`, it can be recovered for a while.
 
-        A permanent deletion also accepts a memory that is already deleted. It removes every row
-        derived from it in this transaction; the operation's metadata counts them.
+        A permanent deletion also accepts a memory that is already deleted. It removes every derived
+        row in this transaction; the operation's metadata counts the rows.
 
         Raises:
             Aborted: the etag is stale.
@@ -252,30 +269,28 @@ class MemoryService:
         request.check_kept(permanent=permanent)
         request, details = await self.admit_labels(name.engine, request)
         visible = repository.is_known(now) if permanent else repository.is_live(now)
-        async with self.db.transaction() as session:
-            lock = Lock.UPDATE if permanent else Lock.SHARED
-            engine = await engines.get(session, name.engine, lock)
-            new = self.operation(engine, "memories.delete", "DeleteMemory", now)
-            new = new.noting(**details)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        locked = engines.locked(name.engine, Lock.UPDATE if permanent else Lock.SHARED)
+        async with mutate(self, locked, _DELETE, once, details=details, now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session = change.session
             row = await repository.get(session, name, visible, for_update=True)
-            new = await idempotency.concerning(session, new, once, row.scope)
-            new = replace(new, memory_id=row.memory_id)
+            await change.concerns(row.scope)
+            change.operation = replace(change.operation, memory_id=row.memory_id)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])
-                new = new.noting(erased=asdict(erased))
+                change.note(erased=asdict(erased))
             else:
-                writing = self.writing(engine, new, request)
+                writing = self.writing(change.engine, change.operation, request)
                 await ledger.delete(session, writing, [row])
-                new = noting_revisions(new, writing)
-            return await operations.insert_done(session, new, EMPTY)
+                note_revisions(change, writing)
+            return await change.done(EMPTY)
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill the response of an operation with the memory as the operation left it.
+        """Complete the response of an operation with the memory as the operation left it.
 
-        Only the name stays if that state is no longer known: the memory is erased or expired, its
+        Only the name remains if that state is unknown: the memory is erased or has expired, its
         engine is deleted, or no revision was kept.
         """
         name, version = MemoryName.parse(stored["name"]), int(stored["etag"])
@@ -284,13 +299,13 @@ class MemoryService:
         if memory is None:
             return unknown
         wire = memory.wire()
-        # A memory erased and created anew under the same id is another memory.
+        # A memory that was erased and created again under the same id is another memory.
         return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else unknown
 
     async def admit_labels(
         self, name: EngineName, request: Labelled
     ) -> tuple[Labelled, dict[str, Any]]:
-        """Return a request whose only texts are labels, masked, and metadata about that."""
+        """Return a request with masked labels, its only texts, and metadata about the masking."""
         if not request.revision_labels:
             return request, {}
         fields = {"revision_labels"}
@@ -317,7 +332,7 @@ class MemoryService:
         request: DeletionFields,
         caller: str | None,
     ) -> ChangeContext:
-        """Return the context that all changes of an operation share; `caller` asked for it."""
+        """Return the context that all changes of an operation share; `caller` requested it."""
         config = config_of(engine)
         names = ("revisionTtl", "revisionExpireTime")
         life = Life(request.revision_ttl, request.revision_expire_time, names)
@@ -338,18 +353,17 @@ class MemoryService:
 
 
 async def finish_with_memory(
-    session: Session, new: NewOperation, writing: ChangeContext, row: MemoryRow
+    change: Mutation[EngineRow], writing: ChangeContext, row: MemoryRow
 ) -> OperationRow:
-    """Store the done operation of a write; its response keeps names, the text is read later."""
-    response = response_of(writing, row)
-    return await operations.insert_done(session, noting_revisions(new, writing), response)
+    """End a change of one memory; the response keeps names, the text is read later."""
+    note_revisions(change, writing)
+    return await change.done(response_of(writing, row))
 
 
-def noting_revisions(new: NewOperation, writing: ChangeContext) -> NewOperation:
+def note_revisions(change: Mutation[EngineRow], writing: ChangeContext) -> None:
     """Note in the operation's metadata that a change kept no revision and cannot be undone."""
-    if writing.keeps_revisions:
-        return new
-    return new.noting(revisionsDisabled=True)
+    if not writing.keeps_revisions:
+        change.note(revisionsDisabled=True)
 
 
 def _requested_expiry(request: MemoryFields, now: datetime) -> datetime | None:
@@ -368,7 +382,7 @@ def _merged_content(
 ) -> dict[str, Any]:
     new = request.content()
     sent = {column: new[column] for name, column in _COLUMNS.items() if name in changed}
-    # Provenance named by the present metadata goes with them; the ledger reads the new metadata's.
+    # Provenance from the present metadata is removed with them; the ledger reads the new metadata.
     own = dict.fromkeys(named_in(row.user_metadata))
     content = {**content_of(row), **own, **sent}
     if content["fact"] is None and content["structured_content"] is None:
@@ -377,7 +391,7 @@ def _merged_content(
 
 
 def _hold(request: UpdateMemoryRequest, changed: frozenset[str]) -> Hold:
-    """Return the effect on `held_time`: metadata that name a time are taken at their word."""
+    """Return the effect on `held_time`; metadata with a time take precedence over the change."""
     metadata = request.content()["user_metadata"]
     if "metadata" in changed and "event_time" in named_in(metadata):
         return Hold.CLEAR
@@ -393,7 +407,7 @@ def _new_expiry(
 ) -> datetime | None:
     """Return the expiry after an update.
 
-    A mask that names the expiry without a value removes the present one; the bank's default, if it
+    A mask that names the expiry without a value removes the present one. The bank's default, if it
     has one, then applies as for any update.
     """
     if changed & _EXPIRY_FIELDS:

@@ -1,4 +1,4 @@
-"""Brings deleted memories back."""
+"""Undeletion of memories."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,15 +16,16 @@ from app.memory.memories.store.changes import Change, Hold
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of
-from app.platform.operations.store import idempotency
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow
+
+_METHOD = Method(UNDELETE, "UndeleteMemory")
 
 
 @dataclass(frozen=True)
 class RecoveryService:
-    """Deleted memories, for as long as they can be brought back."""
+    """Undeletion of memories during their recovery window."""
 
     memories: MemoryService
 
@@ -40,7 +41,7 @@ class RecoveryService:
         etag: str | None,
         once: IdempotencyKey | None,
     ) -> OperationRow:
-        """Bring a deleted memory back as it was last, whether or not it has revisions.
+        """Restore a deleted memory to its last state, with or without revisions.
 
         Raises:
             Aborted: the etag is stale.
@@ -51,30 +52,29 @@ class RecoveryService:
         now = service.clock.now()
         request, details = await service.admit_labels(name.engine, request)
         fact, vector = await self._embedded(name, now)
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = service.operation(engine, UNDELETE, "UndeleteMemory", now)
-            new = new.noting(**details)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        locked = engines.locked(name.engine)
+        async with mutate(service, locked, _METHOD, once, details=details, now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
             row = await repository.get(session, name, repository.is_known(now), for_update=True)
-            new = await idempotency.concerning(session, new, once, row.scope)
+            await change.concerns(row.scope)
             if row.delete_time is None:
                 raise not_deleted(name)
             check_etag(row.version, etag)
             expiry = ahead(row.expire_time, now)
-            change = Change(
+            wanted = Change(
                 row=row,
                 content=content_of(row),
                 expire_time=memory_expiry(config_of(engine), Cause.UPDATE, now, None, expiry),
-                # A scan may have masked the fact meanwhile; it then waits for its vector.
+                # A scan may have masked the fact meanwhile; then it is queued for embedding.
                 vector=vector if row.fact == fact else None,
                 is_undeletion=True,
                 hold=Hold.SET,
             )
-            writing = service.writing(engine, new, request)
-            written = await ledger.change(session, writing, change)
-            return await finish_with_memory(session, new, writing, written.row)
+            writing = service.writing(engine, change.operation, request)
+            written = await ledger.change(session, writing, wanted)
+            return await finish_with_memory(change, writing, written.row)
 
     async def _embedded(self, name: MemoryName, now: datetime) -> tuple[str | None, Vector | None]:
         """Return the fact of a deleted memory with its vector, outside any transaction."""

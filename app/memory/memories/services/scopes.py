@@ -1,4 +1,4 @@
-"""The use case of scopes: list those that an engine's memories have."""
+"""The use case of scopes: list the scopes in use in an engine."""
 
 from dataclasses import dataclass
 
@@ -23,11 +23,11 @@ class ScopeService:
     async def list_page(
         self, name: EngineName, filter_text: str | None, page: PageRequest, *, show_deleted: bool
     ) -> ListScopesResponse:
-        """Return a page of the scopes of live memories, or also of those that can be recovered.
+        """Return a page of the scopes of live memories, or also of recoverable ones.
 
         Raises:
-            InvalidArgument: the filter or the token is unreadable, or too many scopes must be
-                looked at.
+            InvalidArgument: the filter or the token is invalid, or too many scopes must be
+                examined.
         """
         resources, now = self.resources, self.resources.clock.now()
         clause = read_filter(filter_text, scopes.FILTER_FIELDS, resources.settings)
@@ -37,7 +37,7 @@ class ScopeService:
         wanted = Wanted(name.engine, visible, clause.condition)
         async with resources.db.snapshot() as session:
             await engines.get(session, name)
-            # Any filter, and the conditions of a key, may pass over all scopes of the engine.
+            # A filter, or the conditions of a key, may skip all scopes of the engine.
             async with limited(session, resources.settings.filter_timeout_seconds):
                 rows, token = asked.cut(await scopes.list_page(session, wanted, asked, now))
         return ListScopesResponse(

@@ -1,7 +1,7 @@
 """Warnings for operators about memories in languages that their embedder does not cover.
 
-Search by words still matches such memories, so nothing is refused. Search by meaning hardly does,
-and without the warning nobody would notice.
+Search by words still matches such memories, so they are accepted. Search by meaning rarely matches
+them, and without the warning the problem would stay unnoticed.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ _MAX_ENGINES = 10_000
 
 @dataclass
 class _LanguageCounts:
-    """Notes on an engine: the day of its last log line, and the counts since, by language."""
+    """The day of an engine's last log entry, and the counts by language since then."""
 
     logged_on: date | None = None
     counts: Counter[str] = field(default_factory=Counter)
@@ -32,7 +32,7 @@ class _LanguageCounts:
 class UncoveredLanguages:
     """Uncovered languages seen by one process, logged once for each engine and UTC day.
 
-    The line counts the facts since the last line, and names their most frequent language.
+    The log entry counts the facts since the last entry, and names their most frequent language.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -41,12 +41,12 @@ class UncoveredLanguages:
 
     @classmethod
     def of(cls, resources: Resources) -> "UncoveredLanguages":
-        """Return the instance of the process."""
+        """Return the shared instance of the process."""
         kept: UncoveredLanguages = resources.kept.setdefault(cls, cls(resources.clock))
         return kept
 
     def note(self, engine_id: int, embedder: ManagedEmbedder | None, facts: Iterable[str]) -> None:
-        """Note the facts of memories that an embedder of their engine is about to embed."""
+        """Count the facts that an engine's embedder is about to embed."""
         if embedder is None:
             return
         languages = Counter(filter(None, map(embedder.foreign_language, facts)))

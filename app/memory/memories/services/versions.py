@@ -1,4 +1,4 @@
-"""Memories as they were at a version, for answers that were stored as names."""
+"""Memories at a given version, for responses that are stored as names."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ async def find_known(session: Session, name: MemoryName, now: datetime) -> Memor
 async def find_version(
     session: Session, name: MemoryName, version: int, now: datetime
 ) -> Memory | None:
-    """Return a memory as it was at a version, or None if that is no longer known."""
+    """Return a memory at a version, or None if that state is no longer known."""
     row = await find_known(session, name, now)
     if row is None:
         return None

@@ -23,20 +23,20 @@ class Action(StrEnum):
     ROLLED_BACK = "ROLLED_BACK"
     UNDELETED = "UNDELETED"
     REDACTED = "REDACTED"
-    """Sensitive values were masked, in earlier revisions, too."""
+    """Sensitive values were masked, also in earlier revisions."""
 
 
 class Hold(StrEnum):
     """The effect of a change on `held_time`, the time at which a person last set the content."""
 
     KEEP = "KEEP"
-    """The content was not set by this change."""
+    """This change does not set the content."""
     SET = "SET"
     """A person set the content: an update, a rollback, an undeletion or an undo."""
     CLEAR = "CLEAR"
-    """The content rests on `event_time`, which the change's metadata name."""
+    """The content rests on the `event_time` in the change's metadata."""
     SAID = "SAID"
-    """The content rests on a statement, whose time is the change's `event_time`."""
+    """The content rests on a statement with the change's `event_time`."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ChangeContext:
     now: datetime
     operation_id: str
     caller: str | None
-    """Id of the key that asked for the operation; None: the service itself."""
+    """Id of the key that requested the operation; None for the service itself."""
     model_id: str
     """Model that serves the engine."""
     recovery: timedelta
@@ -58,16 +58,16 @@ class ChangeContext:
     language: str | None = None
     """Text-search configuration of the facts; None detects it from each fact."""
     author: str | None = None
-    """Engine or model that wrote the facts, if one did."""
+    """Engine or model that wrote the facts, if any."""
     prompt_version: str | None = None
-    """Version of the prompts that the model was given."""
+    """Version of the model's prompts."""
     adopts_model: bool = False
-    """True if no model serves the engine yet; this one then does from the first vector on."""
+    """True if no model serves the engine yet; then this one serves from the first vector on."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """The times that a memory had elsewhere."""
+    """The times of a memory in its original store."""
 
     create_time: datetime
     update_time: datetime
@@ -77,8 +77,8 @@ class Times:
 class Creation:
     """A new memory; `content` has values of `columns.CONTENT_FIELDS`, and a missing one is empty.
 
-    A fact is embedded later if it has no `vector`, or one by a model that no longer serves the
-    engine. Without `times`, the memory is as old as its revision.
+    A fact without a `vector` is embedded later, as is one with a vector of a model that no longer
+    serves the engine. Without `times`, the memory is as old as its revision.
     """
 
     memory_id: str | None
@@ -93,10 +93,10 @@ class Creation:
 
 @dataclass(frozen=True)
 class Change:
-    """New content for a memory as it was read: an update, with `restores` a rollback.
+    """New content for a memory as it was read: an update, or with `restores` a rollback.
 
-    `content` has a value for each of `columns.CONTENT_FIELDS`; an undeletion has that of its row,
-    unless an import brings the memory back. `vector` may be None if the fact stays unchanged;
+    `content` has a value for each of `columns.CONTENT_FIELDS`. An undeletion uses the content of
+    its row, unless an import restores the memory. `vector` may be None if the fact stays unchanged;
     otherwise it is used as for a `Creation`. Without `times`, the memory is updated now. Its times
     never go back, even if another process with a faster clock changed it before.
     """
@@ -126,7 +126,7 @@ class Change:
 class Deletion:
     """The deletion of a live memory as it was read; it can be recovered for a while.
 
-    `said_at` is the time of the statement that ends it; None: it is deleted by hand, now.
+    `said_at` is the time of the statement that ends it; None for a deletion by hand, now.
     """
 
     row: MemoryRow
@@ -136,14 +136,14 @@ class Deletion:
 
 @dataclass(frozen=True)
 class Written:
-    """A memory as a change left it, and the id of its revision, or None if none was kept."""
+    """A memory after a change, and the id of its revision, or None if none was kept."""
 
     row: MemoryRow
     revision_id: int | None
 
 
 def moment_of(row: MemoryRow, now: datetime) -> datetime:
-    """Return the time of a change to a memory as it was read: now, but never before the last."""
+    """Return the time of a change to a memory that was read: now, but not before the last one."""
     return max(now, row.update_time)
 
 
@@ -154,7 +154,7 @@ def held_time(wanted: Change, moment: datetime) -> datetime | None:
     if wanted.hold is Hold.CLEAR:
         return None
     if wanted.hold is Hold.SAID:
-        # Metadata that name a time keep it as `event_time`; what was said after it is newer.
+        # A time in the metadata is kept as `event_time`; a later statement is newer.
         is_named = "event_time" in named_in(wanted.content["user_metadata"])
         said: datetime = wanted.content["event_time"]
         return said if is_named else None
@@ -162,7 +162,7 @@ def held_time(wanted: Change, moment: datetime) -> datetime | None:
 
 
 def time_said(content: Mapping[str, Any]) -> datetime | None:
-    """Return the time at which content was said, which its metadata may name."""
+    """Return the time at which content was stated; a time in its metadata takes precedence."""
     named: datetime | None = named_in(content.get("user_metadata") or {}).get("event_time")
     return named or content.get("event_time")
 

@@ -11,7 +11,7 @@ _UNWRITTEN = (ColumnRole.TOMBSTONE, ColumnRole.COMPUTED)
 
 
 def wire_names(row: Row, *roles: ColumnRole) -> dict[str, str]:
-    """Return attribute names by wire names, which are the database's column names, too."""
+    """Return attribute names by wire names, which are also the database's column names."""
     return {column.name: name for name, column in columns_of(row, *roles).items()}
 
 
@@ -47,7 +47,7 @@ def no_content() -> dict[str, Any]:
 
 
 def no_search_hints() -> dict[str, None]:
-    """Return the values of a memory whose search hints and grams are to be computed."""
+    """Return column values that mark a memory's search hints and grams as not yet computed."""
     return {"cues": None, "grams": None}
 
 

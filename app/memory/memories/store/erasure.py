@@ -1,4 +1,4 @@
-"""Every statement that removes memories for good, with what is derived from them and who asked.
+"""All SQL statements that permanently remove memories, derived rows and identities of callers.
 
 Called by `store/ledger.py` alone. All functions take part in the caller's transaction.
 """
@@ -37,7 +37,7 @@ from app.platform.operations.store import kept_requests
 
 @dataclass(frozen=True)
 class ErasedCounts:
-    """Counts of rows that were removed for good."""
+    """Counts of permanently removed rows."""
 
     memories: int
     vectors: int
@@ -63,7 +63,7 @@ async def erase(
     locked = (
         select(MemoryRow.memory_id)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids), only)
-        # One order everywhere, so that two callers that lock several rows cannot deadlock.
+        # Every caller locks rows in this order, which prevents deadlocks.
         .order_by(MemoryRow.memory_id)
         .with_for_update()
     )
@@ -114,11 +114,11 @@ async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[
 
 
 async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Empty what other memories and their revisions quote of the same conversations.
+    """Empty quotes from the same conversations in other memories and their revisions.
 
-    Call it before the memories are erased, with the engine locked as by whoever rewrites revisions.
-    Locked revisions are skipped: whoever else locks them removes them, as nothing can read them any
-    more.
+    Call it before the memories are erased, with the engine locked as for rewriting revisions.
+    Revisions that another transaction has locked are skipped: such a transaction removes them,
+    since they can no longer be read.
     """
     mine = select(RevisionRow.operation_id).where(
         RevisionRow.engine_id == engine_id,
@@ -132,7 +132,7 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
         RevisionRow.memory_id != all_of(memory_ids),
         func.jsonb_array_length(RevisionRow.extracted_memories) > 0,
     )
-    # First those that have the contexts from the quoting revisions, which say what to look for.
+    # Contexts first: they are found by the quoting revisions, which are emptied last.
     quotes = select(RevisionRow.memory_id, RevisionRow.context).where(is_quoting).cte("quotes")
     near = _of_same_messages(engine_id, memory_ids).cte("near")
     for table, key in ((MemoryRow, MemoryRow.memory_id), (RevisionRow, RevisionRow.revision_id)):
@@ -161,7 +161,7 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
 def _of_same_messages(
     engine_id: int, memory_ids: Sequence[str]
 ) -> Select[str, str | None, float | None]:
-    """Select memories that rest on the same messages as others, whose revisions may be gone."""
+    """Select memories that rest on the same messages as the given ones, even without revisions."""
     own, erased = aliased(MemoryRow), aliased(MemoryRow)
     places = ("engine_id", "scope_hash", "source", "position")
     is_same = and_(*(getattr(own, name) == getattr(erased, name) for name in places))
@@ -198,9 +198,9 @@ async def _blank_contexts(
 async def rename_callers(
     session: Session, engine_id: int, callers: Collection[str], alias: str, since: datetime | None
 ) -> int:
-    """Put an alias in place of callers in an engine's revisions; return the number of revisions.
+    """Replace callers with an alias in an engine's revisions; return the number of revisions.
 
-    Given `since`, revisions before it are left out.
+    With `since`, earlier revisions are left out.
     """
     is_recent = true() if since is None else RevisionRow.create_time >= since
     renamed = await session.execute(
@@ -214,9 +214,9 @@ async def rename_callers(
 
 
 async def clear_requests(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Clear the kept requests of failed operations on the scopes of these memories.
+    """Clear the stored requests of failed operations on the scopes of these memories.
 
-    Call it before the memories are erased. A retry would make them again.
+    Call it before the memories are erased. A retry would create the memories again.
     """
     statement = (
         select(MemoryRow.scope)

@@ -1,4 +1,4 @@
-"""Statements by which `memory-bank check` examines memories, their revisions and vectors."""
+"""SQL statements of `memory-bank check` for memories, their revisions and vectors."""
 
 from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
 from app.kernel.checks import CheckName
@@ -8,7 +8,7 @@ from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
 _MEMORIES = Batches("memories", "memory_id")
 _OF_BATCH = "m.engine_id = :engine and m.memory_id > :after and m.memory_id <= :last"
-# Provenance is left out: a sweep has added it to memories whose revisions were written without.
+# Provenance is left out: a sweep has added it to memories with revisions that lack it.
 _COMPARED = [
     column.name for column in columns_of(MemoryRow, ColumnRole.CONTENT, ColumnRole.KEPT).values()
 ]
@@ -51,7 +51,7 @@ where {_OF_BATCH} and (
 )
 """  # noqa: S608 - of constants
 
-# A request may keep no revision, or for a shorter time: of those that are kept equally long, the
+# A request may disable its revision or shorten its life. Of revisions with the same life, the
 # earlier ones expire first.
 _VERSIONS = f"""
 with versions as (
@@ -107,7 +107,7 @@ where {_OF_BATCH} and (
 )
 """  # noqa: S608 - of constants
 
-# The canonical text of `app/kernel/scopes.py`, as Postgres writes it.
+# The canonical text of `app/kernel/scopes.py`, in the form that Postgres writes.
 _SCOPE_HASH = f"""
 select 'FAILED' as level, 'its digest is not that of its scope' as problem,
     engine_id, 'memories/' || memory_id as name

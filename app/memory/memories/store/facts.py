@@ -1,4 +1,4 @@
-"""Statements on the facts of a scope: present ones, earlier ones, and the times they rest on.
+"""SQL statements about the facts of a scope: present ones, earlier ones, and their times.
 
 All functions take part in the caller's transaction.
 """
@@ -19,14 +19,14 @@ from app.memory.memories.store.repository import has_metadata, is_known
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
 _MAX_CHANGED = 1_000
-"""Memories of a scope, those changed or deleted last, that are looked at."""
+"""Maximum memories of a scope to examine, the most recently changed or deleted first."""
 _END_MARKS = ".!? "
 _RESTS_ON = func.coalesce(MemoryRow.held_time, MemoryRow.event_time, MemoryRow.create_time)
 
 
 @dataclass(frozen=True)
 class FactsOfScope:
-    """The search hints `same:` of facts that memories have, and of those that they had earlier."""
+    """The search hints `same:` of present facts of memories, and of their earlier facts."""
 
     present: frozenset[str]
     earlier: frozenset[str]
@@ -46,9 +46,9 @@ async def find_facts(
     texts: Collection[str],
     now: datetime,
 ) -> FactsOfScope:
-    """Return which of some texts are facts of the scope's memories, deleted ones included.
+    """Return the given texts that are facts of the scope's memories, deleted ones included.
 
-    Of the memories that have changed, the earlier facts of the last thousand count.
+    Earlier facts are only read from the thousand most recently changed memories.
     """
     if not texts:
         return FactsOfScope(frozenset(), frozenset())
@@ -64,7 +64,7 @@ async def find_facts(
         .order_by(MemoryRow.update_time.desc())
         .limit(_MAX_CHANGED)
     )
-    # By their ids: a join on the text would read the revisions of every engine.
+    # Select by ids, since a join on the text would read the revisions of every engine.
     ids = changed.scalars().all()
     had = select(RevisionRow.fact).where(_had(engine_id, ids, texts, now))
     earlier = (await session.execute(had)).scalars() if ids else ()
@@ -74,7 +74,7 @@ async def find_facts(
 async def rest_times(
     session: Session, engine_id: int, memory_ids: Sequence[str]
 ) -> dict[str, RestTime]:
-    """Return the times that memories rest on, by id: set by hand, else said, else created."""
+    """Return the times that memories rest on, by id: set by hand, else stated, else created."""
     statement = select(MemoryRow.memory_id, _RESTS_ON, MemoryRow.held_time.is_not(None)).where(
         MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids)
     )
@@ -92,10 +92,10 @@ async def find_deleted(
     metadata: Mapping[str, Any] | None,
     now: datetime,
 ) -> dict[str, EndedFact]:
-    """Return the texts that deleted memories had as their facts, by their hints.
+    """Return the given texts that were facts of deleted memories, by their hints.
 
-    Only memories with the metadata count, if any are given. Memories that can no longer be
-    recovered are not known any more.
+    If metadata are given, only memories with them count. Memories that can no longer be recovered
+    are ignored.
     """
     statement = select(MemoryRow.fact, MemoryRow.memory_id, _ended()).where(
         _is_of(engine_id, scope),
@@ -114,9 +114,9 @@ async def find_replaced(
     texts: Collection[str],
     now: datetime,
 ) -> dict[str, EndedFact]:
-    """Return the texts that memories had as earlier facts, by their hints.
+    """Return the given texts that were earlier facts of memories, by their hints.
 
-    They ended at the times that the memories rest on by now.
+    They ended at the times that the memories rest on now.
     """
     statement = (
         select(RevisionRow.fact, MemoryRow.memory_id, _RESTS_ON)
@@ -142,7 +142,7 @@ async def find_deleted_profiles(
 ) -> list[tuple[dict[str, Any], EndedFact]]:
     """Return the contents of a scope's deleted profiles that can be recovered.
 
-    Of very many, those deleted last.
+    If there are very many, the most recently deleted are returned.
     """
     statement = (
         select(MemoryRow.structured_content, MemoryRow.memory_id, _ended())
@@ -166,7 +166,7 @@ def _is_of(engine_id: int, scope: Mapping[str, str]) -> ColumnElement[bool]:
 
 
 def _ended() -> ColumnElement[datetime]:
-    """Return the time at which a deletion was said; tombstones of earlier releases lack it."""
+    """Return the time of a deletion's statement; tombstones of earlier releases lack it."""
     return func.coalesce(MemoryRow.held_time, MemoryRow.delete_time)
 
 
@@ -184,7 +184,7 @@ def _had(
 
 
 def _latest(found: Result[str | None, str, datetime]) -> dict[str, EndedFact]:
-    """Return facts by their hints; the latest end of each counts."""
+    """Return facts by their hints, each with its latest end."""
     ended: dict[str, EndedFact] = {}
     for fact, memory_id, moment in found:
         hint = same(fact or "")

@@ -1,6 +1,6 @@
 """The single write path of memories: the row, its vector and its revision change together.
 
-All functions take part in the caller's transaction, so a change is written whole or not at all.
+All functions take part in the caller's transaction: a change is written fully or not at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from app.adapters.cooperative import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
 from app.adapters.db.spread import Key
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import another_id, new_id
 from app.kernel.names import MemoryName
 from app.kernel.scopes import bucket_of_hash, scope_hash
@@ -41,20 +42,21 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store import erasure as stored
+from app.platform.operations.store.idempotency import record_of
 from app.platform.operations.store.repository import NewOperation
 
 rename_callers = erasure.rename_callers
-"""Puts an alias in place of callers in an engine's history, at a user's request."""
+"""Replaces callers with an alias in an engine's history, at a user's request."""
 restore, restore_more = restoring.insert, restoring.append
-"""Insert memories of an archive with the revisions that they had, and further revisions."""
+"""Insert memories of an archive with their revisions, and further revisions."""
 
 
 @dataclass(frozen=True)
 class _Effect:
-    """A memory as a change left it, with its revision and the fate of its vectors.
+    """A memory after a change, with its revision and the effect on its vectors.
 
-    Its vectors stay unless `ends_vectors` is set. Then it gets `vector` alone, or waits for
-    embedding if it `has_new_fact`.
+    Its vectors are kept unless `ends_vectors` is set. In that case it gets `vector` alone, or is
+    queued for embedding if it `has_new_fact`.
     """
 
     row: MemoryRow
@@ -69,10 +71,10 @@ async def apply(
 ) -> list[Written]:
     """Apply changes to different memories; return the results in order.
 
-    Changes of one kind go to the database together, so that many cost little more than one.
+    Changes of one kind are sent to the database together, so many cost little more than one.
 
     Raises:
-        Aborted: a memory was changed since it was read.
+        Aborted: a memory has changed since it was read.
         AlreadyExists: a chosen id is taken, perhaps by a deleted memory that can be recovered.
     """
     deleted = await _delete(session, writing, [new for new in wanted if isinstance(new, Deletion)])
@@ -99,15 +101,20 @@ async def create(session: Session, writing: ChangeContext, new: Creation) -> Wri
 
 
 async def create_at_once(
-    db: Database, engine: EngineRow, writing: ChangeContext, new: Creation, operation: NewOperation
+    db: Database,
+    engine: EngineRow,
+    writing: ChangeContext,
+    new: Creation,
+    operation: NewOperation,
+    once: IdempotencyKey | None,
 ) -> MemoryRow | None:
-    """Create a memory and finish its operation at once, in a transaction of its own.
+    """Create a memory and finish its operation at once, in a separate transaction.
 
-    Return None and change nothing if the fast path does not apply: the engine has changed since it
-    was read, the id is taken, the caller reaches only a part of the engine, or the write is unusual
-    (no vector, labels, no revision, no audit event).
+    Return None and change nothing if the fast path does not apply. It needs an unchanged engine, a
+    new request, a free memory id and access to the scope. The write must have a vector, a revision
+    and an audit event, and no labels.
     """
-    vector, audit = new.vector, db.audit
+    vector, audit = new.vector, db.audit_within(new.scope)
     is_usual = writing.keeps_revisions and not writing.labels
     is_embedded = vector is not None and vector.model_id == engine.embedding_model
     if vector is None or audit is None or not (is_usual and is_embedded):
@@ -123,6 +130,9 @@ async def create_at_once(
         "operation": operation.columns(OperationState.SUCCEEDED, response),
         "event": event,
     }
+    if once is not None:
+        answer = operation.engine_id, operation.operation_id
+        rows["request"] = record_of(once, engine.engine_id, writing.now, answer)
     return row if await fast_sql.insert(db, engine, rows) else None
 
 
@@ -131,7 +141,7 @@ async def create_free(
 ) -> list[Written | None]:
     """Create many memories, each with the context of its own revision.
 
-    Return a result for each, or None if its id is taken. An id may be chosen only once.
+    Return a result for each, or None if its id is taken. Chosen ids must be distinct.
     """
     rows = await _insert(session, writing, [new for new, _ in wanted])
     effects = [
@@ -158,7 +168,7 @@ async def change(session: Session, writing: ChangeContext, wanted: Change) -> Wr
     """Change a live memory, or restore a deleted one.
 
     Raises:
-        Aborted: the memory was changed since it was read.
+        Aborted: the memory has changed since it was read.
     """
     return (await apply(session, writing, [wanted]))[0]
 
@@ -166,10 +176,10 @@ async def change(session: Session, writing: ChangeContext, wanted: Change) -> Wr
 async def delete(
     session: Session, writing: ChangeContext, rows: Sequence[MemoryRow]
 ) -> list[Written]:
-    """Turn live memories, as they were read, into tombstones.
+    """Turn live memories that were read into tombstones.
 
     Raises:
-        Aborted: one of them was changed since it was read.
+        Aborted: one of them has changed since it was read.
     """
     return await apply(session, writing, [Deletion(row) for row in rows])
 
@@ -177,7 +187,7 @@ async def delete(
 async def redact(session: Session, writing: ChangeContext, redacted: Redacted) -> None:
     """Write redacted memories, which the caller has locked, and rewrite their revisions.
 
-    A live memory gets a revision of its own; a tombstone stays one.
+    A live memory gets a separate revision; a tombstone remains a tombstone.
     """
     await redaction.rewrite(session, redacted)
     await apply(session, writing, redacted.changes())
@@ -205,7 +215,7 @@ async def _insert(
     """Insert the memories, with None for a taken chosen id; draw a new id on a collision."""
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
     if chosen:
-        # An expired memory is gone for every reader, so it must not block its id.
+        # An expired memory no longer exists for readers, so it must not block its id.
         await erase_gone(session, writing.engine.engine, chosen)
     made = await each(wanted, lambda new: _values(writing, new))
     rows: dict[int, MemoryRow | None] = {}
@@ -222,7 +232,7 @@ async def _insert(
 def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
     digest = scope_hash(new.scope)
     times = new.times or Times(writing.now, writing.now)
-    # Unless it was said at a time, its content was set elsewhere at that of its last change.
+    # Without a time of a statement, content changed elsewhere counts as set at its last change.
     is_held = times.update_time != times.create_time and time_said(new.content) is None
     return {
         "engine_id": writing.engine.engine,
@@ -266,7 +276,7 @@ async def _change(
             _revision(writing, moment, change.row, change.action, change.extracted)
             | {"restored_revision_id": change.restores},
             None if keeps else change.vector,
-            # Vectors of other models are as old as the fact.
+            # Vectors of other models are as outdated as the old fact.
             ends_vectors=not keeps,
             has_new_fact=not keeps and change.row.fact is not None,
         )
@@ -275,7 +285,7 @@ async def _change(
 
 
 def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
-    """Return the provenance that the metadata of content name, the search hints and grams."""
+    """Return the provenance in the metadata of content, the search hints and grams."""
     named = named_in(content.get("user_metadata") or {})
     return {**named, **search_hints_of({**content, **named}, language)}
 
@@ -318,11 +328,12 @@ async def _delete(
 async def erase(
     session: Session, engine_id: int, memory_ids: Sequence[str], *, with_scope: bool = False
 ) -> ErasedCounts:
-    """Remove memories and every row derived from them now and for good, at a user's request.
+    """Permanently remove memories and every row derived from them now, at a user's request.
 
-    Quotes of them are removed from the revisions of other memories and from the engine's
-    operations; `with_scope`, those of the scope go as a whole. The caller holds the memories and
-    the engine (`Lock.UPDATE`), so that two erasures do not wait for each other's revisions.
+    Quotes of them are removed from other memories' revisions and from the engine's operations. With
+    `with_scope`, only operations that name them are changed; the scope's own are erased anyway. The
+    caller has locked the memories and the engine (`Lock.UPDATE`), so erasures do not wait for each
+    other's revisions.
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
     await erasure.clear_requests(session, engine_id, memory_ids)
@@ -332,7 +343,7 @@ async def erase(
 
 
 async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]) -> ErasedCounts:
-    """Remove those of the memories that nothing can read or recover any more."""
+    """Remove the memories among these that can no longer be read or recovered."""
     gone = repository.is_gone(database_time(session))
     erased = await erasure.erase(session, engine_id, memory_ids, gone)
     if erased.memories:
@@ -366,7 +377,7 @@ async def _write_vectors(
 
 
 async def _serving(session: Session, writing: ChangeContext, effects: Sequence[_Effect]) -> str:
-    """Return the model that serves the engine; adopt this one if none does and a vector is new."""
+    """Return the serving model; if there is none, adopt this one with the first new vector."""
     vector = next((effect.vector for effect in effects if effect.vector is not None), None)
     if not writing.adopts_model or vector is None:
         return writing.model_id
@@ -375,9 +386,9 @@ async def _serving(session: Session, writing: ChangeContext, effects: Sequence[_
 
 
 async def backfill_search_hints(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Backfill an engine's memories written before search hints or grams existed; return the count.
+    """Add search hints and grams to an engine's memories that lack them; return the count.
 
-    No memory gets a new version.
+    The memories do not get a new version.
     """
     rows = await repository.lock_without_hints(session, engine_id, keys)
     language = await engines.find_language(session, engine_id)

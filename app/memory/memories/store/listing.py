@@ -1,4 +1,4 @@
-"""Statements that list memories; deleted ones, where they are asked for.
+"""SQL statements that list memories, deleted ones included on request.
 
 All functions take part in the caller's transaction.
 """
@@ -20,7 +20,7 @@ from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
 _REVISIONS: Any = RevisionRow.__table__
 BY_DELETION = "delete_time"
-"""The order that needs deleted memories to be asked for."""
+"""The order that is only valid for lists with deleted memories."""
 ORDERS = ("create_time", "update_time", BY_DELETION)
 """The columns that a list can be ordered by."""
 _OF_DELETED: Fields = {
@@ -37,7 +37,7 @@ KNOWN_FIELDS: Fields = {**FILTER_FIELDS, **_OF_DELETED}
 
 
 class DeletedBy(NamedTuple):
-    """The operation that deleted a memory, and who asked for it; None: the service itself."""
+    """The operation that deleted a memory, and its caller; None for the service itself."""
 
     operation_id: str | None
     caller: str | None
@@ -59,7 +59,7 @@ async def list_page(
 async def list_named(
     session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
 ) -> Sequence[MemoryRow]:
-    """Return those of the memories that `only` selects, in no order."""
+    """Return the memories among these that `only` selects, in no order."""
     statement = select(MemoryRow).where(
         MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids), only
     )
@@ -69,7 +69,7 @@ async def list_named(
 async def list_deletions(
     session: Session, engine_id: int, rows: Sequence[MemoryRow], now: datetime
 ) -> Mapping[str, DeletedBy]:
-    """Return who deleted those of the memories that are deleted, where a revision tells."""
+    """Return the operation and caller of each deletion that has a revision, by memory id."""
     versions = [(row.memory_id, row.version) for row in rows if row.delete_time is not None]
     if not versions:
         return {}

@@ -1,4 +1,4 @@
-"""Memories as the fast statements read them."""
+"""Memories in the form that the fast statements read."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from app.memory.memories.store.tables import MemoryRow
 
 
 class MemoryRecord(NamedTuple):
-    """The columns of a memory that its readers see, by attribute name."""
+    """The columns of a memory that readers get, by attribute name."""
 
     memory_id: str
     version: int

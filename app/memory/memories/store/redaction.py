@@ -1,6 +1,6 @@
-"""Every statement that reads or rewrites memories to mask sensitive values in them.
+"""All SQL statements that read or rewrite memories to mask sensitive values in them.
 
-What writes is called by `memories/ledger.py` alone. All functions take part in the caller's
+Writing functions are called by `memories/ledger.py` alone. All functions take part in the caller's
 transaction.
 """
 
@@ -29,10 +29,10 @@ REVISIONS = RevisionRow.__tablename__
 
 @dataclass(frozen=True)
 class Redacted:
-    """Memories and revisions, as they were read, with the new values of what changes.
+    """Memories and revisions as they were read, with the new values of changed attributes.
 
     Attributes:
-        vectors: of new facts; a fact without one waits for embedding.
+        vectors: the vectors of new facts; a fact without one is queued for embedding.
         now: the database's time.
     """
 
@@ -59,7 +59,7 @@ class Redacted:
 async def list_known(
     session: Session, subject: Subject, page: tuple[str, int], now: datetime
 ) -> Sequence[MemoryRow]:
-    """Return the next memories of a subject, deleted ones that can be recovered included."""
+    """Return the next memories of a subject, including deleted ones that can be recovered."""
     after, limit = page
     statement = (
         select(MemoryRow)
@@ -73,7 +73,7 @@ async def list_known(
 async def list_all(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime, *, for_update: bool
 ) -> Sequence[MemoryRow]:
-    """Return those of the memories that are still known, locked or not."""
+    """Return the memories among these that are still known, locked or not."""
     if for_update:
         return await repository.lock(session, engine_id, memory_ids, repository.is_known(now))
     statement = select(MemoryRow).where(
@@ -102,7 +102,7 @@ async def list_revisions(
 async def rewrite(session: Session, redacted: Redacted) -> None:
     """Rewrite revisions and tombstones in place."""
     tombstones = [
-        # The sweep that makes missing search hints makes these anew.
+        # The sweep for missing search hints computes these again.
         {"engine_id": row.engine_id, "memory_id": row.memory_id, **values, **no_search_hints()}
         for row, values in redacted.memories
         if values and row.delete_time is not None

@@ -1,7 +1,7 @@
-"""Every statement on memories and what is derived from them.
+"""All SQL statements about memories and their derived rows.
 
-The writing functions, at the end, are called by `store/ledger.py` alone. All functions take
-part in the caller's transaction.
+The writing functions, at the end, are called by `store/ledger.py` alone. All functions take part in
+the caller's transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -105,7 +105,7 @@ def is_known(now: datetime) -> ColumnElement[bool]:
 
 
 def is_gone(now: DatabaseTime) -> ColumnElement[bool]:
-    """Select memories that nothing can read or recover any more at `now`."""
+    """Select memories that can no longer be read or recovered at `now`."""
     is_expired = and_(MemoryRow.delete_time.is_(None), MemoryRow.expire_time <= now)
     return or_(is_expired, MemoryRow.recover_until <= now)
 
@@ -118,7 +118,7 @@ def everything() -> ColumnElement[bool]:
 async def get(
     session: Session, name: MemoryName, visible: ColumnElement[bool], *, for_update: bool = False
 ) -> MemoryRow:
-    """Return a memory that `visible` (`is_live` or `is_known`) selects.
+    """Return the memory that `visible` (`is_live` or `is_known`) selects.
 
     Raises:
         NotFound: no memory is selected.
@@ -144,13 +144,13 @@ async def find(
 async def lock(
     session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
 ) -> Sequence[MemoryRow]:
-    """Lock the memories that `only` selects, as they are now; return them ordered by id."""
+    """Lock the memories that `only` selects, with fresh values; return them ordered by id."""
     if not memory_ids:
         return []
     statement = (
         select(MemoryRow)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
-        # One order everywhere, so that two callers that lock several rows cannot deadlock.
+        # Every caller locks rows in this order, which prevents deadlocks.
         .order_by(MemoryRow.memory_id)
         .with_for_update()
         .execution_options(populate_existing=True)
@@ -168,7 +168,7 @@ def metadata_condition(groups: Sequence[Sequence[MetadataFilter]]) -> ColumnElem
 
 
 def has_metadata(metadata: Mapping[str, Any] | None) -> ColumnElement[bool]:
-    """Select memories with exactly these metadata; any memory if None is given."""
+    """Select memories with exactly these metadata; None selects any memory."""
     if metadata is None:
         return true()
     return MemoryRow.user_metadata == literal(dict(metadata), JSONB())
@@ -199,16 +199,16 @@ async def find_revision(
 async def insert_memories(
     session: Session, rows: Sequence[Mapping[str, Any]]
 ) -> list[MemoryRow | None]:
-    """Insert memories whose ids are free; return them in order, with None for a taken id.
+    """Insert memories with free ids; return them in order, with None for a taken id.
 
     Raises:
-        NotFound: the session's caller does not reach a scope.
+        NotFound: the session's caller has no access to a scope.
     """
     if not rows:
         return []
     for row in rows:
         check_scope(session, row["scope"])
-    # One order everywhere, so that two callers that choose the same ids cannot deadlock.
+    # Every caller inserts rows in this order, which prevents deadlocks over equal ids.
     ordered = sorted(rows, key=itemgetter("memory_id"))
     inserted = await insert_free(MemoryRow, session, ordered, "memory_id")
     return [_as_stored(row) if row["memory_id"] in inserted else None for row in rows]
@@ -224,7 +224,7 @@ def _as_stored(values: Mapping[str, Any]) -> MemoryRow:
 async def update_memories(
     session: Session, rows: Sequence[MemoryRow], values: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Set new values, all of the same columns, on the memories and on the rows in memory.
+    """Set new values on the memories and on the rows in memory; all have the same columns.
 
     Return False if a memory no longer has the version that was read; the caller must roll back.
     """
@@ -235,7 +235,7 @@ async def update_memories(
         {f"read_{key}": getattr(row, key) for key in keys} | {f"new_{k}": new[k] for k in new}
         for row, new in zip(rows, values, strict=True)
     ]
-    # One order everywhere, so that two callers that change several rows cannot deadlock.
+    # Every caller updates rows in this order, which prevents deadlocks.
     given.sort(key=itemgetter("read_memory_id"))
     # The session adds no condition to a statement with a list of values, so it is added here.
     statement = _updating(*values[0]).where(condition_on(session, MemoryRow))
@@ -303,7 +303,7 @@ async def mark_deleted(
 
 
 def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
-    """Set on a row the values that its next version has in the database."""
+    """Set on a row the values of its next version in the database."""
     for name, value in {**new, "version": row.version + 1}.items():
         set_committed_value(row, name, value)
 
@@ -312,13 +312,13 @@ _NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "exp
 
 
 def _lacks_hints() -> ColumnElement[bool]:
-    """Select memories whose search hints or grams are not known yet, as their index does."""
+    """Select memories without search hints or grams; the condition matches their index."""
     has_grams = MemoryRow.fact.regexp_match(literal_column(f"'{ANY_SIGN}'"))
     return or_(MemoryRow.cues.is_(None), and_(MemoryRow.grams.is_(None), has_grams))
 
 
 async def find_without_hints(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find such memories of any engine; for a sweep."""
+    """Find memories of any engine without search hints, for a sweep."""
     statement = (
         select(*_KEY).where(_lacks_hints(), engines.is_settled(MemoryRow.engine_id)).order_by(*_KEY)
     )
@@ -328,9 +328,9 @@ async def find_without_hints(session: Session, search: RowSearch) -> Sequence[Ke
 async def lock_without_hints(
     session: Session, engine_id: int, keys: Sequence[Key]
 ) -> Sequence[MemoryRow]:
-    """Lock and return such memories of an engine.
+    """Lock and return memories of an engine without search hints.
 
-    A memory that is being changed is skipped: it gets its search hints from that change.
+    A memory that is being changed is skipped, because the change adds its search hints.
     """
     lacking = (_lacks_hints(), engines.is_engine_settled(engine_id))
     statement = locked(_KEY, engine_id, keys, *lacking).with_only_columns(MemoryRow)
@@ -364,7 +364,7 @@ async def renew_vector_expiry(session: Session, engine_id: int, memory_ids: Sequ
 async def remove_vectors(
     session: Session, engine_id: int, memory_ids: Sequence[str], kept: Sequence[str] = ()
 ) -> None:
-    """Remove the vectors of memories, except those by the models `kept`."""
+    """Remove the vectors of memories, except vectors of the models in `kept`."""
     if not memory_ids:
         return
     await session.execute(
@@ -396,7 +396,7 @@ async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) 
 
 
 async def append_made_revisions(session: Session, rows: Sequence[dict[str, Any]]) -> None:
-    """Append new revisions, and their labels as rows; a taken id is made anew in place."""
+    """Append new revisions, and their labels as rows; a taken id is replaced in `rows`."""
     await insert_made(RevisionRow, session, rows, "revision_id")
     await _insert_labels(session, rows)
 

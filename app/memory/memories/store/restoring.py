@@ -1,4 +1,4 @@
-"""Insertion of memories with the revisions that they had, from an archive.
+"""Insertion of memories from an archive, with their revisions.
 
 Called by the ledger alone. All functions take part in the caller's transaction.
 """
@@ -21,12 +21,12 @@ from app.memory.memories.store.columns import CONTENT_FIELDS
 async def insert(
     session: Session, engine_id: int, language: str | None, restored: Sequence[RestoredMemory]
 ) -> None:
-    """Insert memories whose ids the engine lacks; their facts wait for their vectors.
+    """Insert memories with ids that are free in the engine; their facts are queued for embedding.
 
     `language` is the engine's text-search configuration; None detects it from each fact.
 
     Raises:
-        InvalidArgument: a memory and its revisions do not fit together, or an id is taken.
+        InvalidArgument: a memory and its revisions are inconsistent, or an id is taken.
     """
     now = await database_now(session)
     await each(restored, lambda history: check_restored(history, CONTENT_FIELDS, now))
@@ -58,10 +58,10 @@ def _row(engine_id: int, language: str | None, memory: Mapping[str, Any]) -> dic
 
 
 async def append(session: Session, engine_id: int, revisions: Sequence[Mapping[str, Any]]) -> None:
-    """Append revisions that a memory of the same archive has beside those inserted with it.
+    """Append further revisions of memories that were restored from the same archive.
 
     Raises:
-        InvalidArgument: a memory is not there, or its revisions do not fit to it.
+        InvalidArgument: a memory does not exist, or is inconsistent with its revisions.
     """
     ids = list(dict.fromkeys(revision["memory_id"] for revision in revisions))
     rows = await repository.lock(session, engine_id, ids, repository.everything())

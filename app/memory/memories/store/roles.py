@@ -13,9 +13,9 @@ Row = type[DeclarativeBase]
 class ColumnRole(StrEnum):
     """The role of a column in its row, as `info["role"]`.
 
-    Further keys of `info`: `empty` makes the default of a column that cannot be null, `counted`
-    adds a column without content to the bytes of its engine, and `filtered` lets filters name the
-    column.
+    Further keys of `info`: `empty` makes the default of a column that cannot be null. `counted`
+    adds a column without content to the bytes of its engine. `filtered` allows the column in
+    filters.
     """
 
     CONTENT = "content"
@@ -25,7 +25,7 @@ class ColumnRole(StrEnum):
     PROVENANCE = "provenance"
     """Origin of the content: kept and restored with it. Its bytes do not count."""
     STATE = "state"
-    """Shown to readers in its present value; no rollback restores it."""
+    """Shown to readers with its present value; no rollback restores it."""
     INTERNAL = "internal"
     """Read by this service alone; no rollback restores it."""
     KEY = "key"
@@ -37,7 +37,7 @@ class ColumnRole(StrEnum):
     COMPUTED = "computed"
     """Written by the database."""
     HISTORY = "history"
-    """Record of a change in its revision, beside the content that it left."""
+    """Record of a change in its revision, in addition to the content after the change."""
 
 
 def columns_of(row: Row, *roles: ColumnRole) -> dict[str, Column[Any]]:
@@ -72,7 +72,7 @@ def filtered_columns(row: Row) -> dict[str, Column[Any]]:
 
 
 def check_equal(name: str, has: Iterable[str], declared: Iterable[str]) -> None:
-    """Compare the fields of `name` with the columns that are declared for them.
+    """Compare the fields of `name` with the declared columns.
 
     Raises:
         AssertionError: they differ; the message names the fields.
@@ -86,6 +86,6 @@ def check_equal(name: str, has: Iterable[str], declared: Iterable[str]) -> None:
 
 
 def empty_value(column: Column[Any]) -> Any:  # noqa: ANN401 - of any column
-    """Return the value of a column if none was given."""
+    """Return the default value of a column."""
     make: Callable[[], object] | None = column.info.get("empty")
     return None if make is None else make()

@@ -1,4 +1,4 @@
-"""Erasure of a scope's memories: the ledger removes them.
+"""Erasure of a scope's memories through the ledger.
 
 All functions take part in the caller's transaction.
 """
@@ -30,7 +30,7 @@ async def _count(session: Session, subject: Subject) -> Counts:
 
 
 async def _remove(session: Session, subject: Subject, limit: int) -> Counts:
-    """Remove up to `limit` memories, deleted ones included, and what is derived from them."""
+    """Remove up to `limit` memories, deleted ones included, and their derived rows."""
     engine_id = subject.engine_id
     await engines.get(session, EngineName(WILDCARD, WILDCARD, engine_id), Lock.UPDATE)
     some = select(MemoryRow.memory_id).where(subject.selects(MemoryRow)).limit(limit)
@@ -48,4 +48,4 @@ ERASURES = (
         tuple(rows.table for rows in _COUNTED), _count, _remove, _NAMES.collection, _NAMES.find_ids
     ),
 )
-"""The rows that belong to a scope."""
+"""Erasures of the rows that belong to a scope."""

@@ -27,21 +27,21 @@ from app.memory.memories.store import repository
 from app.memory.memories.store.tables import MemoryRow
 
 MAX_COUNT = 1_000
-"""The most memories of a scope that are counted."""
+"""Maximum number of memories of a scope that are counted."""
 FILTER_FIELDS: Fields = {"scope": repository.FILTER_FIELDS["scope"]}
 """Fields that a filter of scopes accepts."""
 KEY = (MemoryRow.scope_hash,)
-"""The order of the list: by digest, which the index has and which means nothing."""
+"""The order of the list: by digest, an arbitrary order that the index supports."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The scopes of an engine that a page lists.
+    """The scopes of an engine to list.
 
     Attributes:
         engine_id: the engine.
-        visible: the memories that have a scope listed; `is_live` or `is_known`.
-        condition: selects scopes by the caller's filter.
+        visible: the memories with scopes to list; `is_live` or `is_known`.
+        condition: the caller's filter of scopes.
     """
 
     engine_id: int
@@ -54,7 +54,7 @@ async def list_page(
 ) -> ReadRows[Row[bytes, dict[str, str], int, int]]:
     """Return a page of scopes: digest, scope, number of live memories, size in bytes.
 
-    No more memories are counted than one above `MAX_COUNT`.
+    The count stops at `MAX_COUNT` plus one.
     """
     found = _found(wanted, page)
     statement = (
@@ -71,9 +71,9 @@ async def list_page(
 
 
 def _found(wanted: Wanted, page: Slice) -> CTE:
-    """Return the scopes that are looked at, until enough of them are wanted, by number or bytes.
+    """Return the examined scopes, until enough of them are wanted, by number or bytes.
 
-    Each is found by one probe of the index, from the digest of the one before.
+    Each scope is found by one probe of the index, starting after the digest of the previous one.
     """
     first = _next(wanted)
     if page.after is not None:
@@ -85,7 +85,7 @@ def _found(wanted: Wanted, page: Slice) -> CTE:
     ).cte("found", recursive=True)
     after = _next(wanted).where(MemoryRow.scope_hash > found.c.scope_hash).lateral("after")
     is_wanted = cast(after.c.is_wanted, Integer())
-    # A page has the first whatever its size; the last, beyond the bound, shows that there is more.
+    # A page has the first scope of any size; a scope beyond the bound shows that there is more.
     is_open = or_(found.c.wanted < 2, found.c.bytes <= page.max_bytes)
     further = (
         select(
@@ -101,7 +101,7 @@ def _found(wanted: Wanted, page: Slice) -> CTE:
 
 
 def _next(wanted: Wanted) -> Select[bytes, dict[str, Any], bool, int]:
-    # A row without a key gives neither true nor false.
+    # For a row without the key, the condition is null.
     is_wanted: Label[bool] = wanted.condition.is_(true()).label("is_wanted")
     size = func.octet_length(cast(MemoryRow.scope, Text())) + ROW_BYTES
     return (

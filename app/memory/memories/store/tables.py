@@ -21,7 +21,7 @@ from app.adapters.db.columns import EMBEDDING, IN_BYTE_ORDER
 from app.language.grams import ANY_SIGN
 from app.memory.memories.store.roles import ColumnRole
 
-# Accents are removed, as `folded` does for queries.
+# Accents are removed, as in `folded` for queries.
 _TERMS = (
     "to_tsvector(language,"
     " regexp_replace(normalize(coalesce(fact, ''), NFD), '[\\u0300-\\u036f]', '', 'g'))"
@@ -29,7 +29,7 @@ _TERMS = (
 
 
 class MemoryContent:
-    """Columns that a memory shares with its revisions; the one place that lists them.
+    """Columns that a memory shares with its revisions; the only place that lists them.
 
     Code that writes or reads them by name derives its list from these columns and their roles
     (`store/columns.py`).
@@ -59,9 +59,9 @@ class MemoryContent:
 class MemoryRow(MemoryContent, Base):
     """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
 
-    Written and removed by `store/ledger.py` alone. The columns from `language` on serve
-    searches and are not loaded with a row; `cues` is null until the search hints are computed, and
-    `grams` also where the fact has none.
+    Written and removed by `store/ledger.py` alone. The columns from `language` on serve searches
+    and are not loaded with a row. `cues` is null until the search hints are computed. `grams` is
+    also null for a fact without grams.
     """
 
     __tablename__ = "memories"
@@ -121,7 +121,7 @@ class MemoryRow(MemoryContent, Base):
     held_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.INTERNAL})
     """Time at which a person last set the content by hand; null if it rests on a statement.
 
-    Of a tombstone, the time at which the deletion was said, or made by hand.
+    In a tombstone, the time of the statement that ended the memory, or of a deletion by hand.
     """
     language: Mapped[str] = mapped_column(
         REGCONFIG,
@@ -166,10 +166,10 @@ class MemoryVectorRow(Base):
 
 
 class UnembeddedRow(Base):
-    """A memory whose fact waits for embedding by the model that serves its engine.
+    """A memory with a fact that is queued for embedding by the engine's serving model.
 
-    Written when the model was away, or was replaced meanwhile. Until `due_time` the row belongs to
-    the worker that took it last.
+    Written if the model was unavailable, or was replaced meanwhile. Until `due_time` the row
+    belongs to the worker that took it last.
     """
 
     __tablename__ = "unembedded_memories"
@@ -191,8 +191,8 @@ class UnembeddedRow(Base):
 class RevisionRow(MemoryContent, Base):
     """A snapshot of a memory after one change. Appended by the ledger alone.
 
-    It never changes, but that a scan masks sensitive values in it (`redact_time`), and an erasure
-    puts an alias in place of its `caller`.
+    It never changes, with two exceptions: a scan masks sensitive values in it (`redact_time`), and
+    an erasure replaces its `caller` with an alias.
     """
 
     __tablename__ = "memory_revisions"
@@ -234,7 +234,7 @@ class RevisionRow(MemoryContent, Base):
 
 
 class RevisionLabelRow(Base):
-    """A label of a revision as a row, so that a filter over all memories uses an index."""
+    """A label of a revision as a row, which lets a filter over all memories use an index."""
 
     __tablename__ = "revision_labels"
     conditioned_by = ByParent("memory_revisions", ("engine_id", "revision_id"))
@@ -244,7 +244,7 @@ class RevisionLabelRow(Base):
             ["memory_revisions.engine_id", "memory_revisions.revision_id"],
             ondelete="CASCADE",
         ),
-        # For the foreign key's own lookup when a revision is removed.
+        # For the lookup by the foreign key when a revision is removed.
         Index("ix_revision_labels_revision", "engine_id", "revision_id"),
     )
 

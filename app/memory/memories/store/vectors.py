@@ -1,4 +1,4 @@
-"""Vectors that are written after their memories: facts embedded later, or embedded anew.
+"""Vectors that are written after their memories: facts embedded later or again.
 
 All functions take part in the caller's transaction, and lock the memories.
 """
@@ -18,7 +18,7 @@ from app.memory.memories.store.tables import MemoryRow
 
 @dataclass(frozen=True)
 class Vector:
-    """The embedding of a fact, of unit length; `model_id` None means the model that serves."""
+    """The embedding of a fact, of unit length; `model_id` None means the serving model."""
 
     values: NDArray[np.float32]
     model_id: str | None = None
@@ -45,8 +45,8 @@ async def embed(
 ) -> list[str]:
     """Store the vectors of memories by a model; return the ids of the memories that got one.
 
-    `vectors` has the fact that was embedded and its vector, by memory id. Memories that are gone or
-    have another fact by now get none. The caller holds the engine (`Lock.SHARED`).
+    `vectors` has the embedded fact and its vector, by memory id. Memories that no longer exist or
+    now have another fact get none. The caller holds a lock on the engine (`Lock.SHARED`).
     """
     rows = await repository.lock(session, engine_id, list(vectors), repository.is_live(now))
     fitting = [row for row in rows if row.fact == vectors[row.memory_id][0]]
@@ -76,6 +76,6 @@ async def end_waits(
 async def remove_stale_vectors(
     session: Session, engine_id: int, memory_ids: Sequence[str], kept: Sequence[str]
 ) -> None:
-    """Remove vectors by models other than those `kept`; locks the memories."""
+    """Remove vectors of models other than `kept`; locks the memories."""
     await repository.lock(session, engine_id, memory_ids, repository.everything())
     await repository.remove_vectors(session, engine_id, memory_ids, kept)

@@ -1,4 +1,4 @@
-"""Embedding of facts by a model, apart from facts that it refuses."""
+"""Embedding of facts by a model, with separate treatment of refused facts."""
 
 import secrets
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from app.memory.memories.store.vectors import Vector
 from app.memory.reembedding.store.repository import Facts
 
 MOST_REFUSED = 5_000
-"""Limit of memories that a re-embedding skips; a model that refuses more does not come to serve."""
+"""Maximum number of memories that a re-embedding skips; with more, it fails."""
 _OF_TEXTS = (Reason.MODEL_REFUSED, Reason.MODEL_OUTPUT_INVALID)
-"""Errors of a batch of texts that a single text may have caused."""
+"""Error reasons of a batch that a single text may have caused."""
 
 
 @dataclass(frozen=True)
@@ -37,23 +37,23 @@ class FactEmbedding:
     model_id: str
 
     async def embedded(self, facts: Facts) -> Embedded:
-        """Embed facts; a fact that the model refuses does not stop the others.
+        """Embed facts; a refused fact does not affect the others.
 
         Raises:
-            ServiceError: the model is away, or refuses every text.
+            ServiceError: the model is unavailable, or refuses every text.
         """
         try:
             return await self._embed_all(facts)
         except ServiceError as error:
             if error.reason not in _OF_TEXTS:
                 raise
-        # A model that refuses this text, too, as with an invalid key, does not object to the facts.
-        # The text differs each time, so that no cache answers it.
+        # If the model refuses this text too, such as with an invalid key, the facts are not the
+        # cause. The text is random, so it is never cached.
         await self.embedding.embedded(self.model_id, [f"Hello {secrets.token_hex(4)}"])
         return await self._in_halves(facts)
 
     async def _in_halves(self, facts: Facts) -> Embedded:
-        """Embed facts that were refused together, in halves."""
+        """Embed facts of a refused batch in halves, to find the refused ones."""
         if len(facts) == 1:
             return Embedded({}, facts)
         listed, middle = list(facts.items()), len(facts) // 2
@@ -79,7 +79,7 @@ class FactEmbedding:
 
 
 class RefusedFact:
-    """The memories whose facts a model has refused, as long as they have these facts."""
+    """Memories with facts that a model has refused; a changed fact no longer counts."""
 
     def __init__(self) -> None:
         self._facts: dict[str, bytes] = {}
@@ -89,14 +89,14 @@ class RefusedFact:
 
     @property
     def memory_ids(self) -> Sequence[str]:
-        """Ids of all refused memories, whatever their present state."""
+        """Ids of all refused memories, in any current state."""
         return list(self._facts)
 
     def add(self, facts: Facts) -> None:
-        """Remember refused facts.
+        """Add refused facts.
 
         Raises:
-            FailedPrecondition: too many are refused.
+            FailedPrecondition: the model refuses too many facts.
         """
         self._facts |= {memory_id: _key(fact) for memory_id, fact in facts.items()}
         if len(self._facts) > MOST_REFUSED:

@@ -1,4 +1,4 @@
-"""Metric of the memories that wait for embedding, read from the database when it is scraped."""
+"""Metric of memories that wait for embedding, read from the database at each scrape."""
 
 from prometheus_client import Gauge
 

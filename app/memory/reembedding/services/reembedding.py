@@ -14,28 +14,29 @@ from app.memory.reembedding.schemas import QueuedReembedding
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.store import idempotency, leases
-from app.platform.operations.store import repository as operations
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
 log = structlog.get_logger()
 
 REEMBED: Final = "engines.reembed"
-"""Kind of the operation that gives an engine vectors by another model."""
+"""Kind of the operation that embeds an engine's memories with another model."""
 _KEY: Final = "reembed"
+
+
+_METHOD = Method(REEMBED, "ReembedReasoningEngine")
 
 
 async def retry(
     resources: Resources, session: Session, failed: OperationRow, new: NewOperation
 ) -> NewOperation:
-    """Complete the retry of a failed re-embedding, with the model of the settings."""
+    """Complete the retry of a failed re-embedding with the model from the settings."""
     engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
     return _aimed(new, engine, resources.embedders.current.model_id)
 
 
 def _aimed(new: NewOperation, engine: EngineRow, target: str) -> NewOperation:
-    """Return the operation for a worker, with the model that is to serve."""
     new = new.noting(toModel=target)
     if engine.embedding_model is not None:
         new = new.noting(fromModel=engine.embedding_model)
@@ -54,22 +55,19 @@ class ReembeddingService:
         return cls(MemoryService.of(resources))
 
     async def start(self, name: EngineName, once: IdempotencyKey | None) -> OperationRow:
-        """Queue a re-embedding with the model of the settings; one runs at a time for each engine.
+        """Queue a re-embedding with the model from the settings; an engine runs one at a time.
 
-        An operation that finds everything done ends immediately.
+        If no vector is missing, the operation ends immediately.
 
         Raises:
             NotFound: the engine does not exist.
-            ResourceExhausted: the engine has the most waiting operations that it may have.
+            ResourceExhausted: the engine has the maximum number of waiting operations.
         """
         service = self.memories
         target = service.embedding.embedders.current.model_id
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            now = service.clock.now()
-            new = service.operation(engine, REEMBED, "ReembedReasoningEngine", now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            most = service.settings.engine_max_queued_operations
-            await leases.check_queue(session, engine.engine_id, most)
-            return await operations.insert(session, _aimed(new, engine, target))
+        async with mutate(service, engines.locked(name), _METHOD, once) as change:
+            if change.replayed is not None:
+                return change.replayed
+            await change.check_queue()
+            change.operation = _aimed(change.operation, change.engine, target)
+            return await change.queue(change.operation.key, change.operation.request or {})

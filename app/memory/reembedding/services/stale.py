@@ -1,4 +1,4 @@
-"""Removal of the vectors that a re-embedding leaves behind."""
+"""Removal of vectors that are stale after a re-embedding."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,7 +22,7 @@ _ENGINES_PER_SWEEP = 1_000
 
 @dataclass(frozen=True)
 class StaleVectors:
-    """The vectors of models that no longer serve."""
+    """Removal of vectors of models that no longer serve."""
 
     batches: SweepBatches
     memories: MemoryService
@@ -33,13 +33,13 @@ class StaleVectors:
         return cls(batches, MemoryService.of(batches.resources))
 
     async def remove(self) -> int:
-        """Remove such vectors; return the number of memories that lost some."""
+        """Remove stale vectors; return the number of memories that had some."""
         removed = 0
         async with self.memories.db.snapshot() as session:
             search = self.batches.search(_ENGINES_PER_SWEEP)
             found = await engines.find_with_stale_vectors(session, search)
         for key in found:
-            # An engine that was deleted meanwhile takes its vectors with it.
+            # If the engine has been deleted, its vectors are deleted with it.
             async with self.batches.alone(key):
                 with suppress(NotFound):
                     removed += await self._remove_of(key[0])
@@ -48,8 +48,8 @@ class StaleVectors:
     async def _remove_of(self, engine_id: int) -> int:
         """Make one pass over the vectors of an engine, record its result, and return the count.
 
-        A write that began under the former model may end after the first pass. So passes are
-        repeated until one finds nothing that began when all such writes had ended.
+        A write that began under the former model may end after the first pass. Passes therefore
+        repeat until one that starts after the end of all such writes finds no vectors.
         """
         async with self.memories.db.snapshot() as session:
             until = (await _get(session, engine_id)).stale_vectors_until
@@ -68,8 +68,8 @@ class StaleVectors:
         return find
 
     async def _remove(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-        """Remove stale vectors of memories; queue those that lack one by the serving model."""
-        # Locked, so that no other model starts to serve, or becomes the target, meanwhile.
+        """Remove stale vectors of memories; queue those without a vector of the serving model."""
+        # The lock prevents a concurrent change of the serving or target model.
         engine = await _get(session, engine_id, Lock.UPDATE)
         serving, now = self.memories.embedding.serving(engine), self.memories.clock.now()
         stale = [memory_id for _, memory_id in keys]

@@ -1,4 +1,4 @@
-"""Embedding of facts that were written while their model was away, or was being replaced."""
+"""Embedding of facts that were written while their model was unavailable or being replaced."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -23,20 +23,20 @@ from app.platform.engines.store.repository import Lock
 log = structlog.get_logger()
 
 _REFUSED_PAUSE = timedelta(hours=1)
-"""Pause before a fact is tried again that the model refuses while it embeds others."""
+"""Pause before the next attempt for a single fact that the model refuses."""
 _MOST_FAILURES = 20
-"""Batches that may fail in one run; the rest of a long queue waits for the next run."""
+"""Maximum number of failed batches in one run; the rest of the queue waits for the next run."""
 
 
 @dataclass(frozen=True)
 class Backlog:
-    """The embedding queue: memories that wait for their vectors."""
+    """Embedding queue: memories that wait for their vectors."""
 
     batches: SweepBatches
 
     @classmethod
     def of(cls, resources: Resources) -> "Backlog":
-        """Return the queue, for one run."""
+        """Return the queue for one run."""
         return cls(SweepBatches(resources, "embedding queue"))
 
     @property
@@ -47,8 +47,7 @@ class Backlog:
     async def run(self) -> int:
         """Embed the due memories; return the count. Failed ones are due again after a pause.
 
-        The pause is longer for facts that the model refuses, since another attempt rarely gives
-        another result.
+        The pause is longer for facts that the model refuses, since another attempt rarely succeeds.
         """
         total = failures = 0
         away: set[int] = set()
@@ -65,12 +64,12 @@ class Backlog:
         return total
 
     async def _claim(self, away: Collection[int]) -> list[tuple[int, list[str]]]:
-        """Lease due memories of several engines; return those of each.
+        """Lease due memories of several engines; return their ids by engine.
 
-        An engine that failed is not tried again in this run: it would delay the others.
+        A failed engine is not tried again in this run, since it would delay the others.
         """
         settings = self.resources.settings
-        # Twice the model's time limit, so that no other worker takes the same memories meanwhile.
+        # Twice the model's time limit, so that the lease outlives the call of the model.
         lease = timedelta(seconds=2 * settings.model_timeout_seconds)
 
         async def claim(
@@ -82,7 +81,7 @@ class Backlog:
         while True:
             search = self.batches.search(settings.tuning.reembed_batch_rows, passed)
             tried = await self.batches.changed(repository.find_due, claim, search)
-            # Where all that was found has failed, others come after it.
+            # If the leases of all candidates failed, the next search leaves them out.
             if tried.changed or not tried.found:
                 return [claimed for _, claimed in tried.changed if claimed[1]]
 
@@ -92,7 +91,7 @@ class Backlog:
             await repository.put_back(session, engine_id, memory_ids, pause)
 
     async def _try_embed(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
-        """Embed memories of an engine; return the count, or None if that is impossible now."""
+        """Embed memories of an engine; return the count, or None if the engine must wait."""
         name = EngineName(WILDCARD, WILDCARD, engine_id)
         try:
             try:
@@ -102,14 +101,14 @@ class Backlog:
                     raise
             return await self._embed_alone(name, memory_ids)
         except NotFound:
-            # The engine was deleted, and the memories go with it.
+            # The engine was deleted, and its memories are deleted with it.
             return None
         except ServiceError as error:
             log.warning("embedding.still_waiting", engine_id=engine_id, reason=error.reason)
             return None
 
     async def _embed_alone(self, name: EngineName, memory_ids: Sequence[str]) -> int:
-        """Embed memories one by one, so that those that fail do not stop the others."""
+        """Embed memories one by one, so that a failure affects only one of them."""
         total = 0
         for memory_id in memory_ids:
             async with self.batches.alone((name.engine, memory_id)):
@@ -131,7 +130,7 @@ class Backlog:
                 serving = await engines.adopt_model(session, name.engine, model_id, length)
             if serving != model_id:
                 return None
-            # All in one statement, as every writer that locks several memories does.
+            # In one statement, like all writers that lock several memories, to prevent deadlocks.
             await memories.lock(session, name.engine, memory_ids, memories.everything())
             done = await written.embed(session, name.engine, model_id, result.vectors, now)
             await written.end_waits(session, name.engine, memory_ids, done, now)
@@ -142,6 +141,6 @@ class Backlog:
 
 
 def _may_be_of_one(error: Exception) -> bool:
-    """Return True if one of several memories may have caused an error: neither model nor engine."""
+    """Return True if a single memory may have caused an error, not the model or the engine."""
     of_all = (*AWAY, BadGateway, NotFound)
     return not isinstance(error, of_all) and getattr(error, "reason", None) != Reason.MODEL_REFUSED

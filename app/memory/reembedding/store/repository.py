@@ -1,4 +1,4 @@
-"""Queries for memories that lack vectors, and for vectors that are no longer used.
+"""Queries for memories without vectors, and for stale vectors.
 
 All functions take part in the caller's transaction.
 """
@@ -29,9 +29,9 @@ _KEY = (UnembeddedRow.engine_id, UnembeddedRow.memory_id)
 
 @dataclass(frozen=True)
 class MemorySpan:
-    """A range of an engine's memories, ordered by id: beyond `after`, up to `last`.
+    """A range of an engine's memories by id: greater than `after`, up to and including `last`.
 
-    Without `last` it has no end; `since` leaves out memories not changed from then on.
+    Without `last`, the range has no end. `since` leaves out memories with an earlier last change.
     """
 
     after: str = ""
@@ -39,12 +39,12 @@ class MemorySpan:
     since: datetime | None = None
 
     def beyond(self, page: Facts) -> "MemorySpan":
-        """Return the rest of the span after a page, which is in the database's order of ids."""
+        """Return the rest of the span after a page, which must be sorted as in the database."""
         return replace(self, after=next(reversed(page)))
 
 
 async def end_of_span(session: Session, engine_id: int, after: str, size: int) -> str | None:
-    """Return the id of the memory at the end of the next `size`, or None at the end."""
+    """Return the id of the last of the next `size` memories; None if fewer are left."""
     statement = (
         select(MemoryRow.memory_id)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id > after)
@@ -58,9 +58,9 @@ async def end_of_span(session: Session, engine_id: int, after: str, size: int) -
 async def list_lacking(
     session: Session, engine_id: int, model_id: str, span: MemorySpan, page: tuple[datetime, int]
 ) -> Facts:
-    """Return live memories of a span that have a fact, but no vector by a model.
+    """Return live memories of a span with a fact, but no vector of a model, ordered by id.
 
-    `page` is the present time and a limit; the memories are ordered by id.
+    `page` is the current time and a limit.
     """
     now, limit = page
     statement = (
@@ -98,7 +98,7 @@ def _has_vector(engine_id: int, model_id: str) -> ColumnElement[bool]:
 
 
 async def count_facts(session: Session, engine_id: int, now: datetime) -> int:
-    """Count the live memories of an engine that have a fact."""
+    """Count the live memories of an engine with a fact."""
     statement = (
         select(func.count())
         .select_from(MemoryRow)
@@ -108,7 +108,7 @@ async def count_facts(session: Session, engine_id: int, now: datetime) -> int:
 
 
 async def count_vectors(session: Session, engine_id: int, model_id: str) -> int:
-    """Count the vectors of an engine by a model."""
+    """Count an engine's vectors of a model."""
     statement = (
         select(func.count())
         .select_from(MemoryVectorRow)
@@ -135,7 +135,7 @@ async def claim(
 ) -> list[str]:
     """Lease an engine's memories from the embedding queue.
 
-    After `lease` they are due again unless they were dequeued, since the worker may be gone.
+    Memories that are still queued after `lease` are due again, since the worker may have died.
     """
     due = (_is_due(), engines.is_engine_settled(engine_id))
     held = locked(_KEY, engine_id, keys, *due).cte("held")
@@ -171,7 +171,7 @@ async def put_back(
 async def list_facts(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
 ) -> Facts:
-    """Return the facts of the memories that are live and have one."""
+    """Return the facts of live memories; memories without a fact are left out."""
     statement = select(MemoryRow.memory_id, MemoryRow.fact).where(
         MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), _has_fact(now)
     )
@@ -200,7 +200,7 @@ async def count_waiting_of(session: Session, engine_id: int, most: int) -> int:
 async def find_stale(
     session: Session, engine_id: int, kept: Sequence[str], search: RowSearch
 ) -> Sequence[Key]:
-    """Find an engine's memories with vectors by other models than those `kept`, ordered by id."""
+    """Find an engine's memories with vectors of models other than `kept`, ordered by id."""
     key = (MemoryVectorRow.engine_id, MemoryVectorRow.memory_id)
     statement = (
         select(*key)
@@ -214,7 +214,7 @@ async def find_stale(
 async def list_lacking_of(
     session: Session, engine_id: int, model_id: str, memory_ids: Sequence[str], now: datetime
 ) -> list[str]:
-    """Return the memories that are live and have a fact, but no vector by a model."""
+    """Return the ids of live memories with a fact, but no vector of a model."""
     statement = select(MemoryRow.memory_id).where(
         MemoryRow.engine_id == engine_id,
         MemoryRow.memory_id.in_(memory_ids),

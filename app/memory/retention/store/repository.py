@@ -1,6 +1,6 @@
-"""Queries for memories and revisions to remove. The ledger removes the memories.
+"""Queries for memories and revisions to remove, and removal of expired revisions.
 
-All functions run in the caller's transaction.
+The ledger removes memories. All functions run in the caller's transaction.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _REVISION_KEY = (RevisionRow.engine_id, RevisionRow.revision_id)
 
 
 async def count_matching(session: Session, engine_id: int, clause: ColumnElement[bool]) -> int:
-    """Count the memories of an engine that a purge would take."""
+    """Count the memories of an engine that match a purge."""
     statement = (
         select(func.count()).select_from(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
     )
@@ -29,7 +29,7 @@ async def count_matching(session: Session, engine_id: int, clause: ColumnElement
 async def list_newest(
     session: Session, engine_id: int, clause: ColumnElement[bool], limit: int
 ) -> Sequence[MemoryRow]:
-    """Return the newest of the memories that a purge would take."""
+    """Return the newest memories that match a purge."""
     statement = (
         select(MemoryRow)
         .where(MemoryRow.engine_id == engine_id, clause)
@@ -42,7 +42,7 @@ async def list_newest(
 async def list_matching(
     session: Session, engine_id: int, clause: ColumnElement[bool], limit: int, after: str
 ) -> Sequence[str]:
-    """Return the next ids after `after` of memories that a purge takes, without locks."""
+    """Return the next ids after `after` of memories that match a purge, without locks."""
     statement = (
         select(MemoryRow.memory_id)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id > after, clause)
@@ -53,14 +53,14 @@ async def list_matching(
 
 
 async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str]:
-    """Return the ids of up to `limit` memories of an engine, whatever their state."""
+    """Return the ids of up to `limit` memories of an engine in any state."""
     statement = select(MemoryRow.memory_id).where(MemoryRow.engine_id == engine_id).limit(limit)
     return (await session.execute(statement)).scalars().all()
 
 
 async def find_gone(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find memories of all engines that are no longer readable; for a sweep."""
-    # By two indexes, each in its order: a condition with `or` would read all that is gone.
+    """Find memories of all engines that are no longer readable, for a sweep."""
+    # One query per index, each in index order: an `or` condition would read all such memories.
     either = union_all(
         *(
             search.bounded(
@@ -82,14 +82,14 @@ async def find_gone(session: Session, search: RowSearch) -> Sequence[Key]:
 
 
 async def lock_gone(session: Session, engine_id: int, keys: Sequence[Key]) -> list[str]:
-    """Lock those of an engine's memories that are no longer readable; return their ids."""
+    """Lock the given memories that are no longer readable; return their ids."""
     gone = (is_gone(database_time(session)), engines.is_engine_settled(engine_id))
     statement = locked(_MEMORY_KEY, engine_id, keys, *gone)
     return [memory_id for _, memory_id in await session.execute(statement)]
 
 
 async def find_expired_revisions(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find expired revisions of all engines; for a sweep."""
+    """Find expired revisions of all engines, for a sweep."""
     statement = (
         select(*_REVISION_KEY)
         .where(_has_expired(session), engines.is_settled(RevisionRow.engine_id))
@@ -99,9 +99,9 @@ async def find_expired_revisions(session: Session, search: RowSearch) -> Sequenc
 
 
 async def remove_expired_revisions(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Remove an engine's expired revisions; return the count.
+    """Remove the given revisions that have expired; return the count.
 
-    Revisions that another transaction removes with their memories are skipped.
+    Revisions that another transaction is removing with their memories are skipped.
     """
     expired = (_has_expired(session), engines.is_engine_settled(engine_id))
     return await remove_found(RevisionRow, _REVISION_KEY, session, engine_id, keys, *expired)

@@ -11,11 +11,11 @@ from app.language.search_languages import configuration_of
 from app.memory.memories.logic.search_hints import said, same
 
 _READ_CHARS = 2_000
-"""Analysed characters of a query; the digest covers the whole query."""
+"""Maximum analysed characters of a query; the digest covers the whole query."""
 
 _POSSESSIVE = re.compile(r"['\u2019]s\b", re.IGNORECASE)
 
-# Questions for a kind of answer, and the search hint of facts that have one.
+# Questions that ask for a kind of answer, and the search hint of facts with such an answer.
 _WANTED = (
     (
         "has:time",
@@ -44,11 +44,11 @@ class RetrievalQuery:
 
     Attributes:
         language: the text-search configuration of the query.
-        same: the search hint of memories whose fact is the query itself.
-        said: the hint of facts that are the query after a speaker's name, "Anna: ...".
-        subjects: the hints of memories whose subject the query may name.
-        times: the dates it names, in the form of `rules.moments`.
-        wanted: the hints that its answer has, such as `has:time` after "when".
+        same: the search hint of memories with the query itself as their fact.
+        said: the search hint of facts that consist of a speaker's name and the query, "Anna: ...".
+        subjects: the hints of memories with a subject that the query may name.
+        times: the dates in the query, in the form of `rules.moments`.
+        wanted: the hints of facts that answer the query, such as `has:time` after "when".
         has_grams: True if it has words of scripts without blanks.
     """
 
@@ -62,10 +62,10 @@ class RetrievalQuery:
 
 
 def read(query: str, today: date, language: str | None = None) -> RetrievalQuery:
-    """Analyse a query asked on `today`, from which "yesterday" is counted.
+    """Analyse a query asked on `today`, the day that "yesterday" is relative to.
 
     Args:
-        query: as it was sent.
+        query: the text as it was sent.
         today: the day of the question.
         language: the engine's text-search configuration; None detects it from the query.
     """

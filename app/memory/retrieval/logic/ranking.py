@@ -1,11 +1,11 @@
 """Ranking of the candidates of a search by weighted signals. Pure.
 
-A signal marked z counts standard deviations from the average of the candidates; any other is 0
-to 1. A signal without data, such as vectors while their provider is down, adds nothing. See
-`benchmarks/recall` for the worth of the weights and how they were found.
+A signal marked z is measured in standard deviations from the average of the candidates. Any other
+signal is in the range 0 to 1. A signal without data, such as vectors while their provider is
+unavailable, adds nothing. `benchmarks/recall` documents the effect of the weights and their source.
 
-A search makes hundreds of the records here. Frozen ones would take three times as long to make;
-no code changes one.
+A search creates hundreds of the records below. They are not frozen, because frozen ones would take
+three times as long to create. No code changes them.
 """
 
 import math
@@ -22,8 +22,8 @@ class RankedNeighbour:
     """The memory before or after a candidate in their source.
 
     Attributes:
-        distance: Euclidean, between unit vectors; None: it has no vector.
-        matched: bit n is set if it has term n of the query.
+        distance: Euclidean, between unit vectors; None without a vector.
+        matched: bit n is set if the memory has term n of the query.
         length: the number of its different terms.
         is_question: True if its cues have `is:question`; used for the memory before.
     """
@@ -36,7 +36,7 @@ class RankedNeighbour:
 
 @dataclass(slots=True)
 class RankingCandidate:
-    """A memory that may answer a query; shared attributes are those of `RankedNeighbour`."""
+    """A memory that may answer a query; `RankedNeighbour` describes the shared attributes."""
 
     memory_id: str
     distance: float | None
@@ -51,7 +51,7 @@ class RankingCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """A scope's statistics of the terms of a query.
+    """A scope's statistics about the terms of a query.
 
     Attributes:
         memories: the number of memories in the scope.
@@ -68,33 +68,33 @@ class Statistics:
 class Weights:
     """The weight of each signal, by name.
 
-    Round numbers, one set for every shape of data: `benchmarks/recall` prints the worth of each on
-    short turns of talk, short facts, first-person memories and long messages.
+    They are round numbers, the same for every shape of data. `benchmarks/recall` prints the effect
+    of each on short turns of talk, short facts, first-person memories and long messages.
     """
 
     vector: float = 0.8
     """z: the cosine of the fact and the query."""
     words: float = 1.2
-    """z: BM25 of the fact, at most 2.5, times the share of the query's rarity that it covers."""
+    """z: BM25 of the fact, at most 2.5, times the covered share of the query's rarity."""
     nearby_vector: float = 0.4
     """z: the average cosine of the fact and its neighbours in the source."""
     nearby_words: float = 0.5
-    """z: BM25 of the three as one text."""
+    """z: BM25 of the fact and both neighbours as one text."""
     source: float = 0.5
-    """z: the best candidate of its source, by `vector` and `words`."""
+    """z: the score of the best candidate from its source, by `vector` and `words`."""
     answers: float = 0.2
-    """z: BM25 of the memory before, if that is a question: this memory may be its answer."""
+    """z: BM25 of the memory before if that is a question, since this memory may be its answer."""
     subject: float = 1.0
     """The query names the subject of the fact."""
     time: float = 3.0
-    """Closeness of a time in the fact to one that the query names; 1: the same, 1/e: a week off."""
+    """Closeness of a time in the fact to a time in the query: 1 if equal, 1/e for a week apart."""
     kind: float = 0.5
-    """The fact has what the query asks for: a time or a number."""
+    """The fact has the kind of value that the query asks for: a time or a number."""
     question: float = -0.3
-    """The fact is a question, and so no answer, unless it states something in the first person."""
+    """The fact is a question, so no answer, unless it states something in the first person."""
     length: float = 0.2
-    """z: the logarithm of its different terms, capped at the longest quarter; at most 0.3 either
-    way. Among long memories the sign is reversed."""
+    """z: the logarithm of its different terms, capped at the longest quarter and between -0.3 and
+    0.3. Among long memories the sign is reversed."""
 
 
 WEIGHTS = Weights()
@@ -103,19 +103,20 @@ SIGNALS = tuple(field.name for field in fields(Weights))
 _DAYS_OFF = 7.0
 _LEAST_SPREAD = 1e-9
 _OF_TIME = ("said:", "time:")
-# Flags of search hints. The two greatest mean that the query is the fact, or the fact after a name.
+# Flags of search hints. The two highest mean that the query is the fact, or the fact after a name.
 _SUBJECT, _KIND, _QUESTION, _STATES, _SAID, _EXACT = 1, 2, 4, 8, 16, 32
 _SAME, _ASKING = _SAID | _EXACT, _QUESTION | _STATES
 _MOST_WORDS = 2.5
-"""Limit of the standard deviations that words may count."""
+"""Maximum standard deviations that words may contribute."""
 _MOST_LENGTH = 0.3
 _SHORT, _LONG = 20.0, 50.0
-"""Different terms, on average. In a scope of short memories, neighbours tell the topic of a memory,
-and a word shared with the query is no chance; for long messages neither holds."""
+"""Average numbers of different terms. In a scope of short memories, neighbours indicate the topic
+of a memory, and a shared word is no coincidence. For long messages, neither is true."""
 _WORDS_OF_LONG = 1 / 3
 
-# Constants of the distance, fixed so that distances of different queries compare. The best distance
-# says how well the query is met at all; the others follow from how far their scores lag behind.
+# Constants of the distance, fixed so that distances of different queries can be compared. The best
+# distance expresses how well any memory matches the query. The others follow from how far their
+# scores are behind the best.
 _BEHIND = 1.25
 _STEEPNESS, _MIDDLE = 7.5, 0.45
 
@@ -126,8 +127,8 @@ class Ranked:
 
     Attributes:
         candidate: the memory.
-        score: the sum of the parts; compares within one query only.
-        distance: 0 to 2, ascending with the rank; compares between queries.
+        score: the sum of the parts; comparable only within one query.
+        distance: 0 to 2, ascending with the rank; comparable between queries.
         values: the contribution of each signal to the score, in the order of `SIGNALS`.
     """
 
@@ -148,7 +149,7 @@ def rank(
     candidates: Sequence[RankingCandidate],
     weights: Weights = WEIGHTS,
 ) -> list[Ranked]:
-    """Return the candidates, best first. The order is total and independent of the input order."""
+    """Return the candidates, best first; the order is total and independent of the input order."""
     if not candidates:
         return []
     average = statistics.average_length
@@ -175,7 +176,7 @@ def _distance(score: float) -> float:
 
 
 def _coverage(bm25: Bm25, candidates: Sequence[RankingCandidate]) -> float:
-    """Return how well the query is met at all, 0 to 1: meaning counts twice, words once."""
+    """Return how well any candidate matches the query, 0 to 1; meaning counts twice as much."""
     nearest = min(
         (candidate.distance for candidate in candidates if candidate.distance is not None),
         default=None,
@@ -222,20 +223,20 @@ def _signals(
         _times(asked.times, candidates, weights.time),
         [weights.kind if flags & _KIND else 0.0 for flags in flags_of_all],
         [weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in flags_of_all],
-        # A longer fact holds more; among long messages, a shorter one is to the point.
+        # A longer fact contains more; among long messages, a shorter one is more relevant.
         _lengths(candidates, weights.length * (2 * brevity - 1)),
     ]
 
 
 def _brevity(average_length: float) -> float:
-    """Return 1 for a scope of short memories, 0 for one of long ones."""
+    """Return 1 for a scope of short memories, 0 for one of long memories, or a value between."""
     return max(0.0, min(1.0, (_LONG - average_length) / (_LONG - _SHORT)))
 
 
 def _words(bm25: Bm25, candidates: Sequence[RankingCandidate], weight: float) -> list[float]:
     """Return BM25 in deviations above the average, times the covered share of the query.
 
-    Without that share, a single common word would stand far out where others have none.
+    Without that share, a single common word would have a high score if few candidates match.
     """
     pairs = [(candidate.matched, candidate.length) for candidate in candidates]
     known = {pair: bm25.score(*pair) for pair in set(pairs)}
@@ -255,9 +256,9 @@ def _nearby(
     weights: Weights,
     brevity: float,
 ) -> list[list[float]]:
-    """Return the signals of the source for candidates with a neighbour there; 0 for others.
+    """Return the signals of the source for candidates that have a neighbour; 0 for the others.
 
-    A memory without neighbours is its own surroundings, and would count twice.
+    Without neighbours, these signals would only repeat the scores of the memory itself.
     """
     having = [n for n, candidate in enumerate(candidates) if candidate.before or candidate.after]
     if not having or not brevity:
@@ -306,7 +307,7 @@ def _standard(values: Sequence[float | None], weight: float) -> list[float]:
     known = [value for value in values if value is not None]
     if not known:
         return [0.0] * len(values)
-    # Exact sums, so that the order of the candidates does not matter.
+    # `fsum` is exact, so the result does not depend on the order of the candidates.
     mean = math.fsum(known) / len(known)
     apart = [value - mean for value in known]
     spread = math.sqrt(math.fsum([value * value for value in apart]) / len(known))
@@ -344,7 +345,6 @@ def _nearby_words(bm25: Bm25, candidate: RankingCandidate) -> float:
 def _best_of_source(
     candidates: Sequence[RankingCandidate], own: Sequence[float]
 ) -> list[float | None]:
-    """Return for each candidate the best value of its source."""
     best: dict[str | None, float] = {}
     for candidate, value in zip(candidates, own, strict=True):
         if value > best.get(candidate.source, -math.inf):

@@ -1,4 +1,4 @@
-"""The fast path of a search: no filters, no index, and its own statements (`fast_sql.py`)."""
+"""Fast path of a search: no filters, no index, and separate statements (`fast_sql.py`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from app.platform.engines.store.tables import EngineRow
 
 @dataclass(frozen=True)
 class FastSearch:
-    """A search like `Search`, outside a transaction, in an engine as it was read before.
+    """A search like `Search`, outside a transaction, based on a cached engine row.
 
-    Its methods return None if something changed meanwhile, or nothing was found.
+    Its methods return None without hits, or if the engine or a memory changed in the meantime.
     """
 
     db: Database
@@ -47,7 +47,7 @@ class FastSearch:
         return by_distances(near, rows, self.embedded)
 
     async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits | None:
-        """Return the best memories by meaning, words and signals, as many as exist."""
+        """Return the best memories by meaning, words and signals, up to `count`."""
         candidates = await self._candidates(candidate_query(self.embedded, text, asked))
         best = best_of(asked, *candidates, self.count)
         rows = await self._read(best)

@@ -1,4 +1,4 @@
-"""Caches of this process about scopes: indexes of large scopes, and scopes that are not small."""
+"""Caches of this process: indexes of large scopes, and scopes too large for one statement."""
 
 import asyncio
 import time
@@ -18,11 +18,11 @@ _MAX_LARGER = 10_000
 
 
 class ScopeIndexes:
-    """A cache of all indexes, of which there are few, read twice a minute beside the searches.
+    """A cache of all indexes, of which there are few, refreshed twice a minute in the background.
 
-    An outdated entry makes a search slower, never wrong: it compares the whole scope if it misses
-    an existing index, or tries one that is gone. The start of a process reads them for the first
-    search.
+    An outdated entry makes a search slower, never wrong. The search then compares the whole scope
+    although it has an index, or tries an index that no longer exists. The start of a process reads
+    them for its first search.
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -34,10 +34,10 @@ class ScopeIndexes:
 
     @classmethod
     def of(cls, resources: Resources) -> "ScopeIndexes":
-        """Return the instance of the process, whoever calls."""
+        """Return the shared instance of the process."""
         kept = resources.kept.get(cls)
         if not isinstance(kept, cls):
-            # The cache covers all engines, so it must not have the reach of this request's caller.
+            # The cache covers all engines, so it must not use the access of this request's caller.
             kept = resources.kept[cls] = cls(resources.db.of_service())
         return kept
 
@@ -48,14 +48,14 @@ class ScopeIndexes:
         """
         now = self._monotonic()
         if self._read_at is None or now - self._read_at >= _LIFE_SECONDS:
-            # Set before the read, so that concurrent requests do not read as well.
+            # Set before the read, so that concurrent requests do not read too.
             self._read_at = now
-            # Beside the request, which must not wait for the nodes of other engines.
+            # In the background: the request must not wait for the nodes of other engines.
             self._reading = asyncio.create_task(self.read())
         return self._known.get(IndexKey(query.engine_id, query.scope_hash, model_id))
 
     async def read(self) -> None:
-        """Read all indexes now; while the database is away, the last known ones stay."""
+        """Read all indexes now; keep the cached ones while the database is unavailable."""
         self._read_at = self._monotonic()
         try:
             self._known = await self._db.read_all(indexes.list_ready)
@@ -64,10 +64,10 @@ class ScopeIndexes:
 
 
 class LargeScopeSearch:
-    """Scopes that this process lately found too large for the statement for small scopes.
+    """Scopes that this process recently found too large for the statement for small scopes.
 
-    The cache avoids trying that statement in vain. A scope that has shrunk stays listed; it is
-    still searched, at the cost of the general statement.
+    The cache avoids a useless first attempt. A scope that has shrunk stays listed; searches in it
+    still work, at the cost of the general statement.
     """
 
     def __init__(self) -> None:

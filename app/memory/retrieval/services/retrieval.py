@@ -1,4 +1,4 @@
-"""Retrieval: the memories of a scope, nearest to a query or newest first, and its profiles."""
+"""Retrieval of the memories of a scope, nearest to a query or newest first, and its profiles."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class Retrieved:
 
     Attributes:
         response: the JSON form of a `RetrieveMemoriesResponse`.
-        is_without_vectors: True if the model could not embed the query, so that words alone count.
+        is_without_vectors: True if the model could not embed the query, so only words count.
     """
 
     response: dict[str, Any]
@@ -195,11 +195,11 @@ class RetrievalService:
         query: ScopeQuery,
         seconds: float | None,
     ) -> dict[str, Any]:
-        """Return a page, with a token for the next one only if a token, perhaps empty, was sent.
+        """Return a page; it has a token for the next page only if the request has a token.
 
-        A client that sends a token can send the next one. The official client's pager cannot: after
-        a response with a token, it repeats the request with a field that its own request type
-        refuses, and so ends early.
+        A client that sends a token, perhaps an empty one, can send the next one. The official
+        client's pager cannot. After a response with a token, it repeats the request with a field
+        that its own request type refuses, and ends early.
         """
         page = self._page(name, request)
         newest = None if page.after else await self._fast_newest(name, query, page)
@@ -210,7 +210,7 @@ class RetrievalService:
             self.known.note(row)
         engine, part = newest
         shown, more = page.cut(part)
-        # What the next page has is not left out.
+        # Memories on the next page do not count as left out.
         found = Hits([SearchHit(row) for row in shown], 0 if more else part.omitted)
         response = _response(name_of(engine), request, found)
         return response if more is None else {**response, "nextPageToken": more}
@@ -224,11 +224,14 @@ class RetrievalService:
         return (known, part) if known is not None and part is not None else None
 
     def _cached_engine(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
-        """Return the engine as it was read last, if a fast statement can serve the query."""
-        return self.known.find(name) if self.db.sees_all and query.is_unfiltered else None
+        """Return the cached engine if a fast statement can serve the query, or else None.
+
+        Without filters, the caller has access to the whole scope of the query.
+        """
+        return self.known.find(name) if query.is_unfiltered else None
 
     def _page(self, name: EngineName, request: RetrieveMemoriesRequest) -> Slice:
-        """Return the page; without parameters it has as many as one response can hold."""
+        """Return the requested page; without parameters, one as large as a response can be."""
         params = request.simple_retrieval_params
         size = self._max_count if params is None else self._count(params.page_size)
         if params is None or params.page_token is None:
@@ -273,7 +276,6 @@ def _response(
 
 
 def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) -> float | None:
-    """Return the limit of the request, or else of the engine."""
     for given in (request.similarity_search_params, config.similarity_search_config):
         if given is not None and given.max_distance is not None:
             return given.max_distance
@@ -281,7 +283,7 @@ def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) ->
 
 
 def _profiles(contents: Iterable[dict[str, Any]]) -> dict[str, MemoryProfile]:
-    """Merge the fields of each schema; for a field with several values, the later row's counts.
+    """Merge the fields of each schema; for a field with several values, the later row counts.
 
     A null removes the field; only a memory written by hand can have one.
     """

@@ -1,4 +1,4 @@
-"""The reference path of a search in a scope, and what both paths share: order, explanations."""
+"""Reference path of a search in a scope; order and explanations shared with the fast path."""
 
 import json
 import math
@@ -34,7 +34,7 @@ Row = MemoryRow | MemoryRecord
 
 @dataclass(frozen=True)
 class SearchHit:
-    """One hit of a search; the attributes are those of the explanation on the wire."""
+    """One hit of a search; the attributes are the fields of `Explanation` on the wire."""
 
     row: Row
     distance: float | None = None
@@ -47,7 +47,7 @@ class SearchHit:
 
 
 class Hits(NamedTuple):
-    """The hits of a search, and the number of those left out since the answer would be too long."""
+    """The hits of a search, and the number of hits left out to limit the size of the response."""
 
     hits: Sequence[SearchHit]
     omitted: int
@@ -59,12 +59,12 @@ class Search:
 
     Attributes:
         session: the session of the transaction.
-        query: the memories that are searched.
+        query: the memories to search.
         embedded: the search text.
         index: the index of the scope, if it has one.
-        count: the most memories that are returned.
+        count: the maximum number of memories to return.
         weights: the weights of the signals, if not the usual ones.
-        max_bytes: the most bytes that the memories have; None: no bound.
+        max_bytes: the maximum total size of the memories; None: no bound.
     """
 
     session: Session
@@ -84,7 +84,7 @@ class Search:
         return by_distances(near, await self._read(near), self.embedded)
 
     async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits:
-        """Return the best memories by meaning, words and signals, as many as exist."""
+        """Return the best memories by meaning, words and signals, up to `count`."""
         wanted = candidate_query(self.embedded, text, asked)
         candidates = await find_candidates(self.session, self.query, wanted, self.index)
         best = best_of(asked, *candidates, self.count, self.weights)
@@ -95,7 +95,7 @@ class Search:
 
 
 def candidate_query(embedded: EmbeddedQuery, text: str, asked: RetrievalQuery) -> CandidateQuery:
-    """Return the query for candidates; vectors without meaning do not choose any."""
+    """Return the query for candidates; vectors without meaning do not select any."""
     vector = None if embedded.is_lexical_only else embedded.vector
     return CandidateQuery(text, asked.language, embedded.model_id, vector)
 
@@ -136,7 +136,7 @@ def _is_unrelated(hit: Ranked) -> bool:
 def by_distances(
     near: Mapping[str, float], rows: Mapping[str, Row], embedded: EmbeddedQuery
 ) -> Hits:
-    """Return the hits that were read, which the distance of the vectors alone has placed."""
+    """Return the hits with a row, ordered by the distance of the vectors alone."""
     hits = [
         SearchHit(
             rows[memory_id],
@@ -152,7 +152,7 @@ def by_distances(
 
 
 def by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Hits:
-    """Return the hits that were read, which all signals have placed."""
+    """Return the hits with a row, ordered by all signals."""
     hits = [_ranked(rows[key], ranked, embedded) for key, ranked in best.items() if key in rows]
     return Hits(hits, len(best) - len(hits))
 
@@ -201,7 +201,7 @@ def _source_event(row: Row) -> SourceEvent | None:
 def within(hits: Iterable[SearchHit], max_tokens: int | None) -> Iterator[SearchHit]:
     """Yield, in order, each hit that still fits into a number of tokens; none is cut.
 
-    A hit that does not fit is skipped, so that one long memory does not exclude all others.
+    A hit that does not fit is skipped, because one long memory must not exclude all others.
     """
     left = max_tokens or math.inf
     for hit in hits:

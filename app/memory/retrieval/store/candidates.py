@@ -1,9 +1,9 @@
-"""The candidates of a search, by meaning and by words, from one statement inside the scope.
+"""Candidates of a search, by meaning and by words, selected by one statement inside the scope.
 
-The statement reads the scope once: for each memory its distance to the query and the query's terms
-that it has. From these it derives the statistics of the terms, the memories before and after each
-in its source, and the best by distance and by words. A large scope has indexes of its own, and only
-what those match is read (`indexed_candidates.py`). It takes part in the caller's transaction.
+The statement reads the scope once: for each memory, its distance to the query and the query's terms
+in it. From these it derives statistics of the terms, each memory's neighbours in its source, and
+the best memories by distance and by words. For a large scope, only memories that match its indexes
+are read (`indexed_candidates.py`). Functions with a session join the caller's transaction.
 """
 
 from collections.abc import Sequence
@@ -57,18 +57,18 @@ from app.memory.retrieval.store.indexed_candidates import LargeScope, of_large_s
 from app.memory.retrieval.store.nearest import MOST, ScopeIndex, ScopeQuery, Vector, plan_for
 
 BY_DISTANCE = MOST // 2
-"""Number of the nearest that become candidates; a hundred of each bring 0.002 more recall."""
+"""Number of nearest memories that become candidates; 100 of each kind raise recall by 0.002."""
 BY_WORDS = MOST // 2
-"""Number of candidates that have the query's words in them or in the memories beside them."""
+"""Number of candidates with words of the query in them or in their neighbours."""
 
 POOL = MOST
-"""Number of candidates, if that many exist; the newest memories fill the rest. It is the most that
-a search may ask for, and is the same for every request, so that the first results are the same."""
+"""Number of candidates, if that many exist; the newest memories fill the rest. It is the maximum
+for any search. It is the same for every request, so the first results are the same too."""
 
 TOLD_APART = 1e9
-"""Precision of word scores: nine places. Beyond, the order of addition would decide."""
+"""Factor that keeps nine decimal places; further ones depend on the order of addition."""
 _BYTE_ORDER = "C"
-"""Collation by which `small.py` orders ids, whatever the database's own is."""
+"""Collation that matches the order of ids in `small.py`, independent of the database's own."""
 
 _ENGINE_ID = bindparam("engine_id", type_=BigInteger)
 _SCOPE_HASH = bindparam("scope_hash", type_=LargeBinary)
@@ -93,7 +93,7 @@ class CandidateQuery:
         text: the query as it was sent.
         language: the text-search configuration of the query.
         model_id: the model of the vectors.
-        vector: of the query; None searches by words alone.
+        vector: the vector of the query; None searches by words alone.
     """
 
     text: str
@@ -107,12 +107,12 @@ async def find_candidates(
 ) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the scope's statistics of the query's terms, and the candidates.
 
-    All memories are candidates, up to `POOL`; a large scope may give more. Memories that are near
-    or have words come before those that fill the rest, and newer ones first.
+    All memories are candidates, up to `POOL`; a large scope may return more. Memories that are near
+    or match words come before the rest, in both groups the newer ones first.
     """
     rows: Sequence[Row[Any]] = ()
     if isinstance(query.clause, False_):
-        # Not even a search: its duration would reveal how much the scope holds.
+        # No statement at all: its duration would reveal the size of the scope.
         return candidates_of(rows)
     if index is not None:
         await plan_for(session, index)
@@ -126,7 +126,7 @@ def _of_large_scope(
     query: ScopeQuery, wanted: CandidateQuery, index: ScopeIndex
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
     """Return the statement that uses the scope's indexes, and its values."""
-    # The hits by distance are enough; to fill up the rest, the scope would have to be read.
+    # The hits by distance are enough; finding more would require reading the scope.
     most = (POOL, BY_WORDS)
     if query.is_unfiltered:
         statement = of_large_scope(index.dimensions, most, with_vectors=wanted.vector is not None)
@@ -170,7 +170,7 @@ def _statistics(rows: Sequence[Any]) -> Statistics:
 
 
 def _candidate(row: Sequence[Any]) -> RankingCandidate:
-    # By position: access by name would take longer than all else here.
+    # By position, since access by name would take longer than the rest of this function.
     memory_id, distance, matched, length, cues, source, position = row[:7]
     before, after = _neighbour(row[7:11]), _neighbour(row[11:15])
     return RankingCandidate(
@@ -188,7 +188,7 @@ def _unfiltered(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
 
 
 def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tuple[Any, ...]]:
-    """Return the statement; only the filters in `clause` hold their values themselves."""
+    """Return the statement; it has parameters, but the filters in `clause` contain their values."""
     memories, words = read_scope(clause, with_vectors=with_vectors)
     patterns = _patterns(memories)
     holding = _holding(words, patterns)
@@ -229,7 +229,7 @@ def read_scope(
 ) -> tuple[FromClause, FromClause]:
     """Return selections of the scope's memories, up to `most`, and of the query's terms.
 
-    Each memory comes with its distance and the bits of its terms (`matched`).
+    Each memory has its distance and the bits of its terms (`matched`).
     """
     scoped = _scoped(clause, with_vectors=with_vectors, most=most)
     languages = select(scoped.c.language).distinct().cte("languages")
@@ -238,10 +238,10 @@ def read_scope(
 
 
 def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None) -> FromClause:
-    """Select the live memories of the scope that have a fact, with the columns that are needed.
+    """Select the live memories of the scope that have a fact, with the columns for ranking.
 
-    Memories that the filters exclude still count as neighbours and in the statistics of terms. Both
-    sides of the full join are read once, whatever the planner's statistics say (see `nearest.py`).
+    Memories that the filters exclude still count as neighbours and in the statistics of terms. The
+    full join reads both sides once, whatever the planner's statistics (see `nearest.py`).
     """
     row, terms = MemoryRow, joined(MemoryRow)
     memories = (
@@ -292,7 +292,7 @@ def _distances() -> Select[*tuple[Any, ...]]:
 
 
 def _with_matches(scoped: FromClause, words: FromClause) -> FromClause:
-    """Select the memories with the bits of the terms that they have."""
+    """Select the memories with the bits of their terms."""
     matched = (
         select(bits(words))
         .where(is_matched(words, scoped.c.language, scoped.c.terms))
@@ -324,7 +324,7 @@ def _holding(words: FromClause, patterns: FromClause) -> FromClause:
 
 
 def _totals(memories: FromClause) -> FromClause:
-    # Not `avg`, which rounds in its own way: `small.py` must give the same number.
+    # Not `avg`, because it rounds differently: `small.py` must return the same number.
     average = cast(func.sum(memories.c.length), DOUBLE_PRECISION) / func.count()
     return (
         select(func.count().label("memories"), func.coalesce(average, 0).label("average"))
@@ -334,7 +334,7 @@ def _totals(memories: FromClause) -> FromClause:
 
 
 def _weights(patterns: FromClause, holding: FromClause, totals: FromClause) -> FromClause:
-    """Select the summed weight of each set of terms; rare terms weigh most."""
+    """Select the total weight of each set of terms; rare terms weigh most."""
     weight = func.sum(rarity(totals.c.memories, holding.c.memories))
     return (
         select(patterns.c.matched, weight.label("weight"))
@@ -353,7 +353,7 @@ def _placed(
     of_words = func.coalesce(score(weights.c.weight, memories.c.length, average), 0)
     weighed = (
         select(memories, of_words.label("of_words"))
-        # As in `_scoped`.
+        # A full join for the same reason as in `_scoped`.
         .join_from(memories, weights, memories.c.matched == weights.c.matched, full=True)
         .where(func.coalesce(memories.c.length, -1) >= 0)
         .subquery("weighed")
@@ -387,7 +387,7 @@ def _placed(
 def _first_row_statistics(
     is_first: ColumnElement[bool], totals: FromClause, holding: FromClause
 ) -> ColumnElement[Any]:
-    """Return the totals and each term's count, in the first row alone."""
+    """Return the totals and each term's count, in the first row only."""
     of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
     terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION))).scalar_subquery()
     counted = array([cast(totals.c.memories, DOUBLE_PRECISION), totals.c.average])

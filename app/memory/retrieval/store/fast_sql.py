@@ -1,9 +1,9 @@
-"""Fast searches of a small scope without filters, past the session.
+"""Fast searches of a small scope without filters, outside the session.
 
-They send the same statements as all other searches (`candidates.py`, `nearest.py`), as text. No
-transaction holds these statements together, so the last one checks the assumptions about the
-engine. If they were wrong, or a memory is gone meanwhile, the search finds nothing, and the request
-takes the slow path.
+They send the same statements as all other searches (`candidates.py`, `nearest.py`), as text. These
+statements do not share a transaction, so the last one checks the assumptions about the engine. If
+the engine has changed or a memory no longer exists, the search returns None, and the request takes
+the slow path.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _AS_READ = (
     "e.engine_id = $1 and e.delete_time is null and e.version = $2 and e.embedding_model = $3"
 )
 _SIZE = str(bytes_of(select(MemoryRow))).replace("memories.", "m.")
-"""The size of a memory, as in all lists."""
+"""The size of a memory, computed as in all lists."""
 _OF_IDS = f"""
 from engines e
 join memories m on {_LIVE} and m.memory_id = any($6)
@@ -70,7 +70,7 @@ async def find_candidates(
 async def find_if_small(
     db: Database, query: ScopeQuery, wanted: CandidateQuery
 ) -> tuple[Statistics, list[RankingCandidate]] | None:
-    """Return the same as `find_candidates`, for less; None if the scope is larger than `MOST`."""
+    """Return the same as `find_candidates` at a lower cost; None for more than `MOST` memories."""
     statement = of_small_scope(with_vectors=wanted.vector is not None)
     read = await db.run(*prepared(statement, values_of(query, wanted)))
     if len(read) > MOST:
@@ -92,7 +92,7 @@ def _nearest() -> Select[*tuple[Any, ...]]:
     given: Any = bindparam
     model_id, limit = given("model_id", type_=Text), given("count", type_=Integer)
     near = nearest(any_query(), model_id, given("vector", type_=EMBEDDING), limit).subquery("near")
-    # Without the column `place`, whose type the driver cannot read.
+    # Without the column `place`: the driver cannot read its type.
     return select(near.c.memory_id, near.c.distance).order_by(near.c.distance, near.c.memory_id)
 
 
@@ -101,8 +101,8 @@ async def find_by_ids(
 ) -> dict[str, MemoryRecord] | None:
     """Return live memories of the scope by their ids: the first, with at most `max_bytes` in all.
 
-    Return None if one is gone or the engine has changed since it was read. Without any ids that
-    cannot be checked, so the result is None as well.
+    Return None if one no longer exists or the engine has changed since it was read. This cannot be
+    checked without any ids, so the result is also None then.
     """
     stored = _Stored(db, engine, query)
     if len(memory_ids) <= FEW:
@@ -137,7 +137,7 @@ async def find_newest(
 
 @dataclass(frozen=True)
 class _Stored:
-    """Memories of a scope, in an engine as it was read before."""
+    """Memories of a scope, based on a cached engine row."""
 
     db: Database
     engine: EngineRow
@@ -155,7 +155,7 @@ class _Stored:
         return dict(rows)
 
     async def read_all(self, sizes: Mapping[str, int]) -> dict[str, MemoryRecord] | None:
-        """Return the memories, in the same order; None if one is gone."""
+        """Return the memories, in the same order; None if one no longer exists."""
 
         async def some(memory_ids: Sequence[str]) -> dict[str, MemoryRecord]:
             rows = await self._run(_BY_IDS, list(memory_ids))

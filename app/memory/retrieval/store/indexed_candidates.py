@@ -1,8 +1,8 @@
-"""The candidates of a search in a large scope, by one statement that uses the scope's indexes.
+"""Candidates of a search in a large scope, selected by one statement that uses its indexes.
 
-A sample of the scope gives the statistics of the query's terms. Only the rarest terms select
-memories, as many terms as match few enough: the weight of a common term alone would not bring a
-memory among the first. The statement returns the same rows as that of `candidates.py`.
+A sample of the scope provides the statistics of the query's terms. Only the rarest terms select
+memories, as many terms as keep the matches few. A common term alone would not bring a memory into
+the first hits. The statement returns the same columns as the one in `candidates.py`.
 """
 
 from functools import cache
@@ -44,11 +44,11 @@ from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.store.nearest import PLACE, ScopeIndex, ScopeQuery, any_query, nearest
 
 _SAMPLED = 1_000
-"""Size of the sample that gives the frequency of each term, and the languages of the scope."""
+"""Size of the sample for the frequency of each term and the languages of the scope."""
 _ENTERED = 60
-"""Limit of sampled memories that the rare terms together may match; one term always counts."""
+"""Maximum sampled memories that the rare terms may match in total; one term always counts."""
 _MAX_ENTERED = 4_000
-"""Limit of memories with rare terms that are weighed."""
+"""Maximum number of memories with rare terms that are weighed."""
 _QUESTION = "is:question"
 
 
@@ -58,7 +58,7 @@ def of_large_scope(
 ) -> Select[*tuple[Any, ...]]:
     """Return the cached statement for a query without filters; `most` as for `LargeScope`.
 
-    Its parameters are those of `ScopeQuery.values`, and `model_id`, `vector`, `text`, `grams`,
+    Its parameters are the keys of `ScopeQuery.values`, and `model_id`, `vector`, `text`, `grams`,
     `language`.
     """
     vector = bindparam("vector", type_=EMBEDDING) if with_vectors else None
@@ -69,7 +69,7 @@ def of_large_scope(
 
 
 class LargeScope:
-    """Builder of the statement for one search. Its rows come in no order."""
+    """Builder of the statement for one search; the order of its rows is undefined."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class LargeScope:
         )
 
     def _sample(self) -> FromClause:
-        """Select some memories of the scope, whatever the filters."""
+        """Select some memories of the scope, regardless of the filters."""
         query, terms = self._query, joined(MemoryRow)
         return (
             select(MemoryRow.language, terms.label("terms"), func.length(terms).label("length"))
@@ -169,7 +169,7 @@ class LargeScope:
     def _select_candidates(
         self, words: FromClause, chosen: FromClause, statistics: ColumnElement[Any]
     ) -> Select[*tuple[Any, ...]]:
-        """Select the columns of the candidates, and once the statistics of the scope."""
+        """Select the columns of the candidates, and the statistics of the scope in one row."""
         row = MemoryRow
         before, after = self._beside(words, "before"), self._beside(words, "after")
         is_first = func.row_number().over() == 1

@@ -1,7 +1,7 @@
-"""Indexes of large scopes: those that exist, those that should exist, and their construction.
+"""Indexes of large scopes: existing indexes, indexes to create, and their construction.
 
 Functions with a session take part in the caller's transaction. An index is created and removed
-outside of it (`app/adapters/db/definitions.py`); Postgres creates only one at a time for each
+outside of it (`app/adapters/db/definitions.py`). Postgres creates only one index at a time for each
 table.
 """
 
@@ -21,10 +21,10 @@ from app.memory.retrieval.store.nearest import ScopeIndex
 from app.memory.retrieval.store.tables import ScopeIndexRow
 
 MAX_DIMENSIONS = 4_000
-"""Limit of pgvector for an index."""
+"""Maximum dimensions of an index in pgvector."""
 _PREFIX = "scope_index_"
 _WORDS = "coalesce(terms || grams, terms)"
-"""The lexemes of a memory, as `joined` in `app/adapters/db/lexical.py` has them."""
+"""The lexemes of a memory; the same expression as `joined` in `app/adapters/db/lexical.py`."""
 _SAMPLED = 200
 """Expected vectors in a sample, for a scope just large enough; pages hold about ten each."""
 _HAS_SHARDS = text("select to_regclass('pg_dist_shard') is not null")
@@ -45,7 +45,7 @@ class IndexKey(NamedTuple):
 
     @property
     def words_name(self) -> str:
-        """Name of the index of words, which all models share."""
+        """Name of the index of words; all models share it."""
         return _name(self.engine_id, self.scope_hash.hex(), "", _WORDS)
 
 
@@ -71,10 +71,10 @@ def _key(row: ScopeIndexRow) -> IndexKey:
 
 
 async def list_likely(session: Session, memories: int, search: RowSearch) -> list[IndexKey]:
-    """Return scopes that probably have at least so many memories, the largest first.
+    """Return scopes that probably have at least `memories` memories, the largest first.
 
-    The estimate reads a sample of the table's pages, the smaller the larger a scope has to be: one
-    page in a hundred for scopes of 20 thousand. A later sweep finds a scope that was missed.
+    The estimate reads a sample of the table's pages. The larger a scope has to be, the smaller the
+    sample: one page in a hundred for scopes of 20,000. A later sweep finds a scope that was missed.
     """
     row = MemoryVectorRow
     share = min(1.0, _SAMPLED / memories)
@@ -92,7 +92,7 @@ async def list_likely(session: Session, memories: int, search: RowSearch) -> lis
 
 
 async def count(session: Session, key: IndexKey) -> int:
-    """Return the number of vectors that a scope has by a model."""
+    """Return the number of vectors of a model in a scope."""
     statement = select(func.count()).select_from(MemoryVectorRow).where(_is_in(key))
     return (await session.execute(statement)).scalar_one()
 
@@ -110,7 +110,7 @@ async def register(session: Session, key: IndexKey, memories: int) -> bool:
 
 
 async def claim(session: Session, key: IndexKey, lease: timedelta) -> bool:
-    """Lease an index for work on it, and withhold it from searches meanwhile.
+    """Lease an index for work on it, and exclude it from searches meanwhile.
 
     Return False if another worker has the lease.
     """
@@ -123,13 +123,13 @@ async def claim(session: Session, key: IndexKey, lease: timedelta) -> bool:
 
 
 async def renew(session: Session, key: IndexKey, lease: timedelta) -> None:
-    """Extend the lease of its holder, or keep others away for that time."""
+    """Extend the holder's lease, or block other workers for that time."""
     if await _lock(session, key):
         await _set(session, key, lease_until=func.statement_timestamp() + lease)
 
 
 async def recount(session: Session, key: IndexKey, memories: int) -> None:
-    """Store the present number of memories."""
+    """Store the current number of memories."""
     await _set(session, key, memories=memories)
 
 
@@ -139,12 +139,12 @@ async def mark_ready(session: Session, key: IndexKey) -> None:
 
 
 async def forget(session: Session, key: IndexKey) -> None:
-    """Remove the registration of an index that is gone."""
+    """Remove the registration of a dropped index."""
     await session.execute(delete(ScopeIndexRow).where(_is_of(key)))
 
 
 async def list_made(session: Session) -> dict[str, bool]:
-    """Return the names of the indexes in Postgres, each with True if its build was completed."""
+    """Return the names of the indexes in Postgres, with True for each whose build is complete."""
     statement = text(
         "select c.relname, i.indisvalid from pg_index as i"
         " join pg_class as c on c.oid = i.indexrelid"
@@ -156,13 +156,13 @@ async def list_made(session: Session) -> dict[str, bool]:
 
 
 async def count_shards(session: Session) -> int:
-    """Return how many shards the vectors have, each with a part of every index."""
+    """Return the number of shards with vectors; each holds a part of every index."""
     has_shards = (await session.execute(_HAS_SHARDS)).scalar_one()
     return (await session.execute(_SHARDS)).scalar_one() if has_shards else 1
 
 
 async def can_be_used(session: Session) -> bool:
-    """Return True if this pgvector scans on when a filter leaves too few rows: 0.8 and later."""
+    """Return True if this pgvector continues a scan when a filter removes rows: 0.8 and later."""
     statement = text("select extversion from pg_extension where extname = 'vector'")
     version = str((await session.execute(statement)).scalar_one())
     return tuple(map(int, version.split(".")[:2])) >= (0, 8)
@@ -215,7 +215,7 @@ def is_whole(made: Mapping[str, bool], key: IndexKey) -> bool:
 
 
 async def _lock(session: Session, key: IndexKey, *conditions: ColumnElement[bool]) -> bool:
-    """Lock an index if it meets conditions; a lease set afterwards is not shortened by waiting."""
+    """Lock an index if it meets conditions; set a lease later, so waiting does not shorten it."""
     statement = select(ScopeIndexRow.engine_id).where(_is_of(key), *conditions).with_for_update()
     return (await session.execute(statement)).first() is not None
 

@@ -1,8 +1,8 @@
-"""The memories of one scope nearest to a vector, as selections for search statements.
+"""Selections, for search statements, of the memories of one scope that are nearest to a vector.
 
-A scope, selected by its digest, is compared whole; that is as cheap in a bank of a million as in a
-small one. Only a large scope may have an index of its own (`indexes.py`). If the index yields fewer
-hits than asked for, the whole scope is compared, so that a search returns all that exist.
+A query selects a scope by its digest and compares all of it. The cost does not depend on the size
+of the bank. Only a large scope may have its own index (`indexes.py`). If the index returns fewer
+hits than requested, the whole scope is compared, so a search never misses existing memories.
 """
 
 from collections.abc import Sequence
@@ -57,12 +57,12 @@ Nearest = Select[tuple[str, float, Any]]
 PLACE: ColumnElement[Any] = literal_column("memories.ctid")
 
 MOST = 100
-"""Limit of memories for one search. An index is always asked for this many, so that its hits do not
-depend on the number that the request asks for."""
+"""Maximum number of memories for one search. An index is always asked for this many, so its hits
+do not depend on the number that a request asks for."""
 EF_SEARCH = MOST
-"""Vectors that an index search holds at a time; the benchmark `scale` has the recall."""
+"""Vectors that an index search holds at a time; the benchmark `scale` reports the recall."""
 _MAX_SCANNED = 10_000
-"""Limit of memories that an index scans to satisfy a filter; beyond it, the scope is compared."""
+"""Maximum memories that an index scans to satisfy a filter; beyond it, the scope is compared."""
 _NONE: ColumnElement[int] = literal_column("0")
 _ID = MemoryRow.memory_id
 
@@ -128,7 +128,7 @@ class ScopeIndex:
 
     Attributes:
         dimensions: the length of the vectors.
-        memories: the memories of the scope with a vector, at the sweep's last count.
+        memories: the number of memories in the scope with a vector, at the sweep's last count.
     """
 
     dimensions: int
@@ -138,10 +138,10 @@ class ScopeIndex:
 def distances(
     query: ScopeQuery, model_id: str, vector: ColumnElement[Any]
 ) -> Select[tuple[str, float]]:
-    """Select every memory of the scope that has a vector, whatever the filters, in no order.
+    """Select every memory of the scope that has a vector, without the filters and in no order.
 
-    The result holds no expired memory. Join it to memories that meet `query.condition()`. The
-    offset keeps it a subquery of its own, so that distances, not vectors, are joined.
+    The result contains no expired memory. Join it to memories that meet `query.condition()`. The
+    offset keeps it a separate subquery, so that distances are joined instead of vectors.
     """
     distance = MemoryVectorRow.vector.l2_distance(vector)
     return (
@@ -161,8 +161,8 @@ def nearest(
 ) -> Nearest:
     """Select the `limit` memories nearest to `vector` that meet the query, nearest first.
 
-    The selection has all that exist, up to `limit`, with or without the index. With the index, the
-    nearest are approximate. Call `plan_for` before a statement with an index.
+    With or without the index, all existing memories are included up to `limit`. With the index, the
+    order is approximate. Call `plan_for` before a statement with an index.
     """
     if index is None:
         return _exact(query, model_id, vector, limit)
@@ -177,9 +177,9 @@ def nearest(
 async def plan_for(session: Session, index: ScopeIndex | None) -> None:
     """Make the statements of this transaction use an index of a scope; do nothing for None.
 
-    A plan for any values cannot use an index of one scope. While the planner's statistics do not
-    know the scope, comparing and sorting it seems cheaper. An iterative scan makes up for hits that
-    a filter removes.
+    A generic plan cannot use an index of one scope. Until the planner's statistics include the
+    scope, comparing and sorting all of it seems cheaper. An iterative scan replaces hits that a
+    filter removes.
     """
     if index is None:
         return
@@ -197,10 +197,10 @@ async def plan_for(session: Session, index: ScopeIndex | None) -> None:
 def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int) -> Nearest:
     """Select by comparing the whole scope.
 
-    Both sides of a full join are read once, whatever the statistics say. Postgres expects one
-    memory in a new scope, and would compare each of a thousand with each in a nested loop; a full
-    join cannot be a nested loop. The filter for matches is written so that the planner does not
-    recognise it; otherwise it would simplify the full join.
+    Both sides of a full join are read once, whatever the statistics. For a new scope, Postgres
+    expects one memory, and would compare a thousand memories pairwise in a nested loop. A full join
+    cannot be a nested loop. The planner must not recognise the filter for matches, since it would
+    then simplify the full join.
     """
     wanted = select(MemoryRow.memory_id, PLACE.label("place"), literal(1).label("one"))
     meeting = wanted.where(query.condition()).subquery("meeting")
@@ -210,7 +210,7 @@ def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: 
         select(meeting.c.memory_id, having.c.distance, meeting.c.place)
         .join_from(meeting, having, meeting.c.memory_id == having.c.memory_id, full=True)
         .where(is_match)
-        # The id makes the order total, so that equal distances give the same order every time.
+        # The id makes the order total, so that equal distances have the same order every time.
         .order_by(having.c.distance, meeting.c.memory_id)
         .limit(limit)
     )
@@ -223,7 +223,7 @@ def _by_index(
     limit: int,
     index: ScopeIndex,
 ) -> Nearest:
-    """Select by the index, in its order, without a second criterion, which the index lacks.
+    """Select by the index, in its order; a second sort key would prevent the use of the index.
 
     Memories are joined by their key alone; joined by scope, each vector would match all of them.
     """
@@ -262,7 +262,7 @@ async def find_nearest(
     *,
     index: ScopeIndex | None = None,
 ) -> dict[str, float]:
-    """Return Euclidean distances to `vector` by memory, as `nearest` selects them."""
+    """Return Euclidean distances to `vector` by memory, as selected by `nearest`."""
     await plan_for(session, index)
     if query.is_unfiltered:
         values = query.values() | {"model_id": model_id, "vector": vector, "count": limit}
@@ -312,7 +312,7 @@ async def find_nearest_to_each(
     """Return a list of hits for each of several vectors, in order, as `find_nearest` does."""
     await plan_for(session, index)
     if index is not None:
-        # A statement for each vector, so that each plan knows its vector.
+        # One statement for each vector, since each plan has to know its vector.
         each = [literal(vector, EMBEDDING) for vector in vectors]
         near = [nearest(query, model_id, vector, limit, index).subquery("near") for vector in each]
         results = [
@@ -344,7 +344,7 @@ def _select_near(
     return (
         select(*columns, near.c.distance)
         .select_from(near if source is None else source)
-        # By row address: for a new engine, every index seems as good as that of the key.
+        # By row address: for a new engine, the planner may choose any index instead of the key's.
         .join(MemoryRow, near.c.place == PLACE)
         .where(MemoryRow.engine_id == query.engine_id)
         .order_by(near.c.distance, near.c.memory_id)
@@ -353,8 +353,8 @@ def _select_near(
 
 
 def all_of(*clauses: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Select the memories that all of the clauses select; return `true()` if all clauses are."""
-    # SQLAlchemy's own conjunction of two of these would be neither `True_` nor a plain clause.
+    """Select the memories that all clauses select; return `true()` if every clause is `true()`."""
+    # SQLAlchemy's conjunction of two such clauses would be neither `True_` nor a plain clause.
     filters = [clause for clause in clauses if not isinstance(clause, True_)]
     return and_(*filters) if filters else true()
 

@@ -16,9 +16,9 @@ from app.memory.retrieval.store.nearest import ScopeQuery
 from app.platform.engines.logic.config import MemoryType
 
 MAX_PROFILE_MEMORIES = 1_000
-"""Limit of structured memories of one scope that are read at once."""
+"""Maximum number of structured memories of one scope that are read at once."""
 NEWEST = (MemoryRow.create_time, MemoryRow.memory_id)
-"""The order of memories that are not searched for, descending."""
+"""The order of memories outside a search, descending."""
 
 
 async def find_by_ids(
@@ -26,7 +26,7 @@ async def find_by_ids(
 ) -> dict[str, MemoryRow]:
     """Return memories that a search of this transaction matched in the scope, by id.
 
-    Only the first ones are read that have at most `max_bytes` in all; None: no bound.
+    Only the first memories with at most `max_bytes` in total are read; None sets no bound.
     """
     if not memory_ids:
         return {}
@@ -51,7 +51,7 @@ async def find_by_ids(
 
 
 def newest(count: int) -> Slice:
-    """Select the newest memories, of which no next page is asked for."""
+    """Select the newest memories, without a next page."""
     return Slice(NEWEST, count, is_descending=True)
 
 
@@ -64,9 +64,9 @@ async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> ReadR
 async def find_profiles(
     session: Session, engine_id: int, scope_hash: bytes, now: datetime
 ) -> list[MemoryRow]:
-    """Return the structured memories of a scope, ordered by last change, the latest at the end.
+    """Return the structured memories of a scope, the most recently changed last.
 
-    A scope with more than `MAX_PROFILE_MEMORIES` loses those that changed longest ago.
+    In a scope with more than `MAX_PROFILE_MEMORIES`, the least recently changed are left out.
     """
     statement = _profiles(engine_id, scope_hash, now)
     rows = (await session.execute(statement)).scalars().all()
@@ -76,7 +76,7 @@ async def find_profiles(
 async def find_profile_contents(
     session: Session, engine_id: int, scope_hash: bytes, now: datetime
 ) -> list[dict[str, Any]]:
-    """Return what `find_profiles` does, without what the memories have beside their content."""
+    """Return the contents of the memories from `find_profiles`, without their other columns."""
     statement = _profiles(engine_id, scope_hash, now)
     columns = statement.with_only_columns(MemoryRow.structured_content)
     contents = (await session.execute(columns)).scalars().all()

@@ -1,6 +1,6 @@
-"""Erasure of the digests of a scope that has indexes of its own.
+"""Erasure of the digests of a scope that has its own indexes.
 
-All functions take part in the caller's transaction. The sweep drops the indexes that no row names.
+All functions take part in the caller's transaction. The sweep drops indexes without a row.
 """
 
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select
@@ -31,7 +31,7 @@ async def _count(session: Session, subject: Subject) -> Counts:
 
 
 async def _remove(session: Session, subject: Subject, _: int) -> Counts:
-    """Remove all of them: they are few. The scopes are known while their memories exist."""
+    """Remove all of the rows, as they are few; the scopes are found while their memories exist."""
     removed = await session.execute(
         delete(ScopeIndexRow)
         .where(_are_of(subject))
@@ -43,4 +43,4 @@ async def _remove(session: Session, subject: Subject, _: int) -> Counts:
 
 
 ERASURES = (Erasure((_TABLE,), _count, _remove),)
-"""The rows that belong to a scope."""
+"""Erasure of the rows that belong to a scope."""

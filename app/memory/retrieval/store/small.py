@@ -1,8 +1,8 @@
-"""The candidates of a search in a small scope, chosen in Python from all of its memories.
+"""Candidates of a search in a small scope, selected in Python from all of its memories.
 
 Postgres takes as long to rank a hundred memories by distance, words and age as to read them. The
-chosen candidates and their columns equal those of the statement of `candidates.py`, to the last
-digit.
+candidates and their columns are equal to the result of the statement in `candidates.py`, to the
+last digit.
 """
 
 from collections import defaultdict
@@ -24,13 +24,13 @@ from app.memory.retrieval.store.candidates import (
 )
 
 MOST = 200
-"""Limit of memories in a small scope. With 200, a search costs the service 0.25 ms more CPU than if
-Postgres chooses, and Postgres 0.75 ms less. With more, other requests would wait too long.
+"""Maximum memories in a small scope. With 200, a search costs the service 0.25 ms more CPU than
+a selection in Postgres, and Postgres 0.75 ms less. With more, other requests would wait too long.
 """
 
 
 class Read(NamedTuple):
-    """A memory of the scope; the other attributes are those of `RankingCandidate`.
+    """A memory of the scope; `RankingCandidate` describes the other attributes.
 
     Attributes:
         age: the time of creation, as a number that ascends with it.
@@ -57,7 +57,7 @@ _ALONE: _Sides = (None, None)
 def of_small_scope(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
     """Return the statement that reads the scope, at most one memory more than `MOST`.
 
-    Its parameters are those of `candidates.values_of`.
+    Its parameters are the keys of `candidates.values_of`.
     """
     scope, words = read_scope(true(), with_vectors=with_vectors, most=MOST + 1)
     terms = select(func.count(words.c.n.distinct())).scalar_subquery()
@@ -74,7 +74,7 @@ def candidates_among(memories: Sequence[Read]) -> tuple[Statistics, list[Ranking
     beside = _beside(memories)
     chosen = {*_by_distance(memories), *_by_words(memories, statistics, beside)}
     newest_first = sorted(memories, key=attrgetter("age", "memory_id"), reverse=True)
-    # A stable sort: the others keep their order.
+    # The sort is stable, so the other memories keep their order.
     newest_first.sort(key=lambda memory: memory.memory_id not in chosen)
     return statistics, [
         _candidate(memory, beside.get(memory.memory_id, _ALONE)) for memory in newest_first[:POOL]
@@ -124,7 +124,7 @@ def _by_distance(memories: Sequence[Read]) -> list[str]:
 def _by_words(
     memories: Sequence[Read], statistics: Statistics, beside: Mapping[str, _Sides]
 ) -> list[str]:
-    """Return memories that match words, or whose neighbours do; only the best if there are many."""
+    """Return memories that match words, or have a neighbour that does; only the best of many."""
     having = [
         memory
         for memory in memories

@@ -1,4 +1,4 @@
-"""The table of large scopes that have indexes of their own."""
+"""The table of large scopes that have their own indexes."""
 
 from datetime import datetime
 
@@ -23,7 +23,7 @@ class ScopeIndexRow(Base):
     dimensions: Mapped[int] = mapped_column(Integer)
     """Length of the vectors."""
     memories: Mapped[int]
-    """Number of memories at the sweep's last look."""
+    """Number of memories at the sweep's last count."""
     is_ready: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
     """True if searches use the index."""
     lease_until: Mapped[datetime | None]

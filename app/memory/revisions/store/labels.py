@@ -1,4 +1,4 @@
-"""The statement that lists the labels in use.
+"""Statement that lists the labels in use.
 
 It takes part in the caller's transaction.
 """
@@ -18,20 +18,20 @@ from app.memory.memories.store.repository import is_known
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
 
 KEYS = (RevisionLabelRow.key,)
-"""The order of a list of keys."""
+"""Sort key of a list of keys."""
 VALUES = (RevisionLabelRow.value,)
-"""The order of a list of the values of a key."""
+"""Sort key of a list of a key's values."""
 
 
 @dataclass(frozen=True)
 class WantedLabels:
-    """The labels that a list has.
+    """Selection of the labels to list.
 
     Attributes:
         engine_id: the engine of the revisions.
-        key: whose values are listed; None: the keys are.
-        prefix: how each entry begins.
-        now: when the revisions must be readable.
+        key: the key whose values are listed; None: keys are listed.
+        prefix: the prefix of all entries.
+        now: the time at which the revisions must be readable.
     """
 
     engine_id: int
@@ -41,10 +41,10 @@ class WantedLabels:
 
 
 async def list_page(session: Session, wanted: WantedLabels, page: Slice) -> ReadRows[Row[Any]]:
-    """Return a page of the different keys or values of readable revisions.
+    """Return a page of the distinct keys or values of readable revisions.
 
-    Each step looks up the entry after the one before it in the index, so the time of a page depends
-    on its length and not on the number of revisions.
+    Each recursion step looks up the next entry in the index. The time of a page therefore depends
+    on its length, not on the number of revisions.
     """
     (column,) = page.key
     first = column >= wanted.prefix if page.after is None else column > page.after[0]
@@ -66,7 +66,7 @@ async def list_page(session: Session, wanted: WantedLabels, page: Slice) -> Read
 def _next(
     wanted: WantedLabels, column: InstrumentedAttribute[str], bound: ColumnElement[bool]
 ) -> ScalarSelect[str]:
-    """Select the first entry within a bound of which there is a readable revision."""
+    """Select the first entry within a bound that has a readable revision."""
     end = after_all_with(wanted.prefix)
     of_revision = and_(
         RevisionRow.engine_id == RevisionLabelRow.engine_id,

@@ -1,4 +1,4 @@
-"""Every statement that reads revisions.
+"""Statements that read revisions.
 
 All functions take part in the caller's transaction.
 """
@@ -29,12 +29,12 @@ from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, Revisi
 
 @dataclass(frozen=True)
 class ReadRevision:
-    """A revision with what readers are told of its memory.
+    """A revision, with fields of its memory that a response needs.
 
     Attributes:
         row: the revision.
         scope: the scope of the memory.
-        has_fact: False if the content of the memory is structured alone.
+        has_fact: False if the memory has only structured content.
     """
 
     row: RevisionRow
@@ -43,22 +43,21 @@ class ReadRevision:
 
     @property
     def create_time(self) -> datetime:
-        """The first part of `KEY_IN_ENGINE`."""
+        """First part of `KEY_IN_ENGINE`."""
         return self.row.create_time
 
     @property
     def revision_id(self) -> int:
-        """The second part of `KEY_IN_ENGINE`."""
+        """Second part of `KEY_IN_ENGINE`."""
         return self.row.revision_id
 
     @property
     def version(self) -> int:
-        """The whole of `KEY_IN_MEMORY`."""
+        """Value of `KEY_IN_MEMORY`."""
         return self.row.version
 
 
 def _has_label(key: str, value: str) -> ColumnElement[bool]:
-    """Select revisions with a label, by the index of labels."""
     return exists().where(
         RevisionLabelRow.engine_id == RevisionRow.engine_id,
         RevisionLabelRow.revision_id == RevisionRow.revision_id,
@@ -78,13 +77,13 @@ _FIELDS: Fields = {
 _OF_MEMORY = r"memories/([^/]+)"
 _OF_OPERATION = r"(?:(?:memories|sessions)/[^/]+/)?operations/([^/]+)"
 KEY_IN_MEMORY = (RevisionRow.version,)
-"""The order of the revisions of one memory."""
+"""Sort key of one memory's revisions."""
 KEY_IN_ENGINE = (RevisionRow.create_time, RevisionRow.revision_id)
-"""The order of the revisions of several memories; ids alone are ordered within one process."""
+"""Sort key of several memories' revisions; ids are ordered only within one process."""
 
 
 def filter_fields(engine: EngineName, memory_id: str | None) -> Fields:
-    """Return the filterable fields of a memory's revisions; None: of all memories."""
+    """Return the filterable fields of revisions; without `memory_id`, of all memories."""
     operation = OptionalResourceField(RevisionRow.operation_id, engine, _OF_OPERATION)
     fields: Fields = {**_FIELDS, "operation": operation}
     if memory_id is not None:
@@ -96,7 +95,7 @@ async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRo
     """Return a revision that has not expired.
 
     Raises:
-        NotFound: this memory has no such revision, or it has expired.
+        NotFound: the memory has no such revision, or it has expired.
     """
     row = await find(session, name, now)
     if row is None:
@@ -105,7 +104,7 @@ async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRo
 
 
 async def find(session: Session, name: RevisionName, now: datetime) -> RevisionRow | None:
-    """Return a revision that has not expired, or None."""
+    """Return a revision, or None if it does not exist or has expired."""
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == name.memory.engine.engine,
         RevisionRow.revision_id == name.revision,
@@ -118,7 +117,7 @@ async def find(session: Session, name: RevisionName, now: datetime) -> RevisionR
 async def latest_ids(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
 ) -> dict[str, int]:
-    """Return the id of the newest revision of each memory that has one."""
+    """Return the id of each memory's newest unexpired revision, if it has one."""
     if not memory_ids:
         return {}
     statement = (
@@ -137,9 +136,9 @@ async def latest_ids(
 async def latest_facts(
     session: Session, engine_id: int, memory_ids: Sequence[str], count: int, now: datetime
 ) -> dict[str, list[str]]:
-    """Return the facts of memories before their present fact, newest first.
+    """Return the facts of memories before their current fact, newest first.
 
-    Only the newest `count` revisions of each are read; a fact kept over several counts once.
+    Only the newest `count` revisions of each memory are read; repeated facts appear once.
     """
     place = func.row_number().over(
         partition_by=RevisionRow.memory_id, order_by=RevisionRow.version.desc()
@@ -167,7 +166,7 @@ async def latest_facts(
 
 
 def until(moment: datetime) -> ColumnElement[bool]:
-    """Select the revisions up to and including a moment."""
+    """Select the revisions up to and including a time."""
     return RevisionRow.create_time <= moment
 
 
@@ -179,7 +178,7 @@ async def list_page(
     now: datetime,
     page: Slice,
 ) -> ReadRows[ReadRevision]:
-    """Return a page of the readable revisions of a memory; None: of an engine's memories."""
+    """Return a page of readable revisions; without `memory_id`, of all memories."""
     of_memory = and_(
         MemoryRow.engine_id == RevisionRow.engine_id, MemoryRow.memory_id == RevisionRow.memory_id
     )

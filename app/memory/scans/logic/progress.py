@@ -1,16 +1,16 @@
-"""Progress of a scan, as the metadata of its operation keep it (pure)."""
+"""Progress of a scan, stored in the metadata of its operation (pure)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 PROGRESS = "progress"
-"""Field of the metadata of a running scan."""
+"""Metadata field of a running scan."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Results of a batch: values by table and kind, and the names of what holds them."""
+    """Results of a batch: counts by table and kind, and names of affected resources."""
 
     counts: Mapping[str, Mapping[str, int]]
     names: Sequence[str] = ()
@@ -18,12 +18,14 @@ class Found:
 
 @dataclass(frozen=True)
 class ScanProgress:
-    """Progress of a scan: the place up to which it has come, and its results.
+    """Position and results of a scan.
 
     Attributes:
-        step: position of the table that is being scanned.
-        after: key of the last row that was scanned in it; empty: none yet.
-        names: of what holds values, as many as are told.
+        step: index of the table that is being scanned.
+        after: key of the last scanned row in the table; empty: no row is scanned yet.
+        counts: number of sensitive values, by table and kind.
+        names: names of resources with sensitive values, up to a limit.
+        has_more_names: True if the limit has cut `names`.
     """
 
     step: int = 0
@@ -34,20 +36,20 @@ class ScanProgress:
 
     @classmethod
     def of(cls, details: Mapping[str, Any]) -> "ScanProgress":
-        """Return the progress that the metadata of an operation keep."""
+        """Read the progress from the metadata of an operation."""
         kept = dict(details.get(PROGRESS, {}))
         for name in ("after", "names"):
             kept[name] = tuple(kept.get(name, ()))
         return cls(**kept)
 
     def details(self) -> dict[str, Any]:
-        """Return the metadata."""
+        """Return the progress as metadata."""
         return {PROGRESS: vars(self) | {"after": list(self.after), "names": list(self.names)}}
 
     def with_batch(
         self, found: Found, after: Sequence[str] | None, most_names: int
     ) -> "ScanProgress":
-        """Return the progress after a batch; without a key to go on, the next table is due."""
+        """Return the progress after a batch; if `after` is None, the next table follows."""
         counts = {table: dict(kinds) for table, kinds in self.counts.items()}
         for table, kinds in found.counts.items():
             sums = counts.setdefault(table, {})

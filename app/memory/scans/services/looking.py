@@ -14,14 +14,14 @@ _STRING = "stringValue"
 
 @dataclass(frozen=True)
 class Looked:
-    """The values of the columns that change, and how many sensitive values there were, by kind."""
+    """New values of the columns that change, and counts of sensitive values by kind."""
 
     values: Mapping[str, Any]
     counts: Counter[str]
 
 
 def look(guard: Guard, columns: Mapping[str, Any]) -> Looked:
-    """Mask the columns of a row. A mask may be longer than its value, so texts are cut to fit."""
+    """Mask the columns of a row. Masks may be longer than values, so texts are cut to fit."""
     found = guard.without(dict(columns))
     changed = {name: found.value[name] for name in columns if found.value[name] != columns[name]}
     if "labels" in changed:

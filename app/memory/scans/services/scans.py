@@ -1,24 +1,24 @@
-"""Start of a scan: the check of what it looks for, and its operation in the queue."""
+"""Start of a scan: check the requested kinds, and queue the operation."""
 
 from dataclasses import dataclass
 
 from app.adapters.db.conditions import check_scope, scopes_of
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
+from app.kernel.auth import of_one
 from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.memory.scans.schemas import ScanPrivacyRequest
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import name_of, privacy_of
+from app.platform.engines.store.rows import privacy_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import SCAN_PRIVACY
-from app.platform.operations.store import idempotency, leases
-from app.platform.operations.store import repository as operations
-from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import kinds_sought, known_kinds
+
+_METHOD = Method(SCAN_PRIVACY, "ScanPrivacy")
 
 
 @dataclass(frozen=True)
@@ -38,27 +38,22 @@ class ScanService:
         """Queue a scan. Scans of one engine run one after another.
 
         Raises:
-            InvalidArgument: it looks for nothing, or for an unknown kind.
-            NotFound: the engine does not exist, or the caller does not reach the scope.
-            ResourceExhausted: the engine has the most waiting operations that it may have.
+            InvalidArgument: the request has no kind or an unknown kind, or lacks a scope that its
+                key requires.
+            NotFound: the engine does not exist, or the caller has no access to the scope.
+            ResourceExhausted: the engine has the maximum number of waiting operations.
         """
-        settings = self.resources.settings
-        now, keep = self.resources.clock.now(), settings.operation_retention
-        async with self.resources.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            _check_reach(session, request)
-            kinds = self._kinds(engine, request)
-            new = NewOperation.of(name_of(engine), SCAN_PRIVACY, "ScanPrivacy", now, keep)
-            if request.scope is not None:
-                new = new.concerning(request.scope)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            await leases.check_queue(
-                session, engine.engine_id, settings.engine_max_queued_operations
-            )
-            # What the rules say now is looked for, whatever they say when it runs.
+        scopes = None if request.scope is None else of_one(request.scope)
+        locked = engines.locked(name)
+        async with mutate(self.resources, locked, _METHOD, once, scopes=scopes) as change:
+            _check_reach(change.session, request)
+            kinds = self._kinds(change.engine, request)
+            if change.replayed is not None:
+                return change.replayed
+            await change.check_queue()
+            # The kinds are fixed now, so later changes of the engine's rules have no effect.
             queued = request.model_copy(update={"kinds": kinds})
-            return await operations.insert(session, new.queued(SCAN_PRIVACY, queued.wire()))
+            return await change.queue(SCAN_PRIVACY, queued.wire())
 
     def _kinds(self, engine: EngineRow, request: ScanPrivacyRequest) -> list[str]:
         own, defaults = privacy_of(engine), self.resources.settings.privacy_defaults

@@ -1,7 +1,7 @@
-"""The work of a scan: batches, each a transaction that also notes how far the scan has come.
+"""Execution of a scan in batches; each transaction also stores the progress.
 
-A worker that is killed leaves a scan that the next one continues after the last batch, so its
-counts are those of a scan that nobody killed.
+If a worker is killed, the next one continues after the last batch. The counts are therefore the
+same as those of an uninterrupted scan.
 """
 
 import asyncio
@@ -41,9 +41,9 @@ from app.platform.privacy.logic.guard import Guard
 from app.platform.privacy.services.privacy import SCAN, count
 
 _MOST_ROWS = 50
-"""Memories or summaries of a batch."""
+"""Maximum number of memories or texts per batch."""
 _MOST_REVISIONS = 200
-"""Revisions that are read at a time; a memory may have many."""
+"""Maximum number of revisions per query, since a memory may have many."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ScanWork:
         """Scan all tables, then end the operation.
 
         Raises:
-            Cancelled: the client has asked to cancel; what was masked until then stays masked.
+            Cancelled: the client has cancelled the operation; values masked before stay masked.
         """
         request = ScanPrivacyRequest.model_validate(self.job.claim.request)
         engine = EngineName.parse(self.job.claim.engine_name)
@@ -91,8 +91,6 @@ class ScanWork:
 
 @dataclass(frozen=True)
 class _Scanning:
-    """The batches of one scan."""
-
     job: Job
     resources: Resources
     engine: EngineName
@@ -121,7 +119,7 @@ class _Scanning:
         vectors = await self._vectors(rows) if self._masks else {}
         ids = [row.memory_id for row in rows]
         async with self.job.db.transaction() as session:
-            # One at a time with erasures: they empty quotes of revisions that this may rewrite.
+            # Excludes erasures, which clear quotes in revisions that this batch may rewrite.
             lock = Lock.UPDATE if self._masks else Lock.SHARED
             engine = await engines.get(session, self.engine, lock)
             redacted, found = await self._looked(session, ids, vectors)
@@ -133,7 +131,7 @@ class _Scanning:
         return progress
 
     async def _vectors(self, rows: Sequence[MemoryRow]) -> Mapping[str, Vector]:
-        """Return vectors of the masked facts; those of facts that change meanwhile are missing."""
+        """Return vectors of the masked facts. Facts that change before the lock have none."""
         looked = await self._look([{"fact": row.fact} for row in rows])
         facts = [look.values["fact"] for look in looked if "fact" in look.values]
         embedding = MemoryService.of(self.resources).embedding
@@ -145,7 +143,7 @@ class _Scanning:
     async def _looked(
         self, session: Session, ids: Sequence[str], vectors: Mapping[str, Vector]
     ) -> tuple[Redacted, Found]:
-        """Look through memories and their revisions; lock the memories if they may change."""
+        """Search memories and their revisions; lock the memories if they may change."""
         engine_id, now = self.engine.engine, self.resources.clock.now()
         rows = await redaction.list_all(session, engine_id, ids, now, for_update=self._masks)
         looked = await self._look([{n: getattr(row, n) for n in MASKED_FIELDS} for row in rows])
@@ -180,7 +178,7 @@ class _Scanning:
         await ledger.redact(session, writing, redacted)
 
     async def texts(self, texts: TextsOf, progress: ScanProgress) -> ScanProgress:
-        """Scan a batch of the texts of a table, which are rewritten in place."""
+        """Scan a batch of a table's texts; masked texts are written back in place."""
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)
             page = (progress.after, self._limit)
@@ -201,9 +199,9 @@ class _Scanning:
     async def _noted(
         self, session: Session, found: Found, last: Sequence[str] | None
     ) -> ScanProgress:
-        """Note a batch in its own transaction; return how far the scan has come with it."""
+        """Store the progress in the transaction of the batch; return it."""
         named = found if not self._masks else Found(found.counts)
-        # Read anew: an erasure may have taken names out of it.
+        # Read again, since an erasure may have removed names from the stored progress.
         before = ScanProgress.of(await self.job.lock_details(session))
         progress = before.with_batch(named, last, MAX_NAMES)
         await self.job.note(session, progress.details())

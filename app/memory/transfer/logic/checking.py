@@ -1,4 +1,4 @@
-"""Checks of an archive's values, by what the API accepts: an archive can be forged."""
+"""Validation of an archive's values against the rules of the API, since it can be forged."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ _OF_EVERY_ANSWER = frozenset({"@type", "withdrawn"})
 
 @dataclass
 class LineChecks:
-    """The checks of the lines of one archive.
+    """Checks of the lines of one archive.
 
     Attributes:
-        rows: by the name of a kind, its columns.
-        answers: by the kind of operations, what is relied on in their stored answers.
-        messages: by their `@type`, what operations answer with.
-        latest: the last moment that has passed.
-        converted: the values that a former release wrote in another form, by kind and field.
+        rows: the model of each kind's columns, by the kind's name.
+        answers: the model of the response fields that the service relies on, by operation kind.
+        messages: the response types of operations, by `@type`.
+        latest: the latest value that is accepted for a time in the past.
+        converted: the number of values converted from an older form, by kind and field.
     """
 
     rows: Mapping[str, type[ArchivedRow]]
@@ -35,10 +35,10 @@ class LineChecks:
     converted: Counter[str] = field(default_factory=Counter)
 
     def checked(self, kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of a line, by column, as they are stored.
+        """Return the values of a line in their stored form, by column.
 
         Raises:
-            ValueError: a request could not have stored one; the message names its field.
+            ValueError: no request could have stored a value; the message names its field.
         """
         try:
             read = self.rows[kind.name].read(values, self.latest)
@@ -59,7 +59,7 @@ class LineChecks:
         if answered is None:
             raise ValueError("response.@type: must be the type of an answer")
         fields = {name: response[name] for name in response if name not in _OF_EVERY_ANSWER}
-        # What completes an answer is not stored.
+        # Stored responses lack the fields that are filled in when they are served.
         _check_message(answered, fields, ignored="missing")
         if (stored := self.answers.get(kind)) is not None:
             _check_message(stored, response)

@@ -1,7 +1,7 @@
-"""Forms of values in archives: of each type of column, its JSON and back.
+"""Codecs of archives: convert the values of each column type to JSON and back.
 
-A codec refuses every value that its column could not hold, so that a forged archive ends in an
-error of its sender and never in one of the database.
+A codec refuses every value that its column cannot hold. A forged archive therefore causes a client
+error, never a database error.
 """
 
 import base64
@@ -28,12 +28,12 @@ _HALF_BYTES = 2
 
 @dataclass(frozen=True)
 class Codec:
-    """The form of a type of values in archives.
+    """Conversion of one type of values in archives.
 
     Attributes:
-        encode: turns a value as the database gives it into JSON; None: it is JSON already.
-        decode: turns JSON into a value that the database takes.
-            Raises ValueError, with what is accepted, for any other.
+        encode: converts a database value to JSON; None: the value is JSON already.
+        decode: converts JSON to a value that the database accepts.
+            Raises ValueError with the accepted form for any other value.
     """
 
     encode: Callable[[Any], Any] | None
@@ -43,7 +43,7 @@ class Codec:
 def _of_type(kind: type, description: str) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:  # noqa: ANN401 - JSON
         if not isinstance(value, kind):
-            raise ValueError(f"must be {description}")  # noqa: TRY004 - as `Codec` has it
+            raise ValueError(f"must be {description}")  # noqa: TRY004 - `Codec` documents it
         return value
 
     return read
@@ -53,7 +53,7 @@ _read_text = _of_type(str, "a text")
 
 
 def _read_whole(value: Any) -> int:  # noqa: ANN401 - JSON
-    # Counts, sizes and places: a negative one would make room where there is none.
+    # Counts, sizes and positions: a negative one would hide usage from a quota.
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INT64:
         raise ValueError("must be a whole number from 0 to 2^63 - 1")
     return value
@@ -67,7 +67,7 @@ def _read_offset(value: Any) -> int:  # noqa: ANN401 - JSON
 
 def _read_place(value: Any) -> float:  # noqa: ANN401 - JSON
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("must be a number")  # noqa: TRY004 - as `Codec` has it
+        raise ValueError("must be a number")  # noqa: TRY004 - `Codec` documents it
     try:
         number = float(value)
     except OverflowError:
@@ -98,10 +98,10 @@ def write_time(moment: datetime) -> str:
 
 
 def read_time(value: Any) -> datetime:  # noqa: ANN401 - JSON
-    """Read a time as `write_time` writes it.
+    """Read a time in the form of `write_time`.
 
     Raises:
-        ValueError: it has another form.
+        ValueError: the time has another form.
     """
     if not isinstance(value, str) or len(value) != _TIME_CHARS or not value.endswith("Z"):
         raise ValueError("must be a time such as 2026-01-02T03:04:05.000006Z")
@@ -141,7 +141,7 @@ def _read_base64(value: Any) -> bytes:  # noqa: ANN401 - JSON
 
 
 def _write_vector(sent: bytes) -> str:
-    """Return the float16 numbers of a vector, little-endian, from the output of `halfvec_send`."""
+    """Return the little-endian float16 numbers of a vector from the output of `halfvec_send`."""
     numbers = array("H", sent[_HALFVEC_HEAD_BYTES:])
     if byteorder == "little":
         numbers.byteswap()
@@ -173,16 +173,16 @@ def _read_objects(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - JSON
 TEXT = Codec(None, _read_text)
 WHOLE = Codec(None, _read_whole)
 OFFSET = Codec(None, _read_offset)
-"""Minutes by which a clock is ahead of UTC; less than 0: it is behind."""
+"""Offset of a clock from UTC in minutes; negative if the clock is behind."""
 NUMBER = Codec(None, _read_number)
 PLACE = Codec(None, _read_place)
-"""A place in an order, which may be before 0."""
+"""Position in an order; it may be negative."""
 FLAG = Codec(None, _of_type(bool, "true or false"))
 OBJECT = Codec(None, _of_type(dict, "an object"))
 OBJECTS = Codec(None, _read_objects)
 TEXTS = Codec(None, _read_texts)
 ID = Codec(str, _read_id)
-"""A number too long for readers that take all numbers for floats."""
+"""Integer as text, since many JSON readers parse all numbers as floats and lose digits."""
 TIME = Codec(write_time, read_time)
 DAY = Codec(date.isoformat, _read_day)
 DURATION = Codec(format_duration, _read_duration)

@@ -1,7 +1,7 @@
-"""Comparison of two archives, per kind and regardless of what time has removed between them. Pure.
+"""Comparison of two archives by kind, ignoring lines that expired between them (pure).
 
-A line counts by its digest within the digest of its kind, so any number of lines takes little
-memory; only the names of what has expired are kept.
+Each line is added to the digest of its kind, so memory use stays small for any number of lines.
+Only the names of expired resources are kept.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ _PARENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "artifact": ("namespace", ("memory", "namespace")),
     "page": ("artifact", ("contentId",)),
 }
-"""By kind, that of the parents with which its lines go, and the fields that name the parent."""
+"""By kind: its parent kind and the fields that name the parent. A line expires with its parent."""
 _NAMES = {
     "memory": ("memoryId",),
     "session": ("sessionId",),
@@ -35,11 +35,11 @@ _ENDS = ("recoverUntil", "expireTime", "removeTime")
 
 @dataclass
 class ArchiveDigests:
-    """The digests of an archive's lines by kind, but for what has passed by a moment.
+    """Digests of an archive's lines by kind, without lines that have expired at a given time.
 
     Args:
-        by: lines that could be recovered, or were valid, until then at the latest are left out.
-        extends_recovery: whether the ends of windows of recovery may differ.
+        by: lines that expired, or could last be recovered, at or before this time are left out.
+        extends_recovery: True ignores differences between the ends of recovery windows.
     """
 
     by: datetime

@@ -4,7 +4,7 @@ from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.release import RELEASE
 
 SHOWN_CHARS = 40
-"""The most of a foreign text that an error repeats."""
+"""Maximum length of text from an archive that an error repeats."""
 
 
 def invalid(message: str, **metadata: object) -> InvalidArgument:
@@ -14,17 +14,17 @@ def invalid(message: str, **metadata: object) -> InvalidArgument:
 
 
 class RefusedArchive(InvalidArgument):
-    """An intact archive with what no release stores; sent again, it fails again."""
+    """Error of an intact archive with a value that no release stores; a retry fails again."""
 
 
 def refused(message: str, **metadata: object) -> RefusedArchive:
-    """Return the error of such an archive."""
+    """Return the error of an intact archive with a value that no release stores."""
     told = {name: str(value) for name, value in metadata.items()}
     return RefusedArchive(message, Reason.ARCHIVE_INVALID, metadata=told)
 
 
 def truncated(lines: int) -> InvalidArgument:
-    """Return the error of an archive that ends after so many lines."""
+    """Return the error of an archive that ends early, after `lines` lines."""
     return InvalidArgument(
         f"The archive is cut after line {lines}: it has no trailer.",
         Reason.ARCHIVE_TRUNCATED,
@@ -33,11 +33,11 @@ def truncated(lines: int) -> InvalidArgument:
 
 
 def unknown(what: str, release: object) -> InvalidArgument:
-    """Return the error of an archive with what this release does not know.
+    """Return the error of an archive with content that this release does not know.
 
     Args:
-        what: as in "the archive has ...".
-        release: that wrote it, as its header has it.
+        what: the content, as the object of "The archive has".
+        release: the release that wrote the archive, from its header.
     """
     named = release[:SHOWN_CHARS] if isinstance(release, str) else "later"
     return InvalidArgument(

@@ -1,4 +1,4 @@
-"""A kind of lines of archives: its columns, and how a row becomes a line and back."""
+"""Kinds of archive lines: their columns, and the conversion of rows to lines and back."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from app.memory.transfer.logic.codecs import Codec
 
 ENGINE_ID = {"engine_id": "the engine that it is read from or written to"}
-"""The column that no line has, with the reason."""
+"""The column that all kinds leave out, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Kind:
     """A kind of lines.
 
     Attributes:
-        name: as lines have it.
-        table: where its rows are.
-        key: the columns by whose bytes its lines are ordered; none: there is one line at most.
+        name: the name of the kind in lines.
+        table: the table of its rows.
+        key: the columns that order its lines, compared bytewise; empty: there is at most one line.
         fields: the columns that are written.
         left_out: the other columns of the table, each with the reason.
-        names: the fields with names of resources below the engine, written without the engine's.
+        names: the fields with resource names; lines hold them without the engine's name.
     """
 
     name: str
@@ -53,29 +53,28 @@ class Kind:
 
     @cached_property
     def _encoded(self) -> Sequence[tuple[int, str, Callable[[Any], Any] | None]]:
-        """The place in a row, the name and the encoding of each field, in the order of a line."""
+        """Index in a row, wire name and encoder of each field, sorted by wire name."""
         placed = sorted(enumerate(self.fields), key=lambda field: field[1].wire)
         return [(place, field.wire, field.codec.encode) for place, field in placed]
 
     @cached_property
     def _decoded(self) -> Sequence[tuple[str, str, Callable[[Any], Any], bool]]:
-        """The column, the name, the decoding and whether it may be null, of each field."""
         return [
             (field.column, field.wire, field.codec.decode, field.is_nullable)
             for field in self.fields
         ]
 
     def path_of(self, column: str, below: str = "") -> str:
-        """Return the name of a column in a line, and what lies below it."""
+        """Return the path of a column in a line, extended by the path `below` it."""
         named = {field.column: field.wire for field in self.fields}.get(column, column)
         return named if not below else named + ("" if below.startswith("[") else ".") + below
 
     def encode(self, row: Sequence[Any], *, engine: str = "") -> dict[str, Any]:
-        """Return the fields of a line from a row, in their order; nulls are left out.
+        """Return the fields of a line from a row, sorted by name and without nulls.
 
         Args:
             row: the values of the columns, in the order of `fields`.
-            engine: its full name, which is removed from the names of resources.
+            engine: the full name of the engine, which is removed from resource names.
         """
         encoded = {
             wire: row[place] if encode is None else encode(row[place])
@@ -90,8 +89,8 @@ class Kind:
         """Return the values of the columns from the fields of a line.
 
         Args:
-            line: its fields; unknown ones are passed over.
-            engine: the full name of the engine below which the named resources are.
+            line: the fields of the line; unknown ones are ignored.
+            engine: the full name of the engine, which is put before resource names.
 
         Raises:
             ValueError: a field is missing or has another type; the message names it.
@@ -113,7 +112,7 @@ class Kind:
         return values
 
     def key_of(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the key of decoded values, by which lines ascend."""
+        """Return the key of decoded values; lines are sorted by it in ascending order."""
         return tuple(values[name] for name in self.key)
 
 
@@ -137,7 +136,7 @@ def _relative(value: Any, engine: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _absolute(value: Any, engine: str) -> Any:  # noqa: ANN401 - JSON
-    """Return what `_relative` was given, with the name of another engine."""
+    """Invert `_relative`, with the name of another engine."""
     match value:
         case dict():
             return {key: _absolute(item, engine) for key, item in value.items()}

@@ -1,8 +1,8 @@
 """Lines of the archive format `open-memory-bank/1`, and the writer of an archive.
 
-An archive is gzip of NDJSON: a header, lines of the kinds of `kinds.py`, a trailer. A check line
-with a digest ends each block, so that a reader keeps little until it knows that what it has read is
-intact. Numbers of lines count from the engine's line as 1, without the header and the checks.
+An archive is gzip of NDJSON: a header, lines of the kinds in `kinds.py`, and a trailer. A check
+line with a digest ends each block. A reader therefore buffers at most one block before it knows
+that the block is intact. The engine's line has number 1; the header and the checks have no number.
 """
 
 import hashlib
@@ -24,27 +24,27 @@ NDJSON_TYPE = "application/x-ndjson"
 HEADER, CHECK, TRAILER = "header", "check", "trailer"
 BLOCK_LINES = 250
 BLOCK_BYTES = 1024**2
-"""A block ends with the line that brings it to as many lines, or as many bytes."""
+"""A block ends with the line that reaches either limit."""
 MAX_LINE_BYTES = 64 * 1024**2
 REVISIONS = "revisions"
-"""The field of a memory's line with its revisions, in the order of their versions."""
+"""Field of a memory's line with its revisions, sorted by version."""
 REVISIONS_IN_LINE = 100
-"""Revisions in the line of their memory; further ones follow as lines of their own."""
+"""Maximum number of revisions in a memory's line; further ones follow as separate lines."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """The first line: what the archive is, and from where. No digest covers it.
+    """The first line, with the origin of the archive. No digest covers it.
 
     Attributes:
         archive_id: a UUID.
-        release: of the service that wrote it.
-        schema_revision: of the database that it was read from.
+        release: the release of the service that wrote the archive.
+        schema_revision: the schema revision of the source database.
         engine: the full name of the engine.
-        export_time: the moment that the archive shows.
-        embedding_model: the model that served the engine; None: it had no vector.
+        export_time: the time of the snapshot.
+        embedding_model: the model that served the engine; None: the engine had no vectors.
         dimensions: the length of that model's vectors.
-        options: of the export: `vectors`, `artifacts`, `sessions`.
+        options: the options of the export: `vectors`, `artifacts`, `sessions`.
     """
 
     archive_id: str
@@ -73,12 +73,12 @@ class Header:
 
     @classmethod
     def read(cls, line: Mapping[str, Any]) -> "Header":
-        """Build it from the fields of the line.
+        """Build a header from the fields of the line.
 
         Raises:
             ValueError: a field is missing or has another type; the message names it.
         """
-        # `ValueError` for any of them, since `reading.py` reports it as an error of the sender.
+        # All checks raise `ValueError`, which `reading.py` reports as a client error.
         texts = {name: line.get(name) for name in _HEADER_TEXTS}
         if wrong := [name for name, value in texts.items() if not isinstance(value, str)]:
             raise ValueError(f"{wrong[0]}: must be a text")
@@ -86,10 +86,10 @@ class Header:
             raise ValueError("archiveId: must be a UUID")
         model, dimensions = line.get("embeddingModel"), line.get("dimensions")
         if not isinstance(model, str | None) or not isinstance(dimensions, int | None):
-            raise ValueError("embeddingModel, dimensions: must be a text and a number")  # noqa: TRY004 - as above
+            raise ValueError("embeddingModel, dimensions: must be a text and a number")  # noqa: TRY004 - `ValueError` is documented
         options = line.get("options")
         if not isinstance(options, dict):
-            raise ValueError("options: must be an object")  # noqa: TRY004 - as above
+            raise ValueError("options: must be an object")  # noqa: TRY004 - `ValueError` is documented
         return cls(
             archive_id=line["archiveId"],
             release=line["release"],
@@ -110,10 +110,10 @@ class Trailer:
     """The last line.
 
     Attributes:
-        counts: the lines of each kind.
+        counts: the number of lines of each kind.
         sha256: the digest of the lines of each kind.
-        lines: the number of all of them.
-        left: what was left out, by its name: `{"count", "reason"}`.
+        lines: the total number of lines.
+        left: `{"count", "reason"}` of the rows that were left out, by their name.
     """
 
     counts: Mapping[str, int]
@@ -132,7 +132,7 @@ class Trailer:
 
 
 def line_of(kind: str, fields: Mapping[str, Any]) -> bytes:
-    """Return a line with its end; `fields` are in their order.
+    """Return a line with its newline; the caller has sorted `fields`.
 
     Raises:
         ValueError: a number is not finite.
@@ -146,9 +146,9 @@ _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=Fa
 def memory_fields(
     memory: Mapping[str, Any], revisions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the fields of a memory's line, with the first of its revisions, as `encode` made both.
+    """Return the fields of a memory's line, which contains the first revisions.
 
-    The revisions in it leave out the id of the memory.
+    `Kind.encode` has encoded both arguments. The line's revisions omit the id of the memory.
     """
     inner = [
         {name: value for name, value in revision.items() if name != _MEMORY_ID}
@@ -164,7 +164,7 @@ def revisions_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the fields of the revisions in a memory's line, with the id of the memory.
 
     Raises:
-        ValueError: they are no list of objects.
+        ValueError: the revisions are not a list of objects, or are too many.
     """
     inner = line.get(REVISIONS)
     if not isinstance(inner, list) or not all(isinstance(item, dict) for item in inner):
@@ -176,7 +176,7 @@ def revisions_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 @dataclass
 class Tally:
-    """The counts and digests of the lines of an archive, by kind and of the open block."""
+    """Counts and digests of an archive's lines, by kind and for the open block."""
 
     lines: int = 0
     block_lines: int = 0
@@ -186,7 +186,7 @@ class Tally:
     _of_block: Any = field(default_factory=hashlib.sha256)
 
     def add(self, kind: str, line: bytes) -> None:
-        """Count a line, which has its end."""
+        """Count a line, including its newline."""
         self.lines += 1
         self.block_lines += 1
         self.block_bytes += len(line)
@@ -196,11 +196,11 @@ class Tally:
 
     @property
     def is_block_full(self) -> bool:
-        """True if a check must follow."""
+        """True if a check line must follow."""
         return self.block_lines >= BLOCK_LINES or self.block_bytes >= BLOCK_BYTES
 
     def end_block(self) -> dict[str, Any]:
-        """Return the fields of the check of the open block, and begin the next one."""
+        """Return the fields of the open block's check line, and begin the next block."""
         first = self.lines - self.block_lines + 1
         check = {"lines": [first, self.lines], "sha256": self._of_block.hexdigest()}
         self.block_lines = self.block_bytes = 0
@@ -215,9 +215,9 @@ class Tally:
 
 
 class ArchiveWriter:
-    """Makes the lines of an archive; the caller compresses them.
+    """Encoder of an archive's lines; the caller compresses them.
 
-    Call `header` once, `add` for each line in the order of the kinds and of their keys, and `end`.
+    Call `header` once, then `add` for each line in the order of kinds and keys, then `end`.
     """
 
     def __init__(self) -> None:
@@ -225,7 +225,7 @@ class ArchiveWriter:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """The lines of each kind so far."""
+        """The number of lines of each kind so far."""
         return self._tally.counts
 
     def header(self, header: Header) -> bytes:
@@ -233,7 +233,7 @@ class ArchiveWriter:
         return line_of(HEADER, header.wire())
 
     def add(self, kind: Kind, fields: Mapping[str, Any]) -> bytes:
-        """Return a line, and the check after it where it ends a block."""
+        """Return a line, followed by a check line if it ends a block."""
         return self._added(kind, line_of(kind.name, fields))
 
     def _added(self, kind: Kind, line: bytes) -> bytes:
@@ -247,9 +247,9 @@ class ArchiveWriter:
     def add_memory(
         self, memory: Mapping[str, Any], revisions: Sequence[Mapping[str, Any]]
     ) -> bytes:
-        """Return the line of a memory with its revisions, as `add` does.
+        """Return the line of a memory with its revisions, and any check lines.
 
-        The later revisions become lines of their own where the line would be too long.
+        Later revisions become separate lines if the memory's line would be too long.
         """
         kept = len(revisions)
         while True:
@@ -261,10 +261,10 @@ class ArchiveWriter:
         return self._added(MEMORY, line) + b"".join(further)
 
     def add_revision(self, revision: Mapping[str, Any]) -> bytes:
-        """Return the line of a revision that its memory's line has no room for."""
+        """Return the line of a revision that does not fit into its memory's line."""
         return self.add(REVISION, revision)
 
     def end(self, left: Mapping[str, Mapping[str, Any]]) -> bytes:
-        """Return the last check and the trailer."""
+        """Return the last check line and the trailer."""
         check = line_of(CHECK, self._tally.end_block()) if self._tally.block_lines else b""
         return check + line_of(TRAILER, self._tally.trailer(left).wire())

@@ -1,8 +1,8 @@
-"""The one table of what an archive holds: kinds of lines, with their tables and columns.
+"""The kinds of lines in an archive, with their tables and columns.
 
-Export selects by it, `reading.py` decodes by it, and restore writes by it. It names tables and
-columns as text, since it has those of features above this one; tests hold it equal to the schema.
-Values of restore are by the names of columns; names of lines are in camelCase.
+Export, `reading.py` and restore all use this table. It names tables and columns as text, since
+some belong to features that this package must not import; tests compare it with the schema.
+Column names key the values of a restore; fields of lines have names in camelCase.
 """
 
 from app.memory.transfer.logic.codecs import (
@@ -33,7 +33,7 @@ from app.memory.transfer.logic.memory_kinds import (
 )
 
 OMITTED = "omitted"
-"""The column of an artifact whose bytes are left out, with the reason; no table has it."""
+"""Column with the reason why an artifact's bytes are left out; no table has this column."""
 _INDEXED = "made again from the bytes"
 
 TOOL_POLICY = Kind(
@@ -163,7 +163,7 @@ STREAM = Kind(
     ),
     {**ENGINE_ID, "operation_id": "waiting operations are not in an archive"},
 )
-"""A stream with events that wait."""
+"""A stream with waiting events."""
 _STREAM_EVENT = Kind(
     "streamEvent",
     "stream_events",
@@ -193,7 +193,7 @@ _READ_LINE = Kind(
         EXPIRE_TIME,
     ),
 )
-"""A line that was read, so that the engine does not learn from it again what was deleted."""
+"""A line that was already read; it stops the engine from learning deleted facts again."""
 _IN_NAMESPACE = (ArchiveField("memory", TEXT), ArchiveField("namespace", TEXT))
 NAMESPACE = Kind(
     "namespace",
@@ -297,7 +297,7 @@ OPERATION = Kind(
     },
     names=frozenset({"response", "error", "details"}),
 )
-"""A finished operation: undo reads what it did."""
+"""A finished operation; undo reads its changes."""
 USAGE = Kind(
     "usage",
     "model_usage",
@@ -334,11 +334,11 @@ KINDS = (
     OPERATION,
     USAGE,
 )
-"""All kinds in the order of an archive, but that revisions stand right after their memory."""
+"""All kinds in the order of an archive, except that revisions follow their memory directly."""
 SESSION_KINDS = frozenset({_USER_STATE, _APP_STATE, SESSION, _EVENT, _SUMMARY})
-"""The kinds without which an archive has no sessions."""
+"""The kinds that an export without sessions leaves out."""
 ARTIFACT_KINDS = frozenset({NAMESPACE, ARTIFACT, PAGE})
-"""The kinds without which an archive has no artifacts."""
+"""The kinds that an export without artifacts leaves out."""
 BY_NAME = {kind.name: kind for kind in KINDS}
 RANKS = {kind.name: place for place, kind in enumerate(KINDS)} | {
     REVISION.name: KINDS.index(MEMORY)
@@ -352,10 +352,10 @@ NOT_EXPORTED = (
     "tasks.index",
     "tasks.embed",
 )
-"""Kinds of operations that no archive has.
+"""Kinds of operations that are never exported.
 
-Those of the engine itself say nothing of the engine that the archive is written to, the texts of
-artifacts are cut again there, and previews would be out of date.
+Operations on the engine itself do not concern the target engine. The target splits the texts of
+artifacts into chunks again, and previews would be out of date.
 """
 
 NOT_ARCHIVED = {
@@ -382,4 +382,4 @@ NOT_ARCHIVED = {
     "ticks": "what runs now",
     "unembedded_memories": "known from the vectors that are there",
 }
-"""Tables that no archive has, with the reason. A test fails for one that is nowhere."""
+"""Tables that are never exported, with the reason; a test checks that no table is forgotten."""

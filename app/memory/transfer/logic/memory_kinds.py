@@ -1,4 +1,4 @@
-"""Kinds of lines with an engine and its memories, and the fields that many kinds have."""
+"""Kinds of lines for an engine and its memories, and the fields that many kinds share."""
 
 from app.memory.transfer.logic.codecs import ID, OBJECT, OBJECTS, PLACE, TEXT, TIME, VECTOR, WHOLE
 from app.memory.transfer.logic.fields import ENGINE_ID, ArchiveField, Kind
@@ -94,7 +94,7 @@ REVISION = Kind(
         EXPIRE_TIME,
     ),
 )
-"""A line of its own only where the revisions of a memory are too long for its line."""
+"""A revision in a separate line, used only if a memory's line cannot hold all revisions."""
 MEMORY_VECTOR = Kind(
     "vector",
     "memory_vectors",

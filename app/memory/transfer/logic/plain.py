@@ -1,4 +1,4 @@
-"""Memories of an archive as lines of an import, without history."""
+"""Conversion of archived memories to lines of an import, without history."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _OWN = frozenset(
         *("deleteTime", "recoverUntil"),
     }
 )
-"""Fields that an import does not take."""
+"""Fields that an import does not accept."""
 
 
 def plain_memory(values: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -20,7 +20,7 @@ def plain_memory(values: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     encoded = MEMORY.encode([values[field.column] for field in MEMORY.fields])
     if values["held_time"] is not None:
-        # Set by hand since it was said, so it rests on the time of its last change.
+        # Edited by hand since its event, so the time of the last change applies instead.
         encoded.pop("eventTime", None)
     return {
         name: value for name, value in encoded.items() if name not in _OWN and value not in ({}, [])

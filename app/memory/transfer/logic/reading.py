@@ -1,4 +1,4 @@
-"""The reader of archives: takes bytes as they arrive and gives blocks that are proven intact.
+"""Reader of archives: accepts bytes as they arrive and yields blocks of verified lines.
 
 For restore:
 
@@ -8,12 +8,12 @@ For restore:
             ...                              # reader.header is known from the first block on
     trailer = reader.end()
 
-`feed` yields a block once its check line has proven it: up to 250 lines, or what passes 1 MiB. A
-block is what restore writes in one transaction; blocks before `nextLine` are read and left.
-`Line.values` are by the names of columns, ready to insert beside the columns of `Kind.left_out`,
-and names of resources in operations are already below `engine`. A memory's `Line.revisions` are
-decoded rows of revisions; a line of the kind `revision` adds one to the memory before it. Errors
-are `InvalidArgument` with ARCHIVE_INVALID, ARCHIVE_TRUNCATED or ARCHIVE_FORMAT_UNKNOWN.
+`feed` yields a block once its check line has verified it. A block ends after 250 lines or 1 MiB,
+whichever comes first. Restore writes whole blocks; it skips blocks before `nextLine`.
+`Line.values` maps column names to values; only the columns of `Kind.left_out` are missing.
+Resource names in operations already begin with `engine`. A memory's `Line.revisions` are decoded
+rows; a line of the kind `revision` adds one to the memory before it. Errors are `InvalidArgument`
+with ARCHIVE_INVALID, ARCHIVE_TRUNCATED or ARCHIVE_FORMAT_UNKNOWN.
 """
 
 import json
@@ -57,10 +57,10 @@ class Line:
     """A line of an archive.
 
     Attributes:
-        number: from 1, the engine's.
-        kind: its entry in the table of kinds.
-        values: by the names of columns.
-        revisions: of a memory, by the names of columns, in the order of their versions.
+        number: the number of the line; the engine's line has 1.
+        kind: the entry in the table of kinds.
+        values: the values by column name.
+        revisions: the revisions of a memory by column name, sorted by version.
     """
 
     number: int
@@ -71,11 +71,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Block:
-    """Lines that a check line has proven intact.
+    """Lines that a check line has verified.
 
     Attributes:
-        lines: one or more.
-        size: their bytes in the archive, unpacked.
+        lines: one or more lines.
+        size: their length in the unpacked archive, in bytes.
     """
 
     lines: Sequence[Line]
@@ -83,27 +83,27 @@ class Block:
 
     @property
     def first(self) -> int:
-        """The number of its first line."""
+        """Number of the first line."""
         return self.lines[0].number
 
     @property
     def last(self) -> int:
-        """The number of its last line."""
+        """Number of the last line."""
         return self.lines[-1].number
 
 
 class ArchiveReader:
-    """Reads one archive, gzip or plain NDJSON, in memory that does not grow with it.
+    """Reader of one archive, gzip or plain NDJSON, in bounded memory.
 
     Args:
-        engine: the full name of the engine that is written to, for the names in operations.
-        checks: of the values of lines; None: the archive is read by whom it cannot harm.
+        engine: the full name of the target engine, for the names in operations.
+        checks: the checks of values; None: values are not checked, as nothing is stored.
 
     Attributes:
-        header: None until its line is read.
-        trailer: None until its line is read, and all that it says is proven.
-        passed_over: how often each unknown field was passed over; only archives of later releases
-            may have any.
+        header: the header; None until its line is read.
+        trailer: the trailer; None until its line is read and verified.
+        passed_over: the number of occurrences of each unknown field, which is ignored. Only
+            archives of later releases may have unknown fields.
     """
 
     def __init__(self, engine: str = "", checks: LineChecks | None = None) -> None:
@@ -120,7 +120,7 @@ class ArchiveReader:
         self._last: tuple[int, str, tuple[Any, ...]] = (-1, "", ())
 
     def feed(self, data: bytes) -> Iterator[Block]:
-        """Take the next bytes; yield the blocks that they complete.
+        """Read the next bytes; yield the blocks that they complete.
 
         Raises:
             InvalidArgument: the archive is damaged, in a wrong order, or of a later format.
@@ -133,14 +133,14 @@ class ArchiveReader:
         """Return the trailer after the last bytes.
 
         Raises:
-            InvalidArgument: the archive has no trailer, or is cut after it.
+            InvalidArgument: the archive has no trailer, or its gzip stream is incomplete.
         """
         if self.trailer is None or self._buffer or not self._unpacking.is_ended:
             raise truncated(self._tally.lines)
         return self.trailer
 
     def _lines(self) -> Iterator[Block]:
-        """Take the whole lines of the buffer; yield the blocks that they complete."""
+        """Consume the complete lines of the buffer; yield the blocks that they complete."""
         start = 0
         while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
             block = self._take(bytes(self._buffer[start : end + 1]))
@@ -186,7 +186,7 @@ class ArchiveReader:
             raise invalid(f"The header: {error}.") from None
 
     def _checked(self, check: Mapping[str, Any]) -> Block:
-        """Return the open block, whose lines the check proves."""
+        """Verify the open block with its check line; return it decoded."""
         first = self._tally.lines - len(self._block) + 1
         size, expected = self._tally.block_bytes, self._tally.end_block()
         if not self._block or any(check.get(name) != expected[name] for name in expected):
@@ -197,7 +197,7 @@ class ArchiveReader:
         return block
 
     def _damaged(self, first: int, check: Mapping[str, Any]) -> InvalidArgument:
-        """Return the error of lines that are not those of which the check was made."""
+        """Return the error of lines that do not match their check line."""
         kinds = sorted({match[1].decode() for line in self._block if (match := _KIND.match(line))})
         named = f"Lines {first} to {self._tally.lines} ({', '.join(kinds) or 'no kind'})"
         covered = check.get("lines")
@@ -230,7 +230,6 @@ class ArchiveReader:
         return decoded
 
     def _revisions(self, number: int, fields: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-        """Return the revisions in the line of a memory, by column."""
         decoded = []
         for place, revision in enumerate(revisions_of(fields)):
             self._check_known(number, revision, REVISION.wires)
@@ -241,14 +240,13 @@ class ArchiveReader:
         return decoded
 
     def _values(self, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of a line, or of a revision in it, by column."""
         values = kind.decode(fields, engine=self._engine)
         return values if self._checks is None else self._checks.checked(kind, values)
 
     def _check_known(
         self, number: int, fields: Mapping[str, Any], known: frozenset[str] | set[str]
     ) -> None:
-        """Count unknown fields of a later release; refuse those that this one would not write."""
+        """Count unknown fields in archives of later releases; refuse them in all others."""
         strange = fields.keys() - known
         if not strange:
             return
@@ -259,7 +257,7 @@ class ArchiveReader:
         self.passed_over.update(strange)
 
     def _check_order(self, line: Line) -> None:
-        """Refuse lines that are not after the one before, by kind and key."""
+        """Refuse a line or revision that is not in ascending order of kind and key."""
         rows = [(line.kind, line.values), *((REVISION, revision) for revision in line.revisions)]
         for kind, values in rows:
             rank, before, last = self._last
@@ -290,7 +288,7 @@ class ArchiveReader:
 
 
 def _is_told(left: Mapping[str, Any]) -> bool:
-    """Return True if what an archive lacks is told as exports do: people are shown it."""
+    """Return True if `left` has the form that exports write, since users see its contents."""
     return all(
         _NAME.fullmatch(name)
         and isinstance(told, dict)
@@ -303,21 +301,21 @@ def _is_told(left: Mapping[str, Any]) -> bool:
 
 
 def is_later(release: str, other: str) -> bool:
-    """Return True if a release comes after another."""
+    """Return True if a release is newer than another."""
     numbers = [list(map(int, _NUMBERS.findall(text))) for text in (release, other)]
     return numbers[0] > numbers[1]
 
 
 def _parsed(line: bytes, named: str) -> dict[str, Any]:
-    """Return the object of a line.
+    """Return the JSON object of a line.
 
     Raises:
-        InvalidArgument: it is none, or has what the database cannot store.
+        InvalidArgument: the line is not a JSON object, or holds text that cannot be stored.
     """
     try:
-        # Python would take half a character from bytes.
+        # Decoded first: `json.loads` accepts encoded surrogates in bytes.
         value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite)
-        # Only an escape can write what cannot be stored.
+        # Text without escapes can always be stored: JSON refuses raw control characters.
         is_readable = b"\\u" not in line or is_storable(value)
     except (ValueError, RecursionError):
         value, is_readable = None, False

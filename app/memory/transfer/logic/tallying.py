@@ -1,4 +1,4 @@
-"""Counts of what a restored archive has that time has passed, and warnings about the archive."""
+"""Counts of expired lines in a restored archive, and warnings about the archive."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,30 +15,30 @@ _EXPIRING = (MEMORY, SESSION, NAMESPACE, ARTIFACT)
 
 @dataclass(frozen=True)
 class Recovery:
-    """The ends of windows of recovery in a restored engine.
+    """Ends of recovery windows in a restored engine.
 
     Attributes:
-        export_time: windows that had ended by then stay as they are.
-        later: the time by which the others end later.
+        export_time: windows that had ended at this time do not change.
+        later: the extension of all other windows.
     """
 
     export_time: datetime
     later: timedelta
 
     def end(self, until: datetime) -> datetime:
-        """Return the end of a window that the archive has ending at `until`."""
+        """Return the restored end of a window that ends at `until` in the archive."""
         return until if until <= self.export_time else until + self.later
 
 
 @dataclass
 class PassedLines:
-    """The lines of an archive that come back and go with the next sweep.
+    """Counts of restored lines that the next sweep will remove.
 
     Attributes:
-        now: the present time.
-        windows: the ends of windows of recovery.
-        recovery: deleted memories whose window of recovery has ended.
-        expiry: memories, sessions, namespaces and artifacts that have expired.
+        now: the current time.
+        windows: the ends of recovery windows.
+        recovery: the number of deleted memories that can no longer be recovered.
+        expiry: the number of expired memories, sessions, namespaces and artifacts.
     """
 
     now: datetime
@@ -61,13 +61,13 @@ class PassedLines:
 def warnings_of(
     header: Header, trailer: Trailer, passed_over: Mapping[str, int], *, has_erased: bool
 ) -> list[str]:
-    """Return what a person should know about a restored archive.
+    """Return warnings about a restored archive for its user.
 
     Args:
-        header: its header.
-        trailer: its trailer.
-        passed_over: the fields that were not read, each with its number of lines.
-        has_erased: whether something was erased from its engine after the export.
+        header: the header of the archive.
+        trailer: the trailer of the archive.
+        passed_over: the number of lines of each ignored field.
+        has_erased: True if data was erased from the engine after the export.
     """
     found = []
     if has_erased:

@@ -1,4 +1,4 @@
-"""Unpacking of archives: gzip, or NDJSON as it is."""
+"""Decompression of archives: gzip or plain NDJSON."""
 
 import zlib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _PIECE_BYTES = 256 * 1024
 
 
 class Unpacking:
-    """Unpacks a body, gzip or plain NDJSON by its first bytes, in pieces of a bounded length."""
+    """Decompressor that detects gzip or plain NDJSON and yields pieces of bounded length."""
 
     def __init__(self) -> None:
         self._start = b""
@@ -21,14 +21,14 @@ class Unpacking:
 
     @property
     def is_ended(self) -> bool:
-        """True if nothing more may come, or the body has no end of its own."""
+        """True if the gzip stream is complete; always True for NDJSON, which has no end mark."""
         return self._is_plain or (self._unzip is not None and self._unzip.eof)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what the next bytes unpack to.
+        """Yield the decompressed pieces of the next bytes.
 
         Raises:
-            InvalidArgument: the body is neither, is damaged, or goes on after its end.
+            InvalidArgument: the body has another format, is damaged, or continues after its end.
         """
         if self._unzip is None and not self._is_plain:
             data = self._begin(data)
@@ -39,7 +39,7 @@ class Unpacking:
             yield from self._unzipped(data)
 
     def _begin(self, data: bytes) -> bytes:
-        """Look at the first two bytes; return what is to be unpacked, nothing without them."""
+        """Detect the format from the first two bytes; return the bytes to unpack, or none yet."""
         data, self._start = self._start + data, b""
         if len(data) < len(_GZIP):
             self._start = data
@@ -61,7 +61,7 @@ class Unpacking:
                 piece = self._unzip.decompress(data, _PIECE_BYTES)
             except zlib.error:
                 raise invalid("The archive is damaged: its gzip cannot be unpacked.") from None
-            # What was unpacked, but had no room in the piece, needs no further input.
+            # A full piece may leave output in zlib, which can be read without further input.
             is_full = len(piece) == _PIECE_BYTES and not self._unzip.eof
             data = self._unzip.unconsumed_tail or self._unzip.unused_data
             yield piece

@@ -1,4 +1,4 @@
-"""Export of an engine: its rows at one moment as an archive, in parts as they are sent."""
+"""Export of an engine: streams an archive of its rows from one snapshot."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
@@ -25,21 +25,21 @@ from app.settings.settings import Settings
 log = structlog.get_logger()
 
 Ended = Callable[[ServiceError | None], Awaitable[None]]
-"""Records the end of an export; the error tells why it broke off."""
+"""Callback that records the end of an export, with the error if it failed."""
 
 
 class ExportPlaces:
-    """The exports that run in this process."""
+    """Counter of the exports that run in this process."""
 
     def __init__(self) -> None:
         self._taken = 0
 
     @contextmanager
     def occupied(self, most: int) -> Iterator[None]:
-        """Count one export for the block.
+        """Count one export while the block runs.
 
         Raises:
-            ResourceExhausted: the process runs as many as it may.
+            ResourceExhausted: the process already runs the maximum number of exports.
         """
         if self._taken >= most:
             raise too_many("process", most)
@@ -72,7 +72,7 @@ class EngineExports:
         """Return the full name of an engine.
 
         Raises:
-            NotFound: it does not exist.
+            NotFound: the engine does not exist.
         """
         async with self.db.snapshot() as session:
             return name_of(await engines.get(session, name))
@@ -80,18 +80,18 @@ class EngineExports:
     async def export(
         self, name: EngineName, options: ExportOptions, ended: Ended, *, reads_sensitive: bool
     ) -> AsyncIterator[bytes]:
-        """Yield an archive in parts; one that breaks off has no trailer.
+        """Yield an archive in parts; an incomplete archive has no trailer.
 
         Args:
             name: the full name of the engine.
-            options: what the archive has.
-            ended: called once the end is known, unless nothing was yielded.
-            reads_sensitive: whether sensitive artifacts have their bytes in it.
+            options: the contents of the archive.
+            ended: called at the end or on failure, if any part was yielded.
+            reads_sensitive: True includes the bytes of sensitive artifacts.
 
         Raises:
             NotFound: the engine does not exist.
-            ResourceExhausted: the process runs as many exports as it may.
-            DeadlineExceeded: it takes longer than the settings allow.
+            ResourceExhausted: the process already runs the maximum number of exports.
+            DeadlineExceeded: the export takes longer than the settings allow.
             Unavailable: the database fails.
         """
         writer = ArchiveWriter()
@@ -126,7 +126,7 @@ class EngineExports:
         *,
         reads_sensitive: bool,
     ) -> Generator[bytes, None, None]:
-        """Yield an archive in parts; each step blocks."""
+        """Yield an archive in parts; each step blocks its thread."""
         now = self.clock.now()
         seconds = self.settings.export_max_seconds
         ends = time.monotonic() + seconds
@@ -144,7 +144,6 @@ class EngineExports:
                 yield part
 
     def _url(self) -> str:
-        """Return the address of the server that answers reads."""
         read_url = self.settings.read_url
         if read_url is not None and self.db.is_primary_away:
             return plain_url(read_url.get_secret_value())

@@ -1,7 +1,7 @@
-"""The end of a restore whose archive was refused: nothing of it stays.
+"""Rollback of a restore whose archive was refused.
 
-What it has written is removed batch by batch, in the order in which an engine is removed. If that
-breaks off, the engine stays closed until the next restore, which first continues the removal.
+The rows from the archive are deleted in batches, in the same order as for engine deletion. If the
+rollback is interrupted, the engine stays closed. The next restore completes the rollback first.
 """
 
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from app.platform.engines.store.repository import Lock
 
 @dataclass(frozen=True)
 class Refusal:
-    """The removal of what refused archives have written."""
+    """Removal of the rows of refused archives."""
 
     resources: Resources
 
     async def take_back(self, name: EngineName, archive_id: str) -> None:
-        """Remove what an archive has written into an engine, if it is being restored there."""
+        """Remove the rows of an archive from an engine if its restore there has not ended."""
         async with self.resources.db.transaction() as session:
             row = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
@@ -33,13 +33,13 @@ class Refusal:
         await self.finish(name)
 
     async def finish(self, name: EngineName) -> None:
-        """Go on with such a removal, if there is one, to its end."""
+        """Complete a pending removal, if there is one."""
         while await self._removes_more(name):
             pass
         EngineCache.of(self.resources).forget(name.engine)
 
     async def _removes_more(self, name: EngineName) -> bool:
-        """Remove a batch; return False once the engine is as it was before."""
+        """Remove a batch; return False once the engine has its former state."""
         async with self.resources.db.transaction() as session:
             row = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
@@ -51,7 +51,6 @@ class Refusal:
             return False
 
     async def _removed(self, session: Session, engine_id: int) -> int:
-        """Remove some rows; return their count."""
         limit = self.resources.settings.tuning.sweep_batch_rows
         for archived in self.resources.registry.archived:
             if archived.remove is not None and (

@@ -1,8 +1,8 @@
-"""Restores an engine from an archive as it arrives, a few proven blocks a transaction.
+"""Restore of an engine from an archive stream, a few verified blocks per transaction.
 
-A restore that breaks off, wherever that is, goes on when the same archive is sent again from its
-start: what is written is read and hashed once more, and skipped. While blocks are written, the next
-are read.
+If a restore is interrupted, the client sends the same archive again from its start. Lines that are
+already written are read and hashed again, but not written. The next blocks are read while the
+previous ones are being written.
 """
 
 import asyncio
@@ -53,12 +53,12 @@ from app.platform.limits.services.quotas import check_held
 from app.platform.operations.store import idempotency
 
 Charge = Callable[[], Awaitable[None]]
-"""Charges a block to the rate limits, and waits until they allow it."""
+"""Callback that charges a block to the rate limits, and waits until they allow it."""
 
 _TOGETHER_BYTES = 1024**2
-"""Blocks that are read while others are written are written together from this size on."""
+"""Size in bytes at which blocks read during a write are written together."""
 _MERGED_BYTES = 8 * 1024**2
-"""Limit of blocks with usage; decades of it fit."""
+"""Maximum size in bytes of the blocks from the first usage line on; it suffices for decades."""
 _QUOTAS = {
     MEMORY.name: (Counted.MEMORIES, Counted.BYTES),
     SESSION.name: (Counted.SESSIONS, Counted.BYTES),
@@ -76,11 +76,11 @@ class RestoreRequest:
     """The parameters of a request to restore.
 
     Attributes:
-        engine: that is to be filled.
-        extends_recovery: whether open windows of recovery end later, by the time since the export.
-        reach: the engines of which the caller may be told.
-        once: the key under which the answer of an archive, named by its id, is kept.
-        record_end: records the end in the audit log, in its transaction.
+        engine: the target engine.
+        extends_recovery: True extends open recovery windows by the time since the export.
+        reach: the engines that may be disclosed to the caller.
+        once: returns the key for the stored response of the archive with a given id.
+        record_end: records the end of the restore in the audit log, in the same transaction.
     """
 
     engine: EngineName
@@ -94,10 +94,10 @@ class Restore:
     """One restore.
 
     Args:
-        resources: with the database as the caller sees it; the audit log records the transaction
-            in which a request begins or continues the restore.
-        wanted: what the request asks for.
-        charge: called before each block but the first, which the request has paid for.
+        resources: resources whose database is limited to the caller's rows. The audit log records
+            the transaction in which a request begins or continues the restore.
+        wanted: the parameters of the request.
+        charge: called before each block except the first, which the request has paid for.
     """
 
     def __init__(self, resources: Resources, wanted: RestoreRequest, charge: Charge) -> None:
@@ -109,27 +109,29 @@ class Restore:
         self._header: Header | None = None
         self._state: RestoreState | None = None
         self._known: RestoreReasoningEngineResponse | None = None
-        """The answer of a restore of this archive that had ended before."""
+        """Response of an earlier, completed restore of this archive."""
         self._passed: PassedLines | None = None
         self._read: list[Block] = []
-        """Blocks that are not being written yet."""
+        """Blocks that are read but not yet being written."""
         self._is_merging = False
-        """True once a block has usage, which comes last. It joins that of the engine, which nothing
-        could take back, so it is written at the end."""
-        # In parts: one event of the audit log tells of the restore, however much is taken back.
+        """True after a block with usage lines, which come last. They are merged with the engine's
+        own usage. This cannot be undone, so they are written at the end."""
+        # In parts: the audit log has one event for the restore, even if its removal takes many
+        # transactions.
         self._refusal = Refusal(replace(resources, db=resources.db.in_parts()))
         self._writing = WriteBehind()
 
     async def run(self, pieces: AsyncIterator[bytes]) -> RestoreReasoningEngineResponse:
-        """Write the archive; return the answer once its trailer is proven.
+        """Write the archive; return the response once the trailer is verified.
 
         Raises:
             Aborted: another archive is being restored into the engine.
             FailedPrecondition: the engine is not empty.
-            InvalidArgument: the archive is damaged, cut, or of a later release.
-            RefusedArchive: it has what no release stores; nothing of it stays.
+            InvalidArgument: the archive is damaged, incomplete, or from a later release.
+            RefusedArchive: the archive has a value that no release stores. All its rows are
+                removed again.
             NotFound: the engine does not exist.
-            ResourceExhausted: a quota is reached; the restore goes on once it is raised.
+            ResourceExhausted: a quota is reached; the restore can continue once it is raised.
         """
         async with self._resources.db.snapshot() as session:
             row = await engines.get(session, self._wanted.engine, even_restoring=True)
@@ -161,10 +163,10 @@ class Restore:
     async def _read_all(self, reader: ArchiveReader, pieces: AsyncIterator[bytes]) -> None:
         async for piece in pieces:
             blocks = reader.feed(piece)
-            # In a thread: reading takes CPU time.
+            # In a thread, since parsing would block the event loop.
             while (block := await asyncio.to_thread(_next, blocks)) is not None:
                 await self._take(reader, block)
-        # The lines of a cut archive are written first, so that the next request skips them.
+        # Lines of an incomplete archive are written too: the next request can skip them.
         if not self._is_merging:
             await self._write_read()
         await self._writing.end()
@@ -193,13 +195,13 @@ class Restore:
             await self._write_read()
 
     async def _write_read(self) -> None:
-        """Begin to write the blocks that are read, once those before them are written."""
+        """Start to write the blocks that are read, after the previous write has ended."""
         blocks, self._read = self._read, []
         if blocks:
             await self._writing.start(self._write(blocks))
 
     async def _begin(self, header: Header) -> RestoreState | None:
-        """Return the state of the restore, which begins or goes on; None if it has ended before."""
+        """Begin or continue the restore; return its state, or None if it has already ended."""
         await self._refusal.finish(self._name)
         async with self._resources.db.transaction() as session:
             row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
@@ -220,10 +222,10 @@ class Restore:
         return state
 
     async def _answered(self, session: Session, header: Header) -> RestoreReasoningEngineResponse:
-        """Return the answer of this archive's restore, which the caller may not have received.
+        """Return the stored response of this archive's restore, in case the caller missed it.
 
         Raises:
-            FailedPrecondition: there is none, so that something else fills the engine.
+            FailedPrecondition: none is stored, so the engine's data has another origin.
         """
         once, now = self._wanted.once(header.archive_id), self._resources.clock.now()
         known = await idempotency.lookup(session, self._name.engine, once, now)
@@ -237,18 +239,18 @@ class Restore:
         )
 
     async def _adopt(self, session: Session, row: EngineRow, header: Header) -> None:
-        """Have the archive's model serve the engine if its vectors can be used."""
+        """Make the archive's model serve the engine if the archived vectors can be used."""
         model_id, length = header.embedding_model, header.dimensions
         if not header.options.get("vectors") or model_id is None or length is None:
             return
         known = await engines.find_length(session, model_id)
-        # The header has no digest, and the length of a model is that of all engines: it is not
-        # learnt from here.
+        # No digest covers the header, and all engines share a model's vector length. The length
+        # therefore must be known already.
         if model_id == self._embedding.serving(row) and known == length:
             await engines.adopt_model(session, row.engine_id, model_id, length)
 
     async def _write(self, blocks: Sequence[Block]) -> None:
-        """Write blocks but for those that another request for the same archive has written."""
+        """Write blocks, except those that another request for the same archive has written."""
         header = self._header
         assert header is not None
         lines: Sequence[Line] = []
@@ -257,7 +259,7 @@ class Restore:
                 row = await engines.get(session, self._name, Lock.EXCLUSIVE, even_restoring=True)
                 state = RestoreState.of(row)
                 if state is None:
-                    # Another request for it was faster: such as one whose command was killed.
+                    # Another request has ended the restore, such as one whose client was killed.
                     self._state, self._known = None, await self._answered(session, header)
                     return
                 _check_same(self._name, state, header)
@@ -269,7 +271,7 @@ class Restore:
     async def _write_lines(
         self, session: Session, row: EngineRow, state: RestoreState, lines: Sequence[Line]
     ) -> RestoreState:
-        """Write lines in the caller's transaction; return the state after them."""
+        """Write lines in the caller's transaction; return the new state."""
         if not lines:
             return state
         assert self._header is not None
@@ -284,7 +286,7 @@ class Restore:
         return state
 
     async def _located(self, lines: Sequence[Line], error: RefusedArchive) -> RefusedArchive:
-        """Return the error of the first line that cannot be stored, by writing each one alone."""
+        """Write each line separately; return the error of the first one that cannot be stored."""
         assert self._header is not None
         try:
             async with self._resources.db.in_parts().transaction() as session:
@@ -364,7 +366,7 @@ class Restore:
         return answer
 
     async def _has_erased(self, header: Header) -> bool:
-        """Return True if the archive may have again what this service erased from its engine."""
+        """Return True if the archive may contain data that was erased after the export."""
         try:
             archived = EngineName.parse(header.engine)
         except ServiceError:
@@ -383,7 +385,7 @@ def _left(blocks: Sequence[Block], state: RestoreState) -> Sequence[Line]:
     """Return the lines of blocks that are not written yet.
 
     Raises:
-        InvalidArgument: they do not go on where the restore stopped.
+        InvalidArgument: the blocks do not continue at the next line.
     """
     left = [block for block in blocks if block.last >= state.next_line]
     if left and left[0].first != state.next_line:
@@ -395,10 +397,10 @@ def _left(blocks: Sequence[Block], state: RestoreState) -> Sequence[Line]:
 
 
 async def _complete(resources: Resources, session: Session, row: EngineRow) -> None:
-    """Complete what the archive lacks.
+    """Derive the data that archives leave out.
 
     Raises:
-        RefusedArchive: lines of it contradict each other.
+        RefusedArchive: lines of the archive contradict each other.
     """
     try:
         for complete in resources.registry.restored:

@@ -1,4 +1,4 @@
-"""The lines of an archive from a snapshot, and their gzip; for a thread, since reads block."""
+"""Archive lines from a snapshot, and their compression; runs in a thread, since reads block."""
 
 import zlib
 from collections.abc import Iterator, Mapping
@@ -26,19 +26,19 @@ _PART_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """The parts of an archive beside memories and configuration."""
+    """Optional parts of an archive, besides memories and configuration."""
 
     vectors: bool = False
     artifacts: bool = True
     sessions: bool = True
 
     def wire(self) -> dict[str, bool]:
-        """Return them by name."""
+        """Return the options by name."""
         return {"vectors": self.vectors, "artifacts": self.artifacts, "sessions": self.sessions}
 
     @property
     def kinds(self) -> list[Kind]:
-        """The kinds of lines, in their order, without that of revisions."""
+        """The kinds of lines in order, without revisions, which are written with memories."""
         unwanted = {REVISION}
         unwanted |= set() if self.vectors else {MEMORY_VECTOR}
         unwanted |= set() if self.artifacts else ARTIFACT_KINDS
@@ -48,14 +48,14 @@ class ExportOptions:
 
 @dataclass(frozen=True)
 class EngineWriting:
-    """The writing of one archive.
+    """Writer of one engine's archive.
 
     Attributes:
-        snapshot: of the engine.
+        snapshot: the snapshot of the engine.
         name: the full name of the engine.
-        options: what the archive has.
-        now: the moment of the snapshot.
-        writer: counts the lines.
+        options: the contents of the archive.
+        now: the time of the snapshot.
+        writer: encodes and counts the lines.
     """
 
     snapshot: EngineSnapshot
@@ -98,7 +98,7 @@ class EngineWriting:
             yield line
 
     def _memories(self) -> Iterator[bytes]:
-        """Yield the lines of memories with their revisions, read side by side in the same order."""
+        """Yield the lines of memories and their revisions, which two cursors read in one order."""
         pace, histories = Pace(), _Histories(self.snapshot)
         for row in self.snapshot.rows(MEMORY, pace):
             memory = MEMORY.encode(row)
@@ -111,7 +111,7 @@ class EngineWriting:
 
 
 class _Histories:
-    """The revisions of memories, which are asked for in the order of their ids."""
+    """Revisions of memories; the caller must request them in the order of memory ids."""
 
     def __init__(self, snapshot: EngineSnapshot) -> None:
         self._pace = Pace()
@@ -127,7 +127,7 @@ class _Histories:
 
 
 def compressed(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the gzip of lines in parts, that of the first line at once."""
+    """Yield the lines as gzip in parts; the first part has only the first line."""
     packing = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
     yield packing.compress(next(lines)) + packing.flush(zlib.Z_SYNC_FLUSH)
     part = bytearray()

@@ -1,1 +1,1 @@
-"""Statements that read an engine whole, and that write it again."""
+"""Statements that export and restore a whole engine."""

@@ -1,4 +1,4 @@
-"""The state of a restore, in the engine's row.
+"""State of a restore, stored in the engine's row.
 
 All functions take part in the caller's transaction.
 """
@@ -20,11 +20,11 @@ from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 
 _KEPT = ("memories", "sessions", "user_states", "app_states", "streams", "task_namespaces")
-"""Tables of which an engine has no row that is to be filled."""
+"""Tables that must have no row of the engine before a restore."""
 _REPLACED = ("tool_policies", "operations")
-"""Tables whose rows the archive's replace: without the former, they tell of nothing."""
+"""Tables whose rows the archive's rows replace; in an empty engine they are not needed."""
 _OF_ENGINE = ("engines.create", "engines.update")
-"""Kinds of operations that are not in an archive: they tell of this engine."""
+"""Kinds of operations that are kept: they concern the engine itself and are not archived."""
 _OPEN = (OperationState.PENDING, OperationState.RUNNING)
 
 
@@ -33,12 +33,12 @@ class RestoreState:
     """The state of a restore that has not ended.
 
     Attributes:
-        archive_id: of the archive.
+        archive_id: the id of the archive.
         next_line: the number of the first line that is not written.
-            0: the archive was refused, and what it has brought is being removed.
-        start_time: the beginning of the restore.
-        before: the fields of the engine's line as it was before; None: a former release began.
-        model: the model that served it before.
+            0: the archive was refused, and its rows are being removed.
+        start_time: the start of the restore.
+        before: the fields of the engine's line before the restore; None: a former release began it.
+        model: the model that served the engine before the restore.
     """
 
     archive_id: str
@@ -49,7 +49,7 @@ class RestoreState:
 
     @property
     def is_refused(self) -> bool:
-        """True if the engine is to be as it was before."""
+        """True if the restore must be undone."""
         return not self.next_line
 
     @classmethod
@@ -74,9 +74,9 @@ class RestoreState:
 
 
 async def is_empty(session: Session, engine_id: int) -> bool:
-    """Return True if an engine, which the caller has locked, has nothing that could be lost.
+    """Return True if a locked engine has no data that a restore would overwrite.
 
-    Deleted memories that can be recovered count, as do operations that have not ended.
+    Recoverable deleted memories and open operations count as data.
     """
     waiting = select(literal(1)).where(
         OperationRow.engine_id == engine_id, OperationRow.state.in_(_OPEN)
@@ -90,7 +90,7 @@ async def is_empty(session: Session, engine_id: int) -> bool:
 
 
 async def remove_replaced(session: Session, engine_id: int) -> int:
-    """Remove what else an empty engine has of the kinds of an archive; return the count."""
+    """Remove the rows of an empty engine that an archive replaces; return the count."""
     removed = 0
     for name in _REPLACED:
         table = table_of(name)
@@ -103,17 +103,17 @@ async def remove_replaced(session: Session, engine_id: int) -> int:
 
 
 async def begin(session: Session, row: EngineRow, state: RestoreState) -> EngineRow:
-    """Store the state of a new restore; the engine gets a new version, so that caches notice."""
+    """Store the state of a new restore; the engine's new version invalidates caches."""
     return await engines.update_engine(session, row.engine_id, {"restore": state.wire()})
 
 
 async def advance(session: Session, engine_id: int, state: RestoreState) -> None:
-    """Store that lines are written, in their transaction."""
+    """Store the progress of a restore, in the transaction that writes its lines."""
     await engines.set_models(session, engine_id, {"restore": state.wire()})
 
 
 async def reopen(session: Session, row: EngineRow, state: RestoreState, now: datetime) -> None:
-    """End a restore whose archive was refused: the engine is as it was before."""
+    """End a refused restore: return the engine's row to its former state."""
     values: dict[str, Any] = {"restore": None, "update_time": now, "embedding_model": state.model}
     if state.before is not None:
         named = renamed_of(ENGINE.table)
@@ -123,7 +123,7 @@ async def reopen(session: Session, row: EngineRow, state: RestoreState, now: dat
 
 
 def fields_before(row: EngineRow) -> Mapping[str, Any]:
-    """Return the fields of an engine's line, as they are before a restore replaces them."""
+    """Return the fields of an engine's line before a restore replaces them."""
     named = renamed_of(ENGINE.table)
     return ENGINE.encode(
         [getattr(row, named.get(field.column, field.column)) for field in ENGINE.fields]
@@ -131,5 +131,5 @@ def fields_before(row: EngineRow) -> Mapping[str, Any]:
 
 
 async def finish(session: Session, engine_id: int, now: datetime) -> EngineRow:
-    """End a restore: the engine serves from the commit on."""
+    """End a restore: the engine accepts requests after the commit."""
     return await engines.update_engine(session, engine_id, {"restore": None, "update_time": now})

@@ -1,6 +1,6 @@
-"""The statement that selects the rows of each kind, derived from the table of kinds.
+"""Statements that select the rows of each kind, derived from the table of kinds.
 
-All have the parameters `engine` (its id), `now` and `reads_sensitive`.
+All have the parameters `engine` (the engine's id), `now` and `reads_sensitive`.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from app.memory.transfer.logic.fields import ArchiveField, Kind
 from app.memory.transfer.logic.kinds import NOT_EXPORTED, OMITTED
 
 Counting = tuple[str, sql.Composed]
-"""The reason why rows are left out, and the statement that counts them."""
+"""Reason why rows are left out, and the statement that counts them."""
 
 _IS_SEEN = {
     "memories": "(({0}.delete_time is null"
@@ -23,7 +23,7 @@ _IS_SEEN = {
     "task_namespaces": "({0}.artifacts > 0 and {0}.expire_time > %(now)s)",
     "task_artifacts": "({0}.state <> 'uploading' and {0}.expire_time > %(now)s)",
 }
-"""Rows that a reader could still see."""
+"""Conditions for rows that are still visible or recoverable."""
 _JOINED = {
     "memory_revisions": ("memories", ("memory_id",)),
     "memory_vectors": ("memories", ("memory_id",)),
@@ -33,7 +33,7 @@ _JOINED = {
     "task_artifacts": ("task_namespaces", ("memory", "namespace")),
     "task_pages": ("task_artifacts", ("content_id",)),
 }
-"""By table, that of the parents without which a row is left out, and its key."""
+"""Parent table and its key, by table; a row is exported only if its parent is visible."""
 _IS_SENSITIVE = (
     "exists (select from task_namespaces n where n.engine_id = {0}.engine_id"
     " and n.memory = {0}.memory and n.namespace = {0}.namespace and n.sensitive)"
@@ -42,7 +42,7 @@ _IS_OMITTED = f"(not %(reads_sensitive)s and {_IS_SENSITIVE})"
 _IS_OPEN = "o.state in ('PENDING', 'RUNNING')"
 _OWN = {
     "memory_revisions": "t.expire_time > %(now)s",
-    # Of the model that serves, as in the header; a re-embedding starts anew.
+    # Only the serving model, which the header names; the target restarts any re-embedding.
     "memory_vectors": "t.model_id = (select e.embedding_model from engines e"
     " where e.engine_id = %(engine)s) and p.delete_time is null",
     "stream_events": "t.process_time is null",
@@ -52,11 +52,11 @@ _OWN = {
     " and (t.remove_time is null or t.remove_time > %(now)s)"
     f" and t.kind not in {NOT_EXPORTED}",
 }
-"""Further conditions, on the row `t` and its parent `p`."""
+"""Additional conditions on the row `t` and its parent `p`."""
 
 
 def selected(kind: Kind) -> sql.Composed:
-    """Return the statement with the rows of a kind, in the order of an archive."""
+    """Return the statement that selects the rows of a kind in archive order."""
     conditions = ["t.engine_id = %(engine)s"]
     source = f"{kind.table} t"
     if kind.table in _IS_SEEN:
@@ -73,8 +73,8 @@ def selected(kind: Kind) -> sql.Composed:
     order = ", ".join(
         f't.{name} collate "C"' if codecs[name] is TEXT else f"t.{name}" for name in kind.key
     )
-    # Names of this package alone are put in.
-    text = f"select {columns} from {source} where {' and '.join(conditions)}"  # noqa: S608 - as above
+    # The text consists of names from this package alone.
+    text = f"select {columns} from {source} where {' and '.join(conditions)}"  # noqa: S608 - no input of callers
     return _composed(f"{text} order by {order}" if order else text)
 
 
@@ -93,9 +93,9 @@ def _composed(text: str) -> sql.Composed:
 MODEL = _composed(
     "select embedding_model from engines where engine_id = %(engine)s and delete_time is null"
 )
-"""The model that serves an engine which exists."""
+"""Selects the serving model of an engine that is not deleted."""
 LENGTH = _composed("select dimensions from embedding_models where model_id = %(model)s")
-"""The length of a model's vectors; it may lie on another node than the engine."""
+"""Selects a model's vector length, which may be stored on another node than the engine."""
 
 
 def _count(source: str, condition: str) -> sql.Composed:
@@ -122,7 +122,7 @@ LEFT: Mapping[str, Counting] = {
         _count("task_artifacts", "o.state = 'uploading' and o.expire_time > %(now)s"),
     ),
 }
-"""Left out of every export, with the reason."""
+"""Rows that every export leaves out, with the reason."""
 UNWANTED: Mapping[str, Mapping[str, Counting]] = {
     "vectors": {},
     "artifacts": {
@@ -138,4 +138,4 @@ UNWANTED: Mapping[str, Mapping[str, Counting]] = {
         )
     },
 }
-"""Left out of an export without an option, with the reason."""
+"""Rows that an export leaves out if the option is False, with the reason."""

@@ -1,4 +1,4 @@
-"""Rows of one engine at one moment, by server-side cursors; for a thread, since calls block."""
+"""Snapshot of an engine's rows by server-side cursors; for use in a thread, since calls block."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,20 +19,20 @@ _SELECTED = {kind.name: selected(kind) for kind in KINDS}
 
 
 class ServingModel(NamedTuple):
-    """The model that serves an engine, and the length of its vectors; None: it has no vector."""
+    """The model that serves an engine, and its vector length; None if there are no vectors."""
 
     model_id: str | None
     dimensions: int | None
 
 
 class EngineSnapshot:
-    """An engine at one moment.
+    """Consistent view of one engine.
 
     Args:
-        connection: a transaction that sees this moment.
-        engine_id: the engine.
-        now: rows that have expired by then are left out.
-        reads_sensitive: whether the bytes of sensitive artifacts are read.
+        connection: a connection with an open snapshot transaction.
+        engine_id: the id of the engine.
+        now: rows that have expired at this time are left out.
+        reads_sensitive: True reads the bytes of sensitive artifacts.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class EngineSnapshot:
         return ServingModel(model_id, None if length is None else length[0])
 
     def rows(self, kind: Kind, pace: Pace) -> Iterator[Row]:
-        """Yield the rows of a kind in the order of an archive.
+        """Yield the rows of a kind in archive order.
 
-        `pace` says at each time how many rows are fetched.
+        `pace` determines the number of rows of each fetch.
         """
         with self._connection.cursor(name=kind.name) as cursor:
             cursor.execute(_SELECTED[kind.name], self._values)
@@ -61,10 +61,10 @@ class EngineSnapshot:
                 yield from fetched
 
     def left_out(self, options: Mapping[str, bool]) -> dict[str, dict[str, Any]]:
-        """Return what an export leaves out, with its reason and count, but for nothing.
+        """Return reason and count of the rows that an export leaves out, by name.
 
         Args:
-            options: those of the export.
+            options: the options of the export.
         """
         counted = dict(LEFT)
         for option, further in UNWANTED.items():
@@ -85,7 +85,7 @@ class EngineSnapshot:
 def opened(
     url: str, settings: Settings, engine_id: int, now: datetime, *, reads_sensitive: bool
 ) -> Iterator[EngineSnapshot]:
-    """Open a snapshot of an engine on a connection of its own.
+    """Open a snapshot of an engine on a separate connection.
 
     Raises:
         psycopg.Error: the database is unreachable.

@@ -1,4 +1,4 @@
-"""The tables of archives, by name: those of features above this one are known by it alone."""
+"""Look-up of archived tables by name, since this package must not import features above it."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,7 +9,7 @@ from app.adapters.db.base import Base
 
 
 def table_of(name: str) -> Table:
-    """Return a table."""
+    """Return the table of a name."""
     return Base.metadata.tables[name]
 
 
@@ -18,7 +18,7 @@ def row_of(name: str) -> type[Base]:
     """Return the mapped class of a table.
 
     Raises:
-        KeyError: no class has the table.
+        KeyError: no class maps the table.
     """
     rows = {mapper.local_table.name: mapper.class_ for mapper in Base.registry.mappers}  # type: ignore[attr-defined]  # every class here has a table
     row: type[Base] = rows[name]
@@ -27,7 +27,7 @@ def row_of(name: str) -> type[Base]:
 
 @cache
 def renamed_of(name: str) -> Mapping[str, str]:
-    """Return the attributes of a table's class with other names than their columns, by these."""
+    """Return the attributes whose names differ from their columns, by column name."""
     properties = row_of(name).__mapper__.column_attrs
     named = ((mapped.columns[0].name, mapped.key) for mapped in properties)
     return {column: attribute for column, attribute in named if attribute != column}

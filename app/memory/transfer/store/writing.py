@@ -1,4 +1,4 @@
-"""Insertion of an archive's lines. All functions take part in the caller's transaction."""
+"""Insertion of archive lines. All functions take part in the caller's transaction."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,10 +30,10 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow
 
 _OF_VALUES = {"22", "23", "54"}
-"""Classes of SQLSTATE for values that do not fit: data, constraints, limits."""
+"""SQLSTATE classes of invalid values: data exceptions, constraints, program limits."""
 _USED = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
 _INDEXING = "indexing"
-"""The state of an artifact whose text is not cut yet; the end of the restore has it cut."""
+"""State of an artifact without chunks; the end of the restore has its text indexed."""
 
 _FORGET_PLANS = text("discard plans")
 _PLAN_FOR_ANY = text("set local plan_cache_mode = force_generic_plan")
@@ -44,14 +44,14 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """The engine that is written to, and how.
+    """Target engine of a restore, and how its rows are written.
 
     Attributes:
-        name: its full name.
-        language: its text-search configuration; None detects it from each fact.
-        model_id: the model whose vectors are used; None: facts are embedded anew.
-        windows: the ends of windows of recovery.
-        now: the present time.
+        name: the full name of the engine.
+        language: the text-search configuration; None detects the language of each fact.
+        model_id: the model whose vectors are used; None: facts are embedded again.
+        windows: the ends of recovery windows.
+        now: the current time.
     """
 
     name: EngineName
@@ -62,16 +62,17 @@ class Target:
 
 
 async def write_engine(session: Session, engine_id: int, line: Line) -> EngineRow:
-    """Replace the configuration of an engine, which the caller has locked, by the archive's."""
+    """Replace the configuration of a locked engine with the archive's."""
     values = _attributes(ENGINE, [line.values])[0]
     return await engines.update_engine(session, engine_id, values)
 
 
 async def write(session: Session, target: Target, lines: Sequence[Line]) -> None:
-    """Insert lines but the engine's; the caller has locked the engine.
+    """Insert all lines except the engine's; the caller has locked the engine.
 
     Raises:
-        RefusedArchive: a line cannot be stored; the message has their numbers, but no content.
+        RefusedArchive: a line cannot be stored. The message has the numbers of the lines, but no
+            content.
     """
     await _prepare_connection(session)
     with _named(lines):
@@ -80,17 +81,17 @@ async def write(session: Session, target: Target, lines: Sequence[Line]) -> None
 
 
 async def _prepare_connection(session: Session) -> None:
-    """Have the transaction check foreign keys by their keys, and commit without waiting.
+    """Make the transaction check foreign keys with good plans, and commit asynchronously.
 
-    The checks keep their plans, made while the tables were small. And before the next `analyze` no
-    statistics know the engine: a plan for its id alone, not for any, takes whichever index begins
-    with the engine, and reads all that is written so far for each row.
+    Cached plans of the checks date from small tables, so they are discarded. Before the next
+    `analyze` the statistics lack the engine. A custom plan would then use any index that begins
+    with the engine, and scan all rows written so far for each new row. A generic plan does not.
 
-    A crash loses the newest blocks with the number of the next line; the end of the restore, whose
-    commit waits, makes all of them last.
+    A crash can lose the newest blocks, together with the stored number of the next line. The end of
+    the restore commits synchronously, which makes all blocks durable.
 
-    A cluster gets neither: it finds the node by the values, and writes to a shard that moves would
-    wait for a log that is late.
+    A cluster gets neither setting. It needs the values to find the node, and writes to a shard that
+    is being moved would wait for a late log.
     """
     await session.execute(_FORGET_PLANS)
     if not is_distributed(session):
@@ -100,7 +101,7 @@ async def _prepare_connection(session: Session) -> None:
 
 @contextmanager
 def _named(lines: Sequence[Line]) -> Iterator[None]:
-    """Turn errors about values into one that names the lines, but no content."""
+    """Convert errors about values into an error with line numbers, but no content."""
     try:
         yield
     except InvalidArgument as error:
@@ -120,7 +121,7 @@ def _refused(lines: Sequence[Line], reason: str) -> RefusedArchive:
 
 
 def _broken(kind: Kind, error: DBAPIError) -> str:
-    """Return the name of the field that breaks a constraint, or of the key if none is known."""
+    """Return the field that violates a constraint, or a field of the key if none is known."""
     name = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
     table = table_of(kind.table)
     parts: list[Any] = [*table.constraints, *table.indexes]
@@ -154,24 +155,23 @@ async def _write_kind(session: Session, target: Target, kind: Kind, lines: Seque
 
 
 def _attributes(kind: Kind, rows: Sequence[Values]) -> Sequence[Values]:
-    """Give values the names of their class's attributes, in place, and return them."""
+    """Rename columns to their class's attributes, in place, and return the rows."""
     for column, attribute in renamed_of(kind.table).items():
         for row in rows:
-            # A second attempt finds them renamed.
+            # A second attempt receives rows that are already renamed.
             if column in row:
                 row[attribute] = row.pop(column)
     return rows
 
 
 def _later(target: Target, memory: Values) -> Values:
-    """Return a memory with the end that its window of recovery has here."""
     if (until := memory["recover_until"]) is None:
         return memory
     return {**memory, "recover_until": target.windows.end(until)}
 
 
 async def _write_vectors(session: Session, target: Target, rows: Sequence[Values]) -> None:
-    """Store the vectors of the model that serves; memories without one stay in the queue."""
+    """Store the vectors of the serving model; memories without a vector stay queued."""
     used = {row["memory_id"]: row["vector"] for row in rows if row["model_id"] == target.model_id}
     if not used or target.model_id is None:
         return
@@ -199,7 +199,7 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
 
 
 async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return pages with the places of their artifacts.
+    """Return pages with the memory and namespace of their artifacts.
 
     Raises:
         InvalidArgument: an artifact is not in the engine.
@@ -220,7 +220,7 @@ async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]
 
 
 async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return the artifacts whose bytes are in the archive, to be cut into chunks at the end."""
+    """Return the artifacts whose bytes are in the archive, marked for indexing at the end."""
     kept = [row for row in rows if row[OMITTED] is None]
     return [
         {**{name: row[name] for name in row if name != OMITTED}, "state": _INDEXING} for row in kept
@@ -228,16 +228,15 @@ async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> li
 
 
 async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return operations of the engine that is written to."""
     return [
         {**row, "engine_name": str(target.name), "due_time": row["create_time"]} for row in rows
     ]
 
 
 async def _most_usage(session: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return usage with the larger of each number and the engine's own.
+    """Return usage with the larger value of each number from the archive and the engine.
 
-    What the engine has used today still counts against its budget.
+    The engine's own usage of today therefore still counts against its budget.
     """
     table = table_of(USAGE.table)
     own = await session.execute(select(table).where(table.c.engine_id == target.name.engine))
@@ -245,7 +244,7 @@ async def _most_usage(session: Session, target: Target, rows: Sequence[Values]) 
 
     def larger(row: Values) -> Values:
         other = known.get(USAGE.key_of(row), row)
-        # A cost that is not known stays so.
+        # An unknown cost on either side stays unknown.
         most = {
             name: None if None in (row[name], other[name]) else max(row[name], other[name])
             for name in _USED
@@ -263,6 +262,6 @@ _COMPLETING: Mapping[
     OPERATION.name: _named_operations,
     USAGE.name: _most_usage,
 }
-"""By kind: what completes its rows by what the archive does not know."""
+"""Functions that add the values that archives lack, by kind."""
 _TAKEN = {USAGE.name: Conflict(("engine_id", *USAGE.key), _USED)}
-"""By kind: the handling of rows that an empty engine may have."""
+"""Conflict handling for rows that an empty engine may have, by kind."""

@@ -12,33 +12,33 @@ class Undone(StrEnum):
     """The effect of an undo on a memory."""
 
     DELETED = "DELETED"
-    """Did not exist before the operation."""
+    """The memory did not exist before the operation."""
     UPDATED = "UPDATED"
-    """Has its earlier content again."""
+    """The memory has its earlier content again."""
     RESTORED = "RESTORED"
-    """Was deleted, and exists again."""
+    """The memory was deleted, and exists again."""
 
 
 class Skipped(StrEnum):
     """The reason that an undo leaves a memory alone."""
 
     CHANGED_SINCE = "CHANGED_SINCE"
-    """Another change followed."""
+    """The memory was changed after the operation."""
     EXPIRED = "EXPIRED"
-    """Has expired since."""
+    """The memory has expired since."""
     NOT_RECOVERABLE = "NOT_RECOVERABLE"
-    """Was deleted, and its recovery window has passed."""
+    """The memory was deleted, and its recovery window has passed."""
     REVISION_NOT_KEPT = "REVISION_NOT_KEPT"
-    """Earlier state is no longer known, or never was recorded."""
+    """The earlier state is no longer stored, or was never recorded."""
     ERASED = "ERASED"
-    """Was removed for good since."""
+    """The memory has been permanently removed since."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The versions that an operation made of one memory, and the id of the newest's revision.
+    """Versions of one memory that an operation wrote, and the revision id of the newest one.
 
-    None: it kept no revision, but deleted the memory.
+    The revision id is None if the operation deleted the memory without a revision.
     """
 
     memory_id: str
@@ -54,9 +54,9 @@ class Trace:
 
 @dataclass(frozen=True)
 class Present:
-    """The present state of a memory.
+    """Current state of a memory.
 
-    `put_back` are the earlier versions whose content it has again after rollbacks and undos.
+    `put_back` are the earlier versions with content that rollbacks and undos have restored.
     """
 
     version: int
@@ -68,7 +68,7 @@ class Present:
 
 @dataclass(frozen=True)
 class Before:
-    """The state of a memory before the operation, by a revision that is still kept."""
+    """State of a memory before the operation, from a revision that is still kept."""
 
     is_deletion: bool
     expire_time: datetime | None = None
@@ -78,9 +78,9 @@ class Before:
 def verdict(
     trace: Trace, present: Present | None, before: Before | None, now: datetime
 ) -> Undone | Skipped | None:
-    """Decide the effect on a memory; None if it is as before without any change.
+    """Decide the effect on a memory; None if it needs no change.
 
-    A memory that the operation has only deleted still has its content, as `:undelete` finds it.
+    A memory that the operation only deleted still has its content, so it needs no revision.
     """
     if present is None:
         return Skipped.ERASED
@@ -95,13 +95,13 @@ def verdict(
 
 
 def _restored(before: Before, now: datetime) -> Undone | Skipped:
-    """Restore a deleted memory, unless its earlier expiry has passed by now."""
+    """Decide to restore a deleted memory, unless its earlier expiry time has passed."""
     is_over = before.expire_time is not None and before.expire_time <= now
     return Skipped.EXPIRED if is_over else Undone.RESTORED
 
 
 def _obstacle(trace: Trace, present: Present, now: datetime) -> Skipped | None:
-    """Return the reason that the memory's present state forbids a change, or None."""
+    """Return the reason why the memory's current state forbids a change, or None."""
     if trace.last_version not in {present.version, *present.put_back}:
         return Skipped.CHANGED_SINCE
     end = present.recover_until if present.is_deleted else present.expire_time
@@ -113,9 +113,10 @@ def _obstacle(trace: Trace, present: Present, now: datetime) -> Skipped | None:
 def expiry(
     config: MemoryBankConfig, before: datetime | None, present: datetime | None, now: datetime
 ) -> datetime | None:
-    """Return the expiry of a restored memory: its earlier one, or after that as for a rollback.
+    """Return the expiry time of a restored memory.
 
-    `before` is its expiry before the operation, `present` its present one if that is to come.
+    This is `before`, the expiry time before the operation, if it is None or has not passed.
+    Otherwise the rules of a rollback apply; `present` is the current expiry time if not passed.
     """
     if before is None or before > now:
         return before

@@ -1,4 +1,4 @@
-"""Start of an undo: the check that something can be undone, and the operation in the queue."""
+"""Start of an undo: check for changes that can be undone, and queue the operation."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +17,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.limits.services.quotas import check_more
 from app.platform.operations.logic.states import SCAN_PRIVACY, OperationState
-from app.platform.operations.store import idempotency, leases
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -26,7 +26,10 @@ from app.platform.privacy.logic.guard import noted
 UNDO: Final = "undo.undo"
 """Kind of the operation that undoes another one."""
 _KEPT = ("undoneOperation", "validateOnly")
-"""The metadata of an undo that its retry has, too."""
+"""Metadata of an undo that its retry keeps."""
+
+
+_METHOD = Method(UNDO, "UndoOperation")
 
 
 @dataclass(frozen=True)
@@ -45,27 +48,25 @@ class UndoService:
     ) -> OperationRow:
         """Queue the undo of an operation.
 
-        Undos need not wait for each other: a memory's version decides if it may be restored.
+        Undos need not wait for each other, since each checks the versions of its memories.
 
         Raises:
-            FailedPrecondition: the operation has not ended, or left nothing that can be undone.
-            InvalidArgument: the labels hold what the engine refuses.
+            FailedPrecondition: the operation has not ended, or has no changes that can be undone.
+            InvalidArgument: the labels contain values that the engine refuses.
             NotFound: the operation does not exist.
-            ResourceExhausted: the engine has the most waiting operations that it may have.
+            ResourceExhausted: the engine has the maximum number of waiting operations.
         """
         service = self.memories
         now = service.clock.now()
         place, fields = Place.DIRECT, {"revision_labels"}
         request, masked = await service.privacy.admit(name.engine, place, request, fields)
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = service.operation(engine, UNDO, "UndoOperation", now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            most = service.settings.engine_max_queued_operations
-            await leases.check_queue(session, engine.engine_id, most)
+        async with mutate(service, engines.locked(name.engine), _METHOD, once, now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            session = change.session
+            await change.check_queue()
             requested = await operations.get(session, name, now)
-            # The operation that changed memories may be gone while its revisions are kept.
+            # The operation that changed memories may be deleted before its revisions.
             changing = requested.engine_id, _changing_id(requested)
             source = await repository.find_operation(session, *changing, now) or requested
             _check_ended(source)
@@ -73,25 +74,24 @@ class UndoService:
                 session, *changing, now
             ) and not await repository.list_deleted(session, changing, now):
                 raise _nothing_to_undo(source)
-            new = await idempotency.within(session, new, once, requested.scopes)
-            new = new.noting(undoneOperation=requested.name, **noted(masked))
+            await change.within(requested.scopes)
+            change.note(undoneOperation=requested.name, **noted(masked))
             if request.validate_only:
-                new = new.noting(validateOnly=True)
-            queued = new.queued(None, request.queued(changing[1]))
-            return await operations.insert(session, queued)
+                change.note(validateOnly=True)
+            return await change.queue(None, request.queued(changing[1]))
 
 
 async def retry(
     resources: Resources, session: Session, failed: OperationRow, new: NewOperation
 ) -> NewOperation:
-    """Complete the retry of a failed undo; the worker looks again for what can be undone."""
+    """Complete the retry of a failed undo; the worker looks for changes to undo again."""
     engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
     await check_more(session, resources.settings, engine.engine_id, Counted.BYTES)
     return new.noting(**{key: failed.details[key] for key in _KEPT if key in failed.details})
 
 
 def _changing_id(requested: OperationRow) -> str:
-    """Return the id that revisions name; for an ingestion, that of the generation it started."""
+    """Return the operation id in revisions; an ingestion's revisions name its generation."""
     generation = (requested.response or {}).get("generateMemoriesOperation")
     return requested.operation_id if generation is None else str(generation).rpartition("/")[2]
 

@@ -1,4 +1,4 @@
-"""Restoring of memories through the ledger, and its form in the operation's response."""
+"""Restoration of memories through the ledger, and its report in the operation's response."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ Verdict = tuple[UndoTarget, Undone | Skipped | None]
 
 
 def judged(targets: Sequence[UndoTarget], now: datetime) -> list[Verdict]:
-    """Return each target with the decided effect."""
+    """Return each target with its effect."""
     return [
         (target, verdict(target.trace, _present(target), _before(target), now))
         for target in targets
@@ -48,7 +48,7 @@ def _before(target: UndoTarget) -> Before | None:
 
 
 def fact_to_embed(target: UndoTarget, effect: Undone | Skipped | None) -> str | None:
-    """Return the fact that will need a vector again, or None."""
+    """Return the fact that needs a new vector, or None."""
     if effect not in {Undone.UPDATED, Undone.RESTORED}:
         return None
     assert target.row is not None
@@ -61,7 +61,7 @@ def fact_to_embed(target: UndoTarget, effect: Undone | Skipped | None) -> str | 
 class UndoWriter:
     """Writes verdicts through the ledger, inside the caller's transaction.
 
-    `vectors` has the vectors of the facts from `fact_to_embed`; a fact without is embedded later.
+    `vectors` has vectors of the facts from `fact_to_embed`; missing ones are embedded later.
     """
 
     session: Session
@@ -70,10 +70,10 @@ class UndoWriter:
     vectors: Mapping[str, Vector]
 
     async def write(self, verdicts: Sequence[Verdict]) -> None:
-        """Apply the changes; memories that are skipped stay unchanged.
+        """Apply the changes; skipped memories stay unchanged.
 
         Raises:
-            Aborted: a memory was changed since it was read, which is impossible if it was locked.
+            Aborted: a memory was changed since it was read; this cannot happen to locked memories.
         """
         changes = [self._change(target, effect) for target, effect in verdicts]
         wanted = [change for change in changes if change is not None]
@@ -105,14 +105,14 @@ class UndoWriter:
 
 @dataclass(frozen=True)
 class Report:
-    """The effect on each memory, by name; `engine` is the stored full name."""
+    """Report of the effect on each memory; `engine` is the stored full name."""
 
     engine: EngineName
     undone: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, trace: Trace, effect: Undone | Skipped | None) -> None:
-        """Record the effect on a memory; a memory without any change is not reported."""
+        """Record the effect on a memory; unchanged memories are not reported."""
         name = MemoryName(self.engine, trace.memory_id)
         if isinstance(effect, Skipped):
             self.skip(trace.memory_id, effect)
@@ -123,12 +123,12 @@ class Report:
             self.undone.append(entry)
 
     def skip(self, memory_id: str, reason: Skipped) -> None:
-        """Record that a memory was left alone."""
+        """Record a skipped memory."""
         name = MemoryName(self.engine, memory_id)
         self.skipped.append({"memory": {"name": str(name)}, "reason": reason})
 
     def response(self) -> dict[str, Any]:
-        """Return the operation's response: names only."""
+        """Return the operation's response, with names only."""
         lists = {"undoneMemories": self.undone, "skippedMemories": self.skipped}
         return {
             "@type": type_url("UndoOperationResponse"),

@@ -1,4 +1,4 @@
-"""Queries for the effects of an operation on memories. The ledger makes the changes.
+"""Queries for the effects of an operation on memories; the ledger makes the changes.
 
 All functions take part in the caller's transaction.
 """
@@ -20,14 +20,14 @@ from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 
 DELETE: Final = "memories.delete"
-"""The kind of the operation that deletes one memory."""
+"""Kind of the operation that deletes one memory."""
 
 
 @dataclass(frozen=True)
 class UndoTarget:
-    """A memory that an operation changed: its present state, and the one before the operation.
+    """A memory that an operation changed, with its current and its former state.
 
-    `put_back` are the versions whose content it has now, its own among them.
+    `put_back` are the versions with content that was restored, including the current version.
     """
 
     trace: Trace
@@ -39,7 +39,7 @@ class UndoTarget:
 async def find_operation(
     session: Session, engine_id: int, operation_id: str, now: datetime
 ) -> OperationRow | None:
-    """Return an operation, if it is still kept."""
+    """Return an operation, or None if it is no longer kept."""
     statement = select(OperationRow).where(
         OperationRow.engine_id == engine_id,
         OperationRow.operation_id == operation_id,
@@ -57,9 +57,9 @@ async def has_traces(session: Session, engine_id: int, operation_id: str, now: d
 async def list_deleted(
     session: Session, operation: tuple[int, str], now: datetime, *, for_update: bool = False
 ) -> list[UndoTarget]:
-    """Return the memory that an operation deleted alone, if it is deleted by that still.
+    """Return the memory that a `memories.delete` operation deleted, if it is still deleted by it.
 
-    For operations without a revision that can be read; `operation` is as for `list_targets`.
+    This is for operations without readable revisions; `operation` is as for `list_targets`.
     """
     source = await find_operation(session, *operation, now)
     if source is None or source.memory_id is None or source.kind != DELETE:
@@ -82,7 +82,7 @@ async def list_targets(
 ) -> list[UndoTarget]:
     """Return memories that an operation (engine and id) changed, ordered by id.
 
-    `page` is a limit and the last id of the page before. `for_update` locks the memories.
+    `page` is a limit and the last id of the previous page. `for_update` locks the memories.
     """
     engine_id, operation_id = operation
     traces = await _list_traces(session, _is_trace(engine_id, operation_id, now), page)
@@ -136,7 +136,7 @@ async def _list_traces(
 async def _list_before(
     session: Session, engine_id: int, traces: Sequence[Trace], now: datetime
 ) -> dict[str, RevisionRow]:
-    """Return the revisions right before the operation, by memory, as far as they are kept."""
+    """Return the revisions right before the operation by memory, if they are kept."""
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == engine_id,
         tuple_(RevisionRow.memory_id, RevisionRow.version).in_(
@@ -150,9 +150,10 @@ async def _list_before(
 async def _put_back(
     session: Session, engine_id: int, rows: Sequence[MemoryRow], now: datetime
 ) -> dict[str, list[int]]:
-    """Return the versions whose content restored memories have now, as far as revisions tell.
+    """Return the versions with the current content of restored memories, from kept revisions.
 
-    A rollback or an undo names the revision that it restored, which may be one of a rollback.
+    The revision of a rollback or undo names the restored revision. This revision may also come
+    from a rollback, so the query follows the chain.
     """
     present = [(row.memory_id, row.version) for row in rows]
     columns = (RevisionRow.memory_id, RevisionRow.version, RevisionRow.restored_revision_id)

@@ -1,8 +1,9 @@
 """Every statement on engines. All functions take part in the caller's transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, exists, func, select, true, union_all, update
@@ -65,6 +66,11 @@ async def get(
     if row.restore is not None and not even_restoring:
         raise under_restore(name)
     return row
+
+
+def locked(name: EngineName, lock: Lock = Lock.SHARED) -> Callable[[Session], Awaitable[EngineRow]]:
+    """Return the function that reads and locks an engine in a transaction, as `get` does."""
+    return partial(get, name=name, lock=lock)
 
 
 def under_restore(name: EngineName) -> FailedPrecondition:

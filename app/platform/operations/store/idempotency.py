@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, and_, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.clock import database_time
+from app.adapters.db.insertions import Insertion
 from app.adapters.db.session import Session, note
 from app.kernel.auth import Scopes
 from app.kernel.errors import AlreadyExists, NotFound, Reason
@@ -29,6 +30,35 @@ from app.platform.operations.store.tables import (
 NO_ENGINE = 0
 """The engine id of requests that name none: their ids are unique over the service."""
 _Table = type[AnyRequestId]
+
+RECORD = Insertion(
+    "request",
+    RequestIdRow,
+    "engine_id caller request_id request_hash operation_engine_id operation_id remove_time",
+    "engine",
+    # No row if the id is known, even past its time.
+    "on conflict do nothing returning 1",
+)
+"""Insertion of the record of a request, with the values of `record_of`."""
+
+
+def record_of(
+    once: IdempotencyKey, engine_id: int, now: datetime, operation: tuple[int, str | None]
+) -> dict[str, Any]:
+    """Return the columns of the record of a request, which an operation answers.
+
+    The id is unique within the engine; `operation` has the engine and the id of the operation.
+    """
+    operation_engine_id, operation_id = operation
+    return {
+        "engine_id": engine_id,
+        "caller": once.caller,
+        "request_id": once.request_id,
+        "request_hash": once.request_hash,
+        "operation_engine_id": operation_engine_id,
+        "operation_id": operation_id,
+        "remove_time": now + once.keep,
+    }
 
 
 async def lookup(
@@ -119,20 +149,9 @@ async def _record(
     mine = _is_request(table, engine_id, once)
     is_over = table.remove_time <= database_time(session)
     await session.execute(delete(table).where(mine, is_over))
-    operation_engine_id, operation_id = operation or (engine_id, None)
+    record = record_of(once, engine_id, now, operation or (engine_id, None))
     inserted = await session.execute(
-        upsert(table)
-        .values(
-            engine_id=engine_id,
-            caller=once.caller,
-            request_id=once.request_id,
-            request_hash=once.request_hash,
-            operation_engine_id=operation_engine_id,
-            operation_id=operation_id,
-            remove_time=now + once.keep,
-        )
-        .on_conflict_do_nothing()
-        .returning(table.request_id)
+        upsert(table).values(record).on_conflict_do_nothing().returning(table.request_id)
     )
     if inserted.first() is not None:
         return None
@@ -171,13 +190,6 @@ async def within(
         answered = answered.values(operation_id=known.operation_id)
         await session.execute(answered.execution_options(synchronize_session=False))
     return known
-
-
-async def concerning(
-    session: Session, new: NewOperation, once: IdempotencyKey | None, scope: Mapping[str, str]
-) -> NewOperation:
-    """Do as `within` for a single scope."""
-    return await within(session, new, once, {key: [value] for key, value in scope.items()})
 
 
 async def store_response(

@@ -26,6 +26,7 @@ from app.adapters.db.filters import Clause, Fields
 from app.adapters.db.session import Session
 from app.adapters.db.spread import RowSearch, Selected
 from app.adapters.db.transaction_settings import limited
+from app.kernel.auth import of_one
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 
@@ -58,7 +59,7 @@ EVERYTHING = Clause(true(), needs_limit=False)
 
 def concerning(scopes: Iterable[Mapping[str, str]]) -> Clause:
     """Select the requests that concern one of some scopes."""
-    parts = [{key: [value] for key, value in scope.items()} for scope in scopes]
+    parts = [of_one(scope) for scope in scopes]
     concerned = OperationRow.scopes.bool_op("@>")(any_(literal(parts, ARRAY(JSONB()))))
     return Clause(concerned, needs_limit=False)
 

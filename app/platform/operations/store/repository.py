@@ -20,7 +20,7 @@ from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
 from app.adapters.logs import request_id
 from app.kernel.audit import Audited
-from app.kernel.auth import Scopes
+from app.kernel.auth import Scopes, of_one
 from app.kernel.errors import Cancelled, NotFound, Reason, ServiceError
 from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
@@ -94,7 +94,7 @@ class NewOperation:
 
     def concerning(self, scope: Mapping[str, str]) -> "NewOperation":
         """Return a copy that concerns a single scope, with another id."""
-        return self.within({key: [value] for key, value in scope.items()})
+        return self.within(of_one(scope))
 
     def within(self, scopes: Scopes | None) -> "NewOperation":
         """Return a copy that concerns scopes, with another id."""

@@ -28,11 +28,9 @@ from app.kernel.wire.scalars import format_timestamp, moment_after
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import EMPTY, type_url
+from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store import idempotency
-from app.platform.operations.store import repository as operations
-from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
 from app.platform.privacy.services.privacy import PrivacyService
@@ -100,12 +98,19 @@ class SessionService:
         parts = StateParts.of(columns["session_state"])
         chosen = _made_id(request, now) if session_id is None else session_id
         check_session_id("sessionId", chosen)
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
-            new = self._operation(engine, CREATE, "CreateSession", now).noting(**noted(masked))
-            new = new.concerning({"user_id": request.user_id})
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        opened = mutate(
+            self,
+            engines.locked(name),
+            _CREATE,
+            once,
+            scopes={"user_id": [request.user_id]},
+            details=noted(masked),
+            now=now,
+        )
+        async with opened as change:
+            if change.replayed is not None:
+                return change.replayed
+            session, engine = change.session, change.engine
             values = {
                 "engine_id": engine.engine_id,
                 "session_id": chosen,
@@ -126,7 +131,7 @@ class SessionService:
                 "createTime": format_timestamp(row.create_time),
             }
             note(session, resource=response["name"])
-            return await operations.insert_done(session, new, response)
+            return await change.done(response)
 
     async def update(
         self,
@@ -187,16 +192,14 @@ class SessionService:
             NotFound: no such session.
         """
         now = self.clock.now()
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            new = self._operation(engine, "sessions.delete", "Delete", now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
-            row = await repository.get(session, name, now, for_update=True)
-            new = await idempotency.concerning(session, new, once, {"user_id": row.user_id})
+        async with mutate(self, engines.locked(name.engine), _DELETE, once, now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            row = await repository.get(change.session, name, now, for_update=True)
+            await change.concerns({"user_id": row.user_id})
             check_etag(row.version, etag)
-            await erasure.remove(session, row)
-            return await operations.insert_done(session, new, EMPTY)
+            await erasure.remove(change.session, row)
+            return await change.done(EMPTY)
 
     async def list_page(
         self,
@@ -273,11 +276,10 @@ class SessionService:
         default = timedelta(seconds=self.settings.session_ttl_seconds)
         return moment_after(now, request.ttl or default, "ttl")
 
-    def _operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
-        return NewOperation.of(
-            name_of(engine), kind, method, now, self.settings.operation_retention
-        )
-
 
 def _made_id(request: CreateSessionRequest, now: datetime) -> str:
     return str(new_id(now, bucket_of_user(request.user_id)))
+
+
+_CREATE = Method(CREATE, "CreateSession")
+_DELETE = Method("sessions.delete", "Delete")

@@ -1,4 +1,4 @@
-"""The screens, one module each: what a page asks of the API, and how it is rendered."""
+"""The screens, one module each, with the API calls and the rendering of their pages."""
 
 from app.surfaces.console.pages import (
     audit,

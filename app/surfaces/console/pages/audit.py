@@ -1,4 +1,4 @@
-"""Screen 15, second half: the audit log of the service, and that of an engine."""
+"""Screen 15, second half: the audit logs of the service and of an engine."""
 
 from starlette.responses import Response
 
@@ -18,20 +18,20 @@ _OF_SERVICE = (FilterField("engine", TEXTS.engine, equals("engine")), *_OF_ENGIN
 
 
 def _places(visit: Visit) -> tuple[str, str]:
-    """Return the path of the log in the API, and that of the screen."""
+    """Return the path of the log in the API and the path of the screen."""
     if "engine" in visit.request.path_params:
         return f"{visit.engine_path}/auditEvents", f"{visit.engine_url}/audit"
     return "/v1/auditEvents", "/console/audit"
 
 
 def _row(visit: Visit) -> FilterRow:
-    # An engine's log has no engines to choose from.
+    # The log of one engine needs no filter by engine.
     is_of_engine = "engine" in visit.request.path_params
     return FilterRow.of(visit.request.query_params, _OF_ENGINE if is_of_engine else _OF_SERVICE)
 
 
 async def show(visit: Visit) -> Response:
-    """Show a page of events; what the API says of a filter stands beside the filter."""
+    """Show a page of events, or the API's error next to the filter."""
     path, here = _places(visit)
     row = _row(visit)
     listed = await visit.listed(path, row.text_of_api())
@@ -45,7 +45,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def export(visit: Visit) -> Response:
-    """Send all events that the filter finds, as a file."""
+    """Send all events that match the filter as a file."""
     path, _ = _places(visit)
     return await visit.download(path, _row(visit).text_of_api(), "audit.ndjson")
 

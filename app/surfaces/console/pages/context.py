@@ -1,4 +1,4 @@
-"""Screen 12: what two policies show of a session, side by side. Nothing is changed."""
+"""Screen 12: previews of a session's context under two policies, side by side."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,15 +25,15 @@ STRATEGIES: Mapping[str, tuple[str, ...]] = {
     "fully_abstracted": ("cap", "keepRecent", "summaryTokens"),
     "agent_summary": (),
 }
-"""The strategies, and which of the settings offered each has."""
+"""The strategies, each with its settings among those offered."""
 _LENGTHS = [30, 100]
 _FIRST, _LAST = 10, 40
-"""Messages shown of each end of a long context."""
+"""Numbers of messages shown from the beginning and the end of a long context."""
 _MAX_RANGES = 200
 
 
 def _policy(chosen: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the policy of a side; None: that of the session."""
+    """Return the policy of a side; None: the session's own policy."""
     strategy = chosen["strategy"]
     if not strategy:
         return None
@@ -56,7 +56,7 @@ def _body(query: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, Any]
 
 
 async def show(visit: Visit) -> Response:
-    """Show the contexts that two policies make of a session."""
+    """Show the contexts of a session under two policies."""
     query = visit.request.query_params
     defaults = ({"strategy": ""}, {"strategy": "inclusive"})
     chosen = [
@@ -82,7 +82,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _side(visit: Visit, body: dict[str, Any]) -> Json:
-    """Return a context and what it costs, or what the API says against it."""
+    """Return a context and its costs, or the API's error message."""
     try:
         context = await visit.api.ask(f"{path_of(visit)}:context", body)
     except ApiRefusal as refused:
@@ -102,7 +102,7 @@ async def _side(visit: Visit, body: dict[str, Any]) -> Json:
 
 
 async def _costs(visit: Visit, policy: Json) -> Json:
-    """Return the estimates of a policy, or what the API says against them."""
+    """Return the cost estimates of a policy, or the API's error message."""
     if not visit.may(Permission.ENGINES_GET):
         return Json()
     asked = {"messages": _LENGTHS, "strategies": [policy]}
@@ -115,7 +115,7 @@ async def _costs(visit: Visit, policy: Json) -> Json:
 
 
 def _ranges(coverage: Json) -> list[Json]:
-    """Return the ranges of a coverage in the order of the events, with their fates."""
+    """Return the ranges of a coverage with their fates, in the order of events."""
     fates = {"shown": "verbatim", "summarised": "summarised", "omitted": "omitted"}
     ranges = [
         Json(fate=fate, first=span["firstSeq"], last=span["lastSeq"], summary=span["summary"])

@@ -1,4 +1,4 @@
-"""Screen 8: deleted memories, for as long as they can be brought back."""
+"""Screen 8: deleted memories that can still be restored."""
 
 from urllib.parse import quote
 
@@ -29,7 +29,7 @@ class RecoveryForm(ChangeForm):
 
 
 async def show(visit: Visit) -> Response:
-    """Show a page of what can be brought back, the last deleted first."""
+    """Show a page of restorable memories, the last deleted first."""
     conditions = visit.session.caller.reach.conditions
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
     wanted = filters.all_of(("delete_time:*", row.text_of_api()))
@@ -38,7 +38,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def bring_back_chosen(visit: Visit) -> Response:
-    """Bring the chosen memories back; each is a request of its own."""
+    """Restore the chosen memories, with one API request each."""
     form = await read_form(visit.request, RecoveryForm, visit.session)
     if not form.memory:
         raise InvalidArgument.of_field("memory", TEXTS.choose_first)
@@ -60,7 +60,7 @@ async def bring_back_chosen(visit: Visit) -> Response:
 
 
 async def bring_back(visit: Visit) -> Response:
-    """Bring one memory back."""
+    """Restore one memory."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     memory = str(visit.request.path_params["memory"])
     await visit.api.send("POST", f"{path_of(visit)}:undelete", request_id=form.id_for(memory))

@@ -1,4 +1,4 @@
-"""Delete memories of the list: what would go, then the deletion, which can be undone."""
+"""Deletion of memories in the list: a preview, then the deletion, which can be undone."""
 
 from urllib.parse import quote
 
@@ -17,7 +17,7 @@ from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import CONFLICT, Visit, redirect
 
 SAMPLES = 20
-"""Memories that a preview shows."""
+"""Number of memories shown in a preview."""
 
 
 class DeletionForm(ChangeForm):
@@ -28,7 +28,7 @@ class DeletionForm(ChangeForm):
 
 
 async def preview(visit: Visit) -> Response:
-    """Show how many memories would go, and some of them."""
+    """Show the number of memories to delete, and some of them."""
     query = visit.request.query_params
     if query.get("which") == "filter":
         wanted = _until_now(visit)
@@ -52,9 +52,10 @@ async def preview(visit: Visit) -> Response:
 
 
 def _until_now(visit: Visit) -> str:
-    """Return the filter of the row, less what is written after the preview.
+    """Return the row's filter, limited to memories last changed before the preview.
 
-    As it names more than scopes, events that wait in streams, which nothing recovers, are kept.
+    A purge by scope alone would also drop the events waiting in streams, which is irreversible.
+    The condition on time prevents this.
     """
     row = row_of(visit)
     if row.is_empty:
@@ -76,7 +77,7 @@ def _show(visit: Visit, count: int, samples: list[Json], **sent: object) -> Resp
 
 
 async def delete(visit: Visit) -> Response:
-    """Delete what the preview showed; then show where it can be brought back."""
+    """Delete the memories in the preview; then show the page where they can be restored."""
     form = await read_form(visit.request, DeletionForm, visit.session)
     memories = f"{visit.engine_path}/memories"
     if form.filter:

@@ -1,4 +1,4 @@
-"""Screen 6, the edit: what a memory says and has, each as a text; of two tabs, none is lost."""
+"""Screen 6, the edit form of a memory, which detects concurrent changes."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
 
 _OBJECTS = ("metadata", "structuredContent")
-"""The fields that are JSON objects."""
+"""The fields with JSON objects."""
 _PATH_END = re.compile(r"[.\[].*", re.DOTALL)
 
 
@@ -52,7 +52,7 @@ class EditForm(VersionForm):
 
 
 def _texts(memory: Json) -> dict[str, str]:
-    """Return the fields of a memory as texts: of its topics, a line each."""
+    """Return the fields of a memory as texts, with one topic per line."""
     topics = (
         topic["managedMemoryTopic"] or topic["customMemoryTopicLabel"]
         for topic in memory["topics"] or []
@@ -61,9 +61,9 @@ def _texts(memory: Json) -> dict[str, str]:
 
 
 def _body(form: EditForm) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the changed fields as a request, and what is wrong with some, by their names.
+    """Return the changed fields as a request body, and error messages by field name.
 
-    An empty field is left out, which clears it.
+    An empty field is omitted from the body, which clears it.
     """
     values, body, faults = form.values(), dict[str, Any](), dict[str, str]()
     for name in form.changed():
@@ -76,10 +76,10 @@ def _body(form: EditForm) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _value(name: str, text: str) -> object:
-    """Return a field as the API takes it.
+    """Convert the text of a field to the API's type.
 
     Raises:
-        InvalidArgument: it must be a JSON object, and is none.
+        InvalidArgument: the field must be a JSON object, but is not.
     """
     if name in _OBJECTS and text.strip():
         return read_object(text)
@@ -100,7 +100,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def edit(visit: Visit) -> Response:
-    """Change a memory; if somebody else did meanwhile, show all three versions."""
+    """Change a memory; after a concurrent change, show all three versions."""
     form = await read_form(visit.request, EditForm, visit.session)
     changed = form.changed()
     body, faults = _body(form)
@@ -128,7 +128,7 @@ async def edit(visit: Visit) -> Response:
 
 
 def _beside(faults: Mapping[str, str]) -> dict[str, str]:
-    """Return faults by the names of the form's fields; others by those of the API."""
+    """Map faults to the form's fields; other faults keep the API's field names."""
     placed: dict[str, str] = {}
     for path, fault in faults.items():
         field = _PATH_END.sub("", path)
@@ -154,8 +154,8 @@ def _page(
     faults: Mapping[str, str] | None = None,
     **shown: Mapping[str, str],
 ) -> Response:
-    """Render the form; `shown` may have what the fields `was`, and what `theirs` are now."""
-    # What has no structured content is a fact, and gets none here.
+    """Render the form; `shown` may hold the former values `was` and the current ones `theirs`."""
+    # A memory without structured content holds a fact, and the form does not add any.
     left_out = {"structuredContent"} - {name for name in values if values[name] or before[name]}
     return visit.render(
         "edit.html",

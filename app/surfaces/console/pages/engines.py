@@ -1,4 +1,4 @@
-"""Screen 2: the engines within reach."""
+"""Screen 2: the engines that the user may access."""
 
 import asyncio
 
@@ -11,11 +11,11 @@ from app.surfaces.console.templating import last_part
 from app.surfaces.console.visits import Visit
 
 _ROWS = 10
-"""Each engine's use takes a call, and a page may take twelve."""
+"""Rows of a page: each one costs a call, and a page may make at most twelve."""
 
 
 async def show(visit: Visit) -> Response:
-    """Show the engines with what they hold."""
+    """Show the engines with their usage."""
     answer = await visit.api.get("/v1beta1/reasoningEngines", visit.page_query(_ROWS))
     engines: list[Json] = answer["reasoningEngines"] or []
     uses: list[Json | None] = [None] * len(engines)
@@ -26,7 +26,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _usage(visit: Visit, engine: Json) -> Json | None:
-    """Return what an engine holds; None if the API refuses, as for one that was just deleted."""
+    """Return an engine's usage; None if the API refuses, for example after its deletion."""
     try:
         return await visit.api.get(f"/v1beta1/reasoningEngines/{last_part(engine['name'])}:usage")
     except ApiRefusal:

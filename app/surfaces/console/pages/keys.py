@@ -1,4 +1,4 @@
-"""Screen 15, first half: the API keys. A secret is shown once, in the answer to its form."""
+"""Screen 15, first half: the API keys. A secret is shown once, in the response to its form."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -35,7 +35,7 @@ class KeyForm(ChangeForm):
     expire_time: str = ""
 
     def body(self) -> dict[str, Any]:
-        """Return the request; what is empty is left out."""
+        """Return the request without empty fields."""
         conditions: dict[str, list[str]] = {}
         for line in filter(str.strip, self.conditions.splitlines()):
             key, value = filters.split_pair(line)
@@ -93,7 +93,7 @@ def _row(key: Json, now: datetime) -> Json:
 
 
 def _reach(key: Json) -> list[str]:
-    """Return in words what a key reaches."""
+    """Describe the resources that a key may access."""
     parts = [
         words.format(names=", ".join(key[name]))
         for name, words in (("projects", TEXTS.key_projects), ("engines", TEXTS.key_engines))
@@ -106,7 +106,7 @@ def _reach(key: Json) -> list[str]:
 
 
 async def show_form(visit: Visit) -> Response:
-    """Show the form that makes a key."""
+    """Show the form for a new key."""
     return _form(visit, KeyForm(request_id="-"), {}, 200)
 
 
@@ -117,7 +117,7 @@ def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: int) -
 
 
 async def create(visit: Visit) -> Response:
-    """Make a key, and show its secret."""
+    """Create a key and show its secret."""
     form = await read_form(visit.request, KeyForm, visit.session)
     try:
         return await _with_secret(visit, _API, form.request_id, form.body())
@@ -128,7 +128,7 @@ async def create(visit: Visit) -> Response:
 
 
 async def _with_secret(visit: Visit, path: str, form_id: str, body: Mapping[str, Any]) -> Response:
-    """Have a secret made and show it; a form that has made one makes no other."""
+    """Create a secret and show it; the same form cannot create a second one."""
     sessions, value = Sessions.of(visit.request), visit.session.value
     if not await sessions.spend_form(value, form_id):
         return visit.render("key_secret.html", CONFLICT, key=None, here=_HERE)
@@ -136,7 +136,7 @@ async def _with_secret(visit: Visit, path: str, form_id: str, body: Mapping[str,
         key = await visit.api.send("POST", path, body)
     except ApiRefusal as refused:
         if refused.status < _FAILURE:
-            # After a failure, nobody knows whether the key was made.
+            # After a server error the key may exist, so only a refusal releases the form.
             await sessions.give_form_back(value, form_id)
         raise
     return visit.render("key_secret.html", key=key, here=_HERE)
@@ -147,12 +147,12 @@ def _path_of(visit: Visit) -> str:
 
 
 async def show_rotation(visit: Visit) -> Response:
-    """Ask before a key gets a new secret."""
+    """Ask for confirmation before a key gets a new secret."""
     return await _ask(visit, "key_rotate.html")
 
 
 async def show_revocation(visit: Visit) -> Response:
-    """Ask before a key is revoked."""
+    """Ask for confirmation before a key is revoked."""
     return await _ask(visit, "key_revoke.html")
 
 
@@ -171,7 +171,7 @@ async def _ask(
 
 
 async def rotate(visit: Visit) -> Response:
-    """Give a key a new secret, and show it."""
+    """Give a key a new secret and show it."""
     form = await read_form(visit.request, RotationForm, visit.session)
     try:
         return await _with_secret(visit, f"{_path_of(visit)}:rotate", form.request_id, form.body())
@@ -182,7 +182,7 @@ async def rotate(visit: Visit) -> Response:
 
 
 async def revoke(visit: Visit) -> Response:
-    """Revoke a key; once more changes nothing."""
+    """Revoke a key; a repetition has no effect."""
     await read_form(visit.request, ChangeForm, visit.session)
     try:
         await visit.api.send("POST", f"{_path_of(visit)}:revoke", {})

@@ -1,4 +1,4 @@
-"""Screen 4: the memories of an engine. What the filter row says goes into the API's filter."""
+"""Screen 4: the memories of an engine, filtered by the API."""
 
 from starlette.responses import Response
 
@@ -45,13 +45,13 @@ _FIELDS = (
 
 
 async def show(visit: Visit) -> Response:
-    """Show a page of memories; what the API says of a filter stands beside the filter."""
+    """Show a page of memories, or the API's error next to the filter."""
     row = row_of(visit)
     return await list_memories(visit, "memories.html", row, row.text_of_api())
 
 
 def row_of(visit: Visit) -> FilterRow:
-    """Return what the filter row of a visit says."""
+    """Return the filter row of a visit."""
     conditions = visit.session.caller.reach.conditions
     return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, conditions=conditions)
 
@@ -63,10 +63,10 @@ async def list_memories(
 
     Args:
         visit: the request.
-        template: of the page.
-        row: what the user has chosen.
-        wanted: the filter of the API.
-        more: further parameters of the list.
+        template: the name of the template.
+        row: the user's filters.
+        wanted: the filter in the API's syntax.
+        more: further query parameters.
     """
     listed = await visit.listed(f"{visit.engine_path}/memories", wanted, *more)
     return visit.render_list(

@@ -1,4 +1,4 @@
-"""Screen 6: one memory: its fields, its history, and the differences of any two revisions."""
+"""Screen 6: one memory with its fields, its history and the differences of two revisions."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -41,13 +41,13 @@ def url_of(visit: Visit) -> str:
 
 
 async def known(visit: Visit) -> Json:
-    """Return the memory, even if it is deleted, where the key may see that."""
+    """Return the memory, including a deleted one if the key may see revisions."""
     sees_deleted = visit.may(Permission.REVISIONS_LIST)
     return await visit.api.get(path_of(visit), [("showDeleted", "true")] if sees_deleted else [])
 
 
 def may_erase(visit: Visit) -> bool:
-    """Return True if pages may offer to erase a memory for good."""
+    """Return True if the user may erase a memory permanently."""
     return visit.may(Permission.MEMORIES_DELETE) and visit.may(Permission.MEMORIES_PURGE)
 
 
@@ -57,7 +57,7 @@ def _memory(visit: Visit) -> str:
 
 def comparable(version: Json) -> dict[str, str]:
     """Return the compared fields of a memory or a revision as texts."""
-    # What a memory calls its expiry, a revision calls the memory's.
+    # A revision's own expiry is `expireTime`; the memory's is `memoryExpireTime`.
     is_revision = "action" in version
     expiry = version.get("memoryExpireTime" if is_revision else "expireTime")
     values = Json({**version, "expireTime": expiry})
@@ -68,7 +68,7 @@ def comparable(version: Json) -> dict[str, str]:
 
 
 async def show(visit: Visit) -> Response:
-    """Show a memory with its timeline; two chosen revisions are compared."""
+    """Show a memory with its timeline and a comparison of two chosen revisions."""
     query = visit.request.query_params
     if visit.may(Permission.REVISIONS_LIST):
         memory, listed = await asyncio.gather(
@@ -105,19 +105,18 @@ async def show(visit: Visit) -> Response:
 
 
 def _older(chosen: Mapping[str, str], token: str | None) -> str | None:
-    """Return the query of the next page, which keeps the choice; None: this is the last."""
+    """Return the query of the next page with the chosen revisions; None: this is the last page."""
     kept = [(name, revision) for name, revision in chosen.items() if revision]
     return urlencode([*kept, (TOKEN_PARAMETER, token)]) if token else None
 
 
 def _elsewhere(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str, str]:
-    """Return the chosen revisions that are on other pages, by the side that they are for."""
+    """Return the chosen revisions that are on other pages, by side of the comparison."""
     here = {last_part(revision["name"]) for revision in revisions}
     return {name: value for name, value in chosen.items() if value and value not in here}
 
 
 async def _compared(visit: Visit, *chosen: str) -> Json:
-    """Return two revisions and their differences."""
     paths = [f"{path_of(visit)}/revisions/{quote(revision, safe='')}" for revision in chosen]
     before, after = await asyncio.gather(*(visit.api.get(path) for path in paths))
     differences = await asyncio.to_thread(changes, comparable(before), comparable(after), COMPARED)

@@ -1,4 +1,4 @@
-"""Screen 9: the operations of an engine: how each ended, what it cost, and what it changed."""
+"""Screen 9: the operations of an engine with their results, costs and changes."""
 
 from collections import Counter
 from datetime import datetime
@@ -39,7 +39,7 @@ _KINDS = (
     "memories.update",
     "undo.undo",
 )
-"""Those that people look for most; the API tells of all if it does not know one."""
+"""The most common kinds; for an unknown kind, the API's error lists all of them."""
 _FIELDS = (
     FilterField("state", TEXTS.state, equals("state"), "select", named(*_STATES)),
     FilterField(
@@ -50,9 +50,9 @@ _FIELDS = (
     *made_between("create_time"),
 )
 _LISTS = ("generatedMemories", "plannedChanges", "undoneMemories", "skippedMemories")
-"""The parts of responses that tell what became of memories."""
+"""The lists in responses that give the fate of each memory."""
 _CHANGED = {"createdCount": "CREATED", "updatedCount": "UPDATED", "deletedCount": "DELETED"}
-"""The counts of metadata that tell what became of memories, where no list does."""
+"""The counts in metadata that give the fates of memories if the response has no list."""
 _DROPPED = ("unsupportedFactCount", "offTopicFactCount")
 
 
@@ -86,7 +86,7 @@ async def show(visit: Visit) -> Response:
 
 
 def summary_of(operation: Json, now: datetime) -> Json:
-    """Return what the pages tell of an operation."""
+    """Return the data of an operation that pages show."""
     metadata = operation["metadata"]
     times = metadata["genericMetadata"]
     error = operation["error"] or Json()
@@ -106,7 +106,7 @@ def summary_of(operation: Json, now: datetime) -> Json:
 
 
 def _seconds(operation: Json, now: datetime) -> float:
-    """Return how long an operation has run, or waited if it has not."""
+    """Return the seconds that an operation ran, or waited if it has not started."""
     times = operation["metadata"]["genericMetadata"]
     begin = datetime.fromisoformat(operation["metadata"]["startTime"] or times["createTime"])
     end = datetime.fromisoformat(times["updateTime"]) if operation["done"] else now
@@ -114,7 +114,7 @@ def _seconds(operation: Json, now: datetime) -> float:
 
 
 def _counts(operation: Json) -> dict[str, int]:
-    """Return how many memories met each fate."""
+    """Return the number of memories by fate."""
     response, metadata = operation["response"] or Json(), operation["metadata"]
     fates = Counter(
         change["action"] or change["reason"] for name in _LISTS for change in response[name] or []
@@ -128,7 +128,7 @@ def _counts(operation: Json) -> dict[str, int]:
 
 
 def _other_counts(metadata: Json) -> dict[str, object]:
-    """Return the counts that the metadata of this kind of operation have beside the usual."""
+    """Return the counts in the metadata that are specific to this kind of operation."""
     usual = {"attemptCount", "modelCallCount", "inputTokenCount", "outputTokenCount"}
     usual |= {*_CHANGED, *TEXTS.passed_over_chips}
     return {
@@ -139,17 +139,17 @@ def _other_counts(metadata: Json) -> dict[str, object]:
 
 
 async def show_one(visit: Visit) -> Response:
-    """Show an operation with its revisions; until it is done, the page refreshes itself."""
+    """Show an operation with its revisions; the page refreshes itself until it is done."""
     return await _detail(visit, "", 200)
 
 
 async def _detail(visit: Visit, fault: str, status: int) -> Response:
-    # In this order: the page of an operation that ends between the two reads shows its revisions.
+    # Revisions are read last: otherwise an operation that ends meanwhile would show none.
     operation = await visit.api.get(path_of(visit))
     listed = await revisions_of(visit)
     shown = summary_of(operation, visit.now)
     token = listed["nextPageToken"]
-    # Who may not see revisions may undo all the same.
+    # A user without access to revisions may still be allowed to undo.
     has_effect = bool(listed["memoryRevisions"]) or not visit.may(Permission.REVISIONS_LIST)
     return visit.render(
         "operation.html",
@@ -175,7 +175,7 @@ def _may_retry(visit: Visit, metadata: Json) -> bool:
 
 
 async def revisions_of(visit: Visit) -> Json:
-    """Return a page of the revisions that the operation made; none for who may not see them."""
+    """Return a page of the operation's revisions; empty if the user may not see them."""
     if not visit.may(Permission.REVISIONS_LIST):
         return Json()
     chosen = f"operation={filters.quoted(str(visit.request.path_params['operation']))}"
@@ -184,7 +184,7 @@ async def revisions_of(visit: Visit) -> Json:
 
 
 async def cancel(visit: Visit) -> Response:
-    """Cancel an operation; what the API says against it stands on its page."""
+    """Cancel an operation; its page shows a refusal of the API."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     try:
         await visit.api.send("POST", f"{path_of(visit)}:cancel", {}, request_id=form.request_id)
@@ -194,7 +194,7 @@ async def cancel(visit: Visit) -> Response:
 
 
 async def retry(visit: Visit) -> Response:
-    """Run a failed operation again, and show the new one."""
+    """Retry a failed operation and show the new one."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     try:
         made = await visit.api.send(

@@ -1,4 +1,4 @@
-"""Screen 3: an engine at a glance: what it holds and took, what failed, rests or was deleted."""
+"""Screen 3: overview of an engine with its usage, failures, work in progress and deletions."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ _SHOWN = 5
 
 
 async def show(visit: Visit) -> Response:
-    """Show an engine; a part that this key may not see, or whose call fails, is left out."""
+    """Show an engine; parts are omitted if the key may not see them or their call fails."""
     days = _days(visit.now)
     span = [("startDay", days[0]), ("endDay", days[-1])]
     (engine, used, told), (failed, running, resting, deleted) = await asyncio.gather(
@@ -50,7 +50,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _engine(visit: Visit) -> Json:
-    """Return the engine; one that is not there, or out of reach, has no overview."""
+    """Return the engine, empty without permission; a refusal of the API becomes an error page."""
     if not visit.may(Permission.ENGINES_GET):
         return Json()
     return await visit.api.get(visit.engine_path)
@@ -91,14 +91,14 @@ def _days(now: datetime) -> list[str]:
 
 
 def _is_calm(failed: Json | None, running: Json | None, resting: Json | None) -> bool:
-    """Return True if this key may see all of them, and there are none."""
+    """Return True if the key may see all three lists and they are empty."""
     if failed is None or running is None or resting is None:
         return False
     return not (failed["operations"] or running["operations"] or resting["streams"])
 
 
 def _count(deleted: Json | None) -> str | None:
-    """Return how many can be brought back; None: not known."""
+    """Return the number of restorable memories in words; None: unknown."""
     if deleted is None:
         return None
     count = len(deleted["memories"])

@@ -1,4 +1,4 @@
-"""Delete one memory so that it can be brought back, or erase it for good."""
+"""Deletion of one memory, which can be undone, and its permanent erasure."""
 
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ class ErasureForm(ChangeForm):
 
 
 async def ask(visit: Visit) -> Response:
-    """Ask before a memory is deleted."""
+    """Ask for confirmation before a memory is deleted."""
     return await _ask(visit, 200)
 
 
@@ -46,7 +46,7 @@ async def _ask(visit: Visit, status: int, labels: str = "", fault: str = "") -> 
 
 
 async def delete(visit: Visit) -> Response:
-    """Delete a memory; if somebody changed it meanwhile, ask again."""
+    """Delete a memory; after a concurrent change, ask again."""
     form = await read_form(visit.request, RemovalForm, visit.session)
     try:
         await visit.api.send(
@@ -73,7 +73,7 @@ async def _ask_for_id(visit: Visit, status: int, fault: str = "") -> Response:
 
 
 async def erase(visit: Visit) -> Response:
-    """Erase a memory with all its history, if its id was typed."""
+    """Erase a memory with its whole history if the user typed its id."""
     form = await read_form(visit.request, ErasureForm, visit.session)
     if form.typed.strip() != visit.request.path_params["memory"]:
         return await _ask_for_id(visit, BAD_REQUEST, TEXTS.erase_mismatch)

@@ -1,4 +1,4 @@
-"""Screen 7: what changed in all memories, by label, author, caller, operation, scope and time."""
+"""Screen 7: revisions of all memories, with filters such as label, author, scope and time."""
 
 from itertools import groupby
 
@@ -40,7 +40,7 @@ def _path(visit: Visit) -> str:
 
 
 def read_row(visit: Visit) -> FilterRow:
-    """Return the filters of the URL."""
+    """Return the filters from the URL."""
     return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, switches=("group",))
 
 
@@ -50,7 +50,7 @@ def url_of(visit: Visit) -> str:
 
 
 async def show(visit: Visit) -> Response:
-    """Show a page of revisions, newest first, grouped by operation if the URL says so."""
+    """Show a page of revisions, newest first, grouped by operation if the URL has `group`."""
     row = read_row(visit)
     listed = await visit.listed(_path(visit), row.text_of_api())
     revisions: list[Json] = listed.answer["memoryRevisions"] or []
@@ -68,13 +68,13 @@ async def show(visit: Visit) -> Response:
 
 
 def _grouped(revisions: list[Json]) -> list[tuple[str, list[Json]]]:
-    """Return consecutive revisions of one operation together, with its name."""
+    """Group consecutive revisions of one operation, with its name."""
     groups = groupby(revisions, key=lambda revision: revision["operation"] or "")
     return [(str(name), list(group)) for name, group in groups]
 
 
 async def _suggested(api: Api, path: str, written: str) -> list[str]:
-    """Return the labels in use that begin with what is written, as `key=value`."""
+    """Return the labels in use that begin with the input, as `key=value`."""
     key, prefix = filters.split_pair(written)
     asked = [("prefix", key)] if prefix is None else [("key", key), ("prefix", prefix)]
     query = [("pageSize", str(_SUGGESTED)), *asked]
@@ -83,22 +83,22 @@ async def _suggested(api: Api, path: str, written: str) -> list[str]:
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
-        # It is longer than any label: still being written, it is no fault yet.
+        # The input is too long for a label; no error is shown while the user still types.
         return []
     labels = answer["labels"] or []
     return [filters.written_pair(label["key"], label["value"] or "") for label in labels]
 
 
 async def suggest(visit: Visit) -> Response:
-    """Suggest labels for what is being written."""
-    # The chosen ones come first, what is being written last.
+    """Suggest labels for the user's input."""
+    # Chosen labels come first and the current input last.
     written = ["", *visit.request.query_params.getlist("label")][-1]
     suggested = await _suggested(visit.api, _path(visit), written)
     return visit.render("options.html", suggested=suggested)
 
 
 async def export(visit: Visit) -> Response:
-    """Send all revisions that the filter finds, oldest first, a line each."""
+    """Send all revisions that match the filter, oldest first, one per line."""
     return await visit.download(_path(visit), read_row(visit).text_of_api(), _FILE)
 
 

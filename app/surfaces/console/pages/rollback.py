@@ -1,4 +1,4 @@
-"""Roll one memory back: what changes, then the change."""
+"""Rollback of one memory: a preview, then the change."""
 
 import asyncio
 from urllib.parse import quote
@@ -23,7 +23,7 @@ class RollbackForm(VersionForm):
 
 
 async def preview(visit: Visit) -> Response:
-    """Show what a rollback to a revision would change."""
+    """Show the changes of a rollback to a revision."""
     revision = visit.request.query_params.get("revision", "")
     if not revision:
         raise InvalidArgument.of_field("revision", "must be the id of a revision of the memory.")
@@ -50,7 +50,7 @@ async def _preview(visit: Visit, revision: str, status: int) -> Response:
 
 
 async def roll_back(visit: Visit) -> Response:
-    """Make a memory what it was; if somebody changed it meanwhile, show the change anew."""
+    """Roll a memory back; after a concurrent change, show a new preview."""
     form = await read_form(visit.request, RollbackForm, visit.session)
     try:
         await visit.api.send(

@@ -1,4 +1,4 @@
-"""Suggestions of scopes, which every filter row with scopes has."""
+"""Suggestions of scopes for filter rows."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,24 +13,24 @@ from app.surfaces.console.templating import pairs
 from app.surfaces.console.visits import Visit
 
 _LOOKED_AT = "100"
-"""Scopes from which pairs are suggested."""
+"""Number of scopes that are read for suggestions."""
 
 
 async def suggest(visit: Visit) -> Response:
-    """Suggest pairs for what is being written."""
-    # The chosen ones come first, what is being written last.
+    """Suggest pairs for the user's input."""
+    # Chosen pairs come first and the current input last.
     *chosen, written = ["", *visit.request.query_params.getlist(SCOPES.name)]
     pairs_suggested = await suggested(visit, list(filter(str.strip, chosen)), written.strip())
     return visit.render("options.html", suggested=pairs_suggested)
 
 
 async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> list[str]:
-    """Return pairs of some of the scopes in use; none if the API refuses.
+    """Return pairs from scopes in use; none if the API refuses.
 
     Args:
         visit: the request.
-        chosen: pairs that the scopes have.
-        written: how one of the pairs begins; from the equals sign on, the API looks for it.
+        chosen: the pairs that the scopes must have.
+        written: the beginning of a pair; with an equals sign, the API filters by it.
     """
     key, value = filters.split_pair(written)
     parts = [filters.pair(SCOPES.field, pair) for pair in chosen]
@@ -42,7 +42,7 @@ async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> l
         listed = await visit.api.get(f"{visit.engine_path}/memories:listScopes", query)
         suggestions = {pair for item in listed["scopes"] for pair in pairs(item["scope"])}
         begun = written.casefold()
-        # A field takes a pair as it is, so that its hidden characters could not be shown.
+        # An input field would not reveal hidden characters, so such pairs are left out.
         return sorted(p for p in suggestions if p.isprintable() and p.casefold().startswith(begun))
     return []
 

@@ -1,4 +1,4 @@
-"""Screen 5: search, with the reasons for the place of each memory."""
+"""Screen 5: search, with the reasons for the rank of each memory."""
 
 import asyncio
 import re
@@ -38,13 +38,13 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """A search as the form and the URL have it."""
+    """A search from the form's fields in the URL."""
 
     row: FilterRow
 
     @property
     def question(self) -> str:
-        """The question, in the words of the user."""
+        """The user's question."""
         return self.row.values["question"]
 
     @property
@@ -54,7 +54,7 @@ class Asked:
 
     @property
     def rankings(self) -> Sequence[str]:
-        """The rankings that are shown, each in its column; an empty one is that of the engine."""
+        """The rankings to show, each in a column; an empty one is the engine's own ranking."""
         asked = self.row.values["ranking"]
         return tuple(Ranking) if asked == BOTH else (asked,)
 
@@ -71,7 +71,6 @@ class Asked:
         }
 
     def _number(self, name: str) -> dict[str, int | str]:
-        """Return a field with a number, if one is written."""
         written = self.row.values[name]
         return {name: number_of(written)} if written else {}
 
@@ -81,10 +80,10 @@ class SignalPart:
     """A part of the bar of signals.
 
     Attributes:
-        name: of the signal, in words.
-        value: its contribution to the score.
-        start: where it begins, of 100.
-        width: how wide it is.
+        name: the label of the signal.
+        value: the contribution to the score.
+        start: the start of the part, in percent.
+        width: the width of the part, in percent.
     """
 
     name: str
@@ -94,7 +93,7 @@ class SignalPart:
 
 
 async def show(visit: Visit) -> Response:
-    """Show the form, and what a question finds."""
+    """Show the form and the results of a question."""
     conditions = visit.session.caller.reach.conditions
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
     asked = Asked(row)
@@ -147,7 +146,7 @@ async def _column(visit: Visit, asked: Asked, ranking: str) -> Json:
 
 
 def _newest(hits: Sequence[Json]) -> Json | None:
-    """Return the newest of several memories, if one is newer than the others."""
+    """Return the newest of several memories; None if there is no single newest."""
     times = sorted(map(_time, hits))
     if len(times) < 2 or times[-1] == times[-2]:
         return None
@@ -159,17 +158,17 @@ def _time(hit: Json) -> str:
 
 
 def _reasons(hit: Json, question: str) -> list[str]:
-    """Return in words why a memory was found."""
+    """Explain why a memory was found."""
     why, reasons = hit["explanation"], []
     fact = _words(hit["memory"]["fact"] or "")
-    # The words as the question has them, once each.
+    # Words keep the question's spelling; duplicates are removed.
     shared = [word for word in dict.fromkeys(_WORD.findall(question)) if word.casefold() in fact]
     if why["lexicalScore"] and shared:
         reasons.append(TEXTS.why_words.format(words=", ".join(shared)))
     elif why["lexicalScore"]:
         reasons.append(TEXTS.why_forms)
-    # Distances of different embedders do not compare, so that no bound of them would hold. The
-    # signal is above zero where a memory is nearer than the average of those that were ranked.
+    # Distances of different embedders are not comparable, so no fixed bound works.
+    # The signal is positive if a memory is nearer than the average of the ranked ones.
     if round((why["signals"] or {}).get("vector", 0.0), 2) > 0:
         reasons.append(TEXTS.why_meaning)
     return reasons
@@ -184,7 +183,7 @@ def _extent(signals: Mapping[str, float]) -> float:
 
 
 def _parts(signals: Mapping[str, float], most: float) -> list[SignalPart]:
-    """Return the signals that count, side by side; the longest bar of a column is full."""
+    """Return the visible signals side by side; the longest bar of a column has full width."""
     parts: list[SignalPart] = []
     start = 0.0
     for name, value in signals.items():

@@ -1,4 +1,4 @@
-"""Screen 17: what runs here, and a sentence for each thing that is not as it should be."""
+"""Screen 17: the state of the service, with a sentence for each problem."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,19 +16,19 @@ _OK = "ok"
 _WORKS = "WORKER"
 _SKEW_SETTING = "MEMORY_BANK_CLOCK_SKEW_MAX_SECONDS"
 _SILENT_SECONDS = 15
-"""Half of the time after which a silent process counts as gone."""
+"""Half of the time after which a silent process counts as stopped."""
 _LATE_SECONDS = 60
 _LAG_SECONDS = 0.1
 
 
 async def show(visit: Visit) -> Response:
-    """Show the service as the process that answers sees it."""
+    """Show the state of the service as seen by the process that answers."""
     server = await visit.api.get(PATH)
     return visit.render("server.html", server=server, findings=findings(server, visit.now))
 
 
 def findings(server: Json, now: datetime) -> list[str]:
-    """Return a sentence for each thing that is not as it should be."""
+    """Return a sentence for each problem."""
     return [
         *_of_database(server["database"]),
         *_of_processes(server, now),

@@ -1,4 +1,4 @@
-"""Screen 11, one session: its events by exchange, its summaries, and what erases them."""
+"""Screen 11, one session: its events by exchange and its summaries, and their deletion."""
 
 import asyncio
 from itertools import groupby
@@ -21,7 +21,7 @@ from app.surfaces.console.visits import TOKEN_PARAMETER, Visit, redirect
 
 PATH = f"{ENGINE}/sessions/{{session}}"
 _SUMMARIES = "summaries"
-"""The parameter that says which page of the summaries."""
+"""The parameter for the page token of the summaries."""
 _AT_ONE_MOMENT = "1000"
 _MAX_WHOLE = 50_000
 
@@ -75,7 +75,7 @@ async def show(visit: Visit) -> Response:
 
 
 def _next(visit: Visit, parameter: str, listed: Json) -> str | None:
-    """Return the query of the next page of one list, which leaves the other where it is."""
+    """Return the query of the next page of one list; the other list keeps its page."""
     token = listed["nextPageToken"]
     query = visit.request.query_params
     here = {name: query[name] for name in (TOKEN_PARAMETER, _SUMMARIES) if name in query}
@@ -83,7 +83,7 @@ def _next(visit: Visit, parameter: str, listed: Json) -> str | None:
 
 
 def _exchanges(events: list[Json], engine_url: str) -> list[list[Json]]:
-    """Return events by exchange: what a user says, and what follows until the user speaks again."""
+    """Group events by exchange: a user's message with the events up to the next one."""
     groups = groupby(events, key=itemgetter("exchange"))
     return [[_event_of(event, engine_url) for event in group] for _, group in groups]
 
@@ -107,7 +107,7 @@ def _event_of(event: Json, engine_url: str) -> Json:
 
 
 def _part_of(part: Json, engine_url: str) -> Json:
-    """Return a part of an event: what it is, its text, and where its content is."""
+    """Return a part of an event with its kind, its text and the URL of its content."""
     if held := part["artifactRef"]:
         place = f"{quote(held['memory'], safe='')}/{quote(held['namespace'], safe='')}"
         sizes = [f"{part['name']} {part['sizeBytes'] or ''}" for part in held["artifacts"] or []]
@@ -124,10 +124,10 @@ def _part_of(part: Json, engine_url: str) -> Json:
 
 
 async def show_event(visit: Visit) -> Response:
-    """Show one event whole, with the form that erases it."""
+    """Show one event in full, with the form that erases it."""
     at = visit.request.query_params.get("at", "")
     id_ = str(visit.request.path_params["event"])
-    # Events have no route of their own that reads one.
+    # The API has no route for one event, so the list is filtered by time.
     query = [("filter", f"timestamp={filters.quoted(at)}"), ("pageSize", _AT_ONE_MOMENT)]
     listed = await visit.api.get(f"{path_of(visit)}/events", query)
     event = next(
@@ -147,7 +147,7 @@ async def show_event(visit: Visit) -> Response:
 
 
 async def erase_event(visit: Visit) -> Response:
-    """Erase one event for good."""
+    """Erase one event permanently."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     path = f"{path_of(visit)}/events/{_part(visit, 'event')}"
     await visit.api.send("DELETE", path, request_id=form.request_id)
@@ -155,7 +155,7 @@ async def erase_event(visit: Visit) -> Response:
 
 
 async def summarise_again(visit: Visit) -> Response:
-    """Have a summary made again."""
+    """Regenerate a summary."""
     form = await read_form(visit.request, SummaryForm, visit.session)
     path = f"{path_of(visit)}/summaries/{quote(form.summary, safe='')}:regenerate"
     await visit.api.send("POST", path, request_id=form.request_id)
@@ -163,14 +163,14 @@ async def summarise_again(visit: Visit) -> Response:
 
 
 async def ask_to_delete(visit: Visit) -> Response:
-    """Ask whether to delete a session."""
+    """Ask for confirmation before a session is deleted."""
     path = path_of(visit)
     session, usage = await asyncio.gather(visit.api.get(path), visit.api.get(f"{path}/usage"))
     return visit.render("session_delete.html", state=session, usage=usage, here=url_of(visit))
 
 
 async def delete(visit: Visit) -> Response:
-    """Delete a session for good."""
+    """Delete a session permanently."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     await visit.api.send("DELETE", path_of(visit), request_id=form.request_id)
     return redirect(f"{visit.engine_url}/sessions")

@@ -29,7 +29,7 @@ _PARTS = {
     "labels": TEXTS.labels,
     "contextSpec": TEXTS.configuration,
 }
-"""The parts of an engine that change together, with their labels."""
+"""The parts of an engine that one update changes, with their labels."""
 _BANK = ("contextSpec", "memoryBankConfig")
 _PLACES: Mapping[str, tuple[str, ...]] = {
     "displayName": ("displayName",),
@@ -58,7 +58,7 @@ class DocumentForm(VersionForm):
     @field_validator("was")
     @classmethod
     def _is_of_a_form(cls, was: str) -> str:
-        """Refuse what no form of this page holds: the fields are read from it without a look."""
+        """Refuse a document that this page cannot have sent; later code relies on its shape."""
         try:
             _fields(json.loads(was))
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
@@ -66,7 +66,7 @@ class DocumentForm(VersionForm):
         return was
 
     def text(self) -> str:
-        """Return the settings that are wanted, as JSON."""
+        """Return the new settings as JSON."""
         return self.document
 
 
@@ -110,7 +110,7 @@ def _at(document: Any, place: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSO
 
 
 def _general(customizations: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the customization of all scopes."""
+    """Return the customization that applies to all scopes."""
     return next((part for part in customizations if not part.get("scopeKeys")), {})
 
 
@@ -146,7 +146,7 @@ def _put(document: dict[str, Any], name: str, value: str) -> None:
 
 
 def _put_topics(document: dict[str, Any], lines: list[str]) -> None:
-    """Set the topics of all scopes; one whose line is as before stays as it is written."""
+    """Set the topics of all scopes; topics with unchanged lines keep their JSON."""
     holder = document
     for part in _BANK:
         holder = holder.setdefault(part, {})
@@ -160,12 +160,10 @@ def _put_topics(document: dict[str, Any], lines: list[str]) -> None:
 
 
 def _document(engine: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of an engine that can be changed."""
     return {name: copy.deepcopy(engine[name]) for name in _PARTS if engine.get(name)}
 
 
 def _texts(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the parts of a document as texts."""
     values = {name: document.get(name) or "" for name in _PARTS}
     return {
         name: value if isinstance(value, str) else pretty(value) for name, value in values.items()
@@ -180,7 +178,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _usage(visit: Visit) -> Json:
-    """Return the usage of the engine; of keys that may not see it, nothing."""
+    """Return the usage of the engine; empty if the key may not see it."""
     if not visit.may(Permission.USAGE_GET):
         return Json()
     return await visit.api.get(f"{visit.engine_path}:usage")
@@ -197,7 +195,7 @@ def _page(
     faults: Mapping[str, str] | None = None,
     **shown: object,
 ) -> Response:
-    """Render the page; `shown` may have other `fields`, a `conflict`, and the quotas `held`."""
+    """Render the page; `shown` may hold other `fields`, a `conflict` and the quotas `held`."""
     return visit.render(
         "settings.html",
         status,
@@ -215,7 +213,7 @@ def _page(
 
 
 def _beside(faults: Mapping[str, str]) -> dict[str, str]:
-    """Return faults by the names of the form's fields; others by those of the API."""
+    """Map faults to the form's fields; other faults keep the API's field names."""
     places = {".".join(place): name for name, place in _PLACES.items()}
     return {places.get(path, path): fault for path, fault in faults.items()}
 
@@ -227,7 +225,7 @@ async def save_fields(visit: Visit) -> Response:
 
 
 async def save_document(visit: Visit) -> Response:
-    """Change the settings to those of a JSON document."""
+    """Replace the settings with a JSON document."""
     form = await read_form(visit.request, DocumentForm, visit.session)
     return await _save(visit, form, None)
 
@@ -266,15 +264,15 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
 def _changes(
     document: Mapping[str, Any], was: Mapping[str, Any]
 ) -> tuple[dict[str, Any], str | None]:
-    """Return the body and the mask of an update; no mask: nothing that it could name changes."""
+    """Return the body and the mask of an update; the mask is None if no known part changes."""
     changed = sorted(name for name in _PARTS if document.get(name) != was.get(name))
-    # A name that is no part goes along, so that the API says what is wrong with it.
+    # Unknown names are sent too, because the API then reports them as errors.
     sent = {name: document[name] for name in document if name in changed or name not in _PARTS}
     return sent, ",".join(changed) or None
 
 
 async def check_field(visit: Visit) -> Response:
-    """Answer with the fault of a common setting that the user has just left; empty: none."""
+    """Return the fault of a common setting after the user leaves its field; empty: none."""
     form = await read_form(visit.request, FieldsForm, visit.session)
     name = str(visit.request.path_params["field"])
     faults = await _faults(visit, form)
@@ -282,7 +280,7 @@ async def check_field(visit: Visit) -> Response:
 
 
 async def check_document(visit: Visit) -> Response:
-    """Answer with the fault of the JSON document that the user has just left; empty: none."""
+    """Return the fault of the JSON document after the user leaves its field; empty: none."""
     form = await read_form(visit.request, DocumentForm, visit.session)
     said = (
         f"{name}: {fault}" if name else fault
@@ -292,7 +290,7 @@ async def check_document(visit: Visit) -> Response:
 
 
 async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
-    """Return what the API says against the settings of a form, by the names of its fields."""
+    """Validate the settings of a form and return the API's error messages by field."""
     try:
         sent, mask = _changes(read_object(form.text()), read_object(form.was))
         await visit.api.send("POST", f"{visit.engine_path}:validate", sent, mask=mask)

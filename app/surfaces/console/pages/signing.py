@@ -1,4 +1,4 @@
-"""Screen 1: sign in and out."""
+"""Screen 1: sign-in and sign-out."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -46,7 +46,7 @@ async def _sign_in(request: Request, sessions: Sessions) -> Response:
     try:
         value = await sessions.sign_in(request, form.key.strip())
     except Unauthenticated:
-        # Not 401, for which the browser would open a box of its own.
+        # A 401 would make the browser open its own password dialogue.
         return _show(request, _FORBIDDEN, has_failed=True)
     opened = redirect(START)
     set_cookie(request, opened, value)

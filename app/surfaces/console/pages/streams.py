@@ -1,4 +1,4 @@
-"""Screen 10: the streams of ingestion: what waits, until when, and why; and the flush of one."""
+"""Screen 10: the ingestion streams with their waiting events, and the flush of a stream."""
 
 import json
 
@@ -15,7 +15,7 @@ from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Visit, redirect
 
 FAILING = "failure_count>0"
-"""The filter that finds the streams whose last generation failed, which rest or soon will."""
+"""The filter for streams whose last generation failed; they pause, or soon will."""
 _STATES = {"waiting": "pending_count>0", "failing": FAILING}
 _FIELDS = (
     FilterField("stream", TEXTS.stream, equals("stream_id")),
@@ -61,7 +61,7 @@ async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
 
 
 async def flush(visit: Visit) -> Response:
-    """Flush a stream, whose waiting events become memories now."""
+    """Flush a stream: generate memories from its waiting events now."""
     form = await read_form(visit.request, FlushForm, visit.session)
     try:
         scope = json.loads(form.scope)

@@ -1,4 +1,4 @@
-"""Screen 13: task memory: what is stored by reference, questions about it, policies of tools."""
+"""Screen 13: task memory with artifacts stored by reference, questions and tool policies."""
 
 import asyncio
 from urllib.parse import quote
@@ -21,7 +21,7 @@ _MEMORY = f"{_LIST}/{{memory}}"
 _NAMESPACE = f"{_MEMORY}/{{namespace}}"
 _MAX_BYTES = 262_144
 _MAX_CITED = 4
-"""Artifacts whose texts are read to mark passages: each takes two calls."""
+"""Number of artifacts whose cited passages are marked; each one costs two calls."""
 
 
 class QuestionForm(ChangeForm):
@@ -31,7 +31,7 @@ class QuestionForm(ChangeForm):
 
 
 def _paths(visit: Visit) -> tuple[str, str]:
-    """Return the path of what is shown in the API and in the console."""
+    """Return the paths of the shown resource in the API and in the console."""
     names = [
         quote(str(visit.request.path_params[name]), safe="")
         for name in ("memory", "namespace", "artifact")
@@ -76,7 +76,7 @@ async def show_namespace(visit: Visit) -> Response:
 
 
 async def ask(visit: Visit) -> Response:
-    """Answer a question; it is no page of its own, since asking can cost."""
+    """Answer a question; the answer has no URL of its own, because asking can cost money."""
     form = await read_form(visit.request, QuestionForm, visit.session)
     path = f"{_paths(visit)[0]}:query"
     try:
@@ -112,7 +112,7 @@ async def _namespace(
 
 
 async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
-    """Return the artifacts that an answer cites, with the passages marked in their texts."""
+    """Return the cited artifacts of an answer, with the passages marked in their texts."""
     spans: dict[str, list[Span]] = {}
     for citation in answer["citations"] or []:
         spans.setdefault(citation["artifact"], []).append((citation["start"], citation["end"]))
@@ -135,20 +135,20 @@ async def _one_cited(
     where = f"{path}/artifacts/{quote(name, safe='')}"
     artifact = await visit.api.get(where)
     content, kind = await _content(visit, where, artifact), artifact["mediaType"]
-    # Passages count the characters of the text that readers get.
+    # Citations count characters of the extracted text.
     text = await asyncio.to_thread(lambda: "".join(extracted([content], kind, sniffed(content))))
     return Json(name=name, spans=cited, parts=passages(text, cited))
 
 
 async def _content(visit: Visit, path: str, artifact: Json) -> bytes:
-    """Return the beginning of what an artifact holds."""
+    """Return the first bytes of an artifact's content."""
     if artifact["sizeBytes"] == "0":
         return b""
     return await visit.api.content(f"{path}/content", _MAX_BYTES)
 
 
 async def _as_stored(visit: Visit, path: str, artifact: Json) -> list[Passage]:
-    """Return the beginning of an artifact's text as it is stored."""
+    """Return the beginning of an artifact's stored text."""
     content = await _content(visit, path, artifact)
     charset = MediaType.parse(artifact["mediaType"]).charset
     text = await asyncio.to_thread(lambda: "".join(text_of([content], charset)))
@@ -156,7 +156,7 @@ async def _as_stored(visit: Visit, path: str, artifact: Json) -> list[Passage]:
 
 
 async def show_artifact(visit: Visit) -> Response:
-    """Show an artifact; its text only to those who may see contents."""
+    """Show an artifact, with its text if the user may see contents."""
     path, here = _paths(visit)
     artifact = await visit.api.get(path)
     may_read = visit.may(Permission.ARTIFACTS_CONTENT)

@@ -1,4 +1,4 @@
-"""Try the settings of an engine: what it would remember of a talk, and what not and why."""
+"""Trial of an engine's settings: a preview of the memories from a conversation."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
 
 _PATH = f"{ENGINE}/settings/try"
 _WAITS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.5)
-"""The times between looks at the preview, until the page says that it is not ready."""
+"""The delays between polls of the preview, before the page reports that it is not ready."""
 _TURN = re.compile(r"(?i)\s*(user|model)\s*:\s*")
 
 
@@ -55,7 +55,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _waited(visit: Visit, operation_id: str) -> Json:
-    """Return an operation, if need be as it is after a few seconds."""
+    """Wait a few seconds for an operation and return its latest state."""
     path = f"{visit.engine_path}/operations/{quote(operation_id, safe='')}"
     operation = await visit.api.get(path)
     for seconds in _WAITS_SECONDS:
@@ -85,7 +85,7 @@ def _page(
 
 
 async def run(visit: Visit) -> Response:
-    """Ask for the preview of a talk."""
+    """Start the preview for a conversation."""
     form = await read_form(visit.request, TrialForm, visit.session)
     locked = locked_pairs(visit.session.caller.reach.conditions)
     try:

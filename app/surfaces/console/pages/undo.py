@@ -1,4 +1,4 @@
-"""Undo an operation: what would become of each memory, then the change."""
+"""Undo of an operation: a preview of each memory's fate, then the change."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Visit, redirect
 
 _SHOWN = 200
-"""Memories of each fate that the preview lists."""
+"""Largest number of undone and of skipped memories that the preview lists."""
 
 
 async def show(visit: Visit) -> Response:
-    """Show what an operation did, and once it was asked for, what its undo would do."""
+    """Show the effect of an operation and, if requested, the preview of its undo."""
     asked = visit.request.query_params.get("preview", "")
     paths = [path_of(visit)]
     if asked:
@@ -54,7 +54,7 @@ async def show(visit: Visit) -> Response:
 
 
 def _row(change: Json, found: Json) -> Json:
-    """Return a memory of a preview, with the text that the operation gave it where it is known."""
+    """Return a memory of a preview, with the operation's text for it if known."""
     memory = change["memory"]["name"]
     said = next(
         (
@@ -68,13 +68,13 @@ def _row(change: Json, found: Json) -> Json:
 
 
 async def preview(visit: Visit) -> Response:
-    """Ask what an undo would do, and show it."""
+    """Start a preview of the undo and show it."""
     made = await _undo(visit, {"validateOnly": True})
     return redirect(f"{url_of(visit)}/undo?preview={last_part(made['name'])}")
 
 
 async def undo(visit: Visit) -> Response:
-    """Undo an operation, and show the operation that does so."""
+    """Undo an operation and show the operation of the undo."""
     made = await _undo(visit, {})
     return redirect(f"{visit.engine_url}/operations/{last_part(made['name'])}")
 

@@ -1,4 +1,4 @@
-"""Screen 14: what models took by day, model and kind of work, with money, budget and quotas."""
+"""Screen 14: the use of models by day, model and kind of work, with costs and quotas."""
 
 import csv
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ _SPANS = (7, DAYS, 90, 365)
 _BY = {"day": TEXTS.usage_day, "model": TEXTS.model, "kind": TEXTS.usage_kind}
 _COUNTS = ("callCount", "inputTokenCount", "outputTokenCount", "modelMilliseconds")
 _ROWS = 400
-"""Beyond them, a page would be too long; the download has all."""
+"""Largest number of rows on the page; the download has all rows."""
 _FORMULA = ("=", "+", "-", "@")
-"""Beginnings that a spreadsheet would compute."""
+"""First characters that make a spreadsheet treat a cell as a formula."""
 
 
 @dataclass(frozen=True)
 class UsageQuery:
-    """The span and the grouping, which are in the URL."""
+    """The span and the grouping from the URL."""
 
     by: tuple[str, ...]
     start: str
@@ -43,7 +43,7 @@ class UsageQuery:
 
     @classmethod
     def of(cls, visit: Visit) -> "UsageQuery":
-        """Read a URL; without a span, it is that of the API."""
+        """Read the query from a URL; the default span is the last 30 days."""
         query = visit.request.query_params
         asked = set(query.getlist("by"))
         today = visit.now.date()
@@ -54,7 +54,7 @@ class UsageQuery:
         )
 
     def of_api(self) -> list[tuple[str, str]]:
-        """Return the query as the API takes it."""
+        """Return the query in the API's format."""
         named = {"groupBy": ",".join(self.by), "startDay": self.start, "endDay": self.end}
         return list(named.items())
 
@@ -64,7 +64,7 @@ class UsageQuery:
         return urlencode([*(("by", name) for name in self.by), *span.items()])
 
     def days(self) -> list[str]:
-        """Return each day of the span, which the API has found in order."""
+        """Return each day of the span, which the API has already validated."""
         first, last = date.fromisoformat(self.start), date.fromisoformat(self.end)
         return [
             date.fromordinal(day).isoformat()
@@ -77,7 +77,7 @@ def _before(day: date, days: int) -> str:
 
 
 def bars_of(lines: Sequence[Json], days: Sequence[str]) -> dict[str, StackedBars]:
-    """Return the charts of tokens and money by day, stacked by model or else by kind."""
+    """Return the charts of tokens and money by day, stacked by model, else by kind."""
     tokens, money = [], []
     for line in lines:
         part = line["model"] or line["kind"] or TEXTS.usage_all
@@ -95,7 +95,7 @@ def bars_of(lines: Sequence[Json], days: Sequence[str]) -> dict[str, StackedBars
 
 
 async def show(visit: Visit) -> Response:
-    """Show what models took in a span of days."""
+    """Show the use of models in a span of days."""
     asked = UsageQuery.of(visit)
     answer, fault = Json(), ""
     try:
@@ -134,7 +134,7 @@ def _tokens(line: Json) -> int:
 
 
 async def download(visit: Visit) -> Response:
-    """Send the same as a table for spreadsheets."""
+    """Send the usage as CSV for spreadsheets."""
     asked = UsageQuery.of(visit)
     answer = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
     text = StringIO()

@@ -1,6 +1,6 @@
-"""Every statement on sessions of the console, by the time of the database.
+"""All statements on sessions of the console, based on the database's time.
 
-All functions take part in the caller's transaction.
+The functions run in the caller's transaction.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ _Row = ConsoleSessionRow
 
 @dataclass(frozen=True)
 class SessionLife:
-    """The life of sessions.
+    """The lifetime of sessions.
 
     Attributes:
-        longest: from the sign-in.
-        idle: without a request.
+        longest: the longest time after the sign-in.
+        idle: the longest time without a request.
     """
 
     longest: timedelta
@@ -34,7 +34,7 @@ class SessionLife:
 async def insert_session(
     session: Session, values: Mapping[str, Any], life: SessionLife, latest: datetime | None
 ) -> None:
-    """Insert a session that ends after its life, or at the latest time if that is sooner."""
+    """Insert a session that ends after `life.longest`, or at `latest` if that is earlier."""
     now = database_time(session)
     end = now + literal(life.longest)
     if latest is not None:
@@ -55,7 +55,7 @@ async def find(session: Session, session_hash: bytes, life: SessionLife) -> _Row
 
 
 async def note_use(session: Session, session_hash: bytes, precision: timedelta) -> None:
-    """Store that a session is used now, unless a use within `precision` is stored."""
+    """Record a use of a session now, unless one was recorded within `precision`."""
     now = database_time(session)
     await session.execute(
         update(_Row)
@@ -66,7 +66,7 @@ async def note_use(session: Session, session_hash: bytes, precision: timedelta) 
 
 
 async def spend_form(session: Session, session_hash: bytes, form_id: str) -> bool:
-    """Note that a form of a session is sent; return False if it was before."""
+    """Record that a form of a session was sent; return False if it was sent before."""
     statement = (
         update(_Row)
         .where(_Row.session_hash == session_hash, literal(form_id) != all_(_Row.spent_forms))
@@ -78,7 +78,7 @@ async def spend_form(session: Session, session_hash: bytes, form_id: str) -> boo
 
 
 async def give_form_back(session: Session, session_hash: bytes, form_id: str) -> None:
-    """Note that a form has changed nothing, and may be sent again."""
+    """Allow a form that changed no data to be sent again."""
     await session.execute(
         update(_Row)
         .where(_Row.session_hash == session_hash)
@@ -98,7 +98,7 @@ async def remove_of_key(session: Session, key_id: str) -> None:
 
 
 def select_ended(life: SessionLife, session: Session, search: RowSearch) -> Selected:
-    """Select and lock sessions that have ended; for a sweep."""
+    """Select and lock ended sessions for a sweep."""
     now = database_time(session)
     has_ended = or_(_Row.end_time <= now, _Row.last_use_time <= now - literal(life.idle))
     ended = select(_Row.session_hash).where(has_ended)
@@ -106,7 +106,7 @@ def select_ended(life: SessionLife, session: Session, search: RowSearch) -> Sele
 
 
 async def remove_ended(session: Session, ended: Selected) -> int:
-    """Remove such sessions; return the count."""
+    """Remove the selected sessions and return their number."""
     statement = (
         delete(_Row)
         .where(_Row.session_hash.in_(select(ended.cte("ended"))))

@@ -10,7 +10,7 @@ from app.adapters.db.base import Base
 
 
 class ConsoleSessionRow(Base):
-    """A session of the console. Neither its value nor the secret of its key is stored."""
+    """A session of the console, without the cookie's value and the secret of its key."""
 
     __tablename__ = "console_sessions"
     __table_args__ = (
@@ -19,11 +19,11 @@ class ConsoleSessionRow(Base):
     )
 
     session_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
-    """The SHA-256 of the session's value."""
+    """The SHA-256 of the cookie's value."""
     key_id: Mapped[str] = mapped_column(Text)
     """The API key, or `jwt:` and the subject of a token."""
     secret_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
-    """The SHA-256 of the key's secret, by which the key is found; null for a token."""
+    """The SHA-256 of the key's secret, used to look up the key; null for a token."""
     grants: Mapped[dict[str, list[str] | dict[str, list[str]] | None] | None] = mapped_column(
         JSONB(none_as_null=True)
     )
@@ -34,4 +34,4 @@ class ConsoleSessionRow(Base):
     address: Mapped[str | None] = mapped_column(Text)
     """The IP address of the sign-in."""
     spent_forms: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
-    """The ids of the forms that made a secret: sent again, they make no second one."""
+    """The ids of forms that created a secret; sent again, such a form creates no second secret."""

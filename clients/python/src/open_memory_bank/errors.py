@@ -45,7 +45,7 @@ class ApiError(MemoryBankError):
         retry_after: seconds after which the request may succeed; None: not said.
     """
 
-    def __init__(  # noqa: PLR0913 - as many facts has an error
+    def __init__(
         self,
         status: str,
         reason: str,

@@ -49,7 +49,7 @@ class MemoryBankSession:
     them the model sees. The session is created at first use.
     """
 
-    def __init__(  # noqa: PLR0913 - all but three have defaults
+    def __init__(
         self,
         client: AsyncClient,
         session_id: str,

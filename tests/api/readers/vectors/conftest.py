@@ -7,9 +7,9 @@ import pytest
 
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import open_embedder
+from app.adapters.llm.models import ReaderHandle, Readers
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
-from app.adapters.llm.readers import ReaderHandle, Readers
 from app.adapters.resources import Resources
 from app.settings.settings import EmbedderChoice
 from tests.support.embedding import NewEmbedder

@@ -1,1 +1,1 @@
-"""Converters of other products' memories, one module a source (pure)."""
+"""Converters for other products' memories, with one module per source (pure)."""

@@ -1,4 +1,4 @@
-"""The values that converters make of a source's items (pure)."""
+"""Results of converters for a source's items (pure)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,16 +10,16 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a command that concern each memory.
+    """Options of an import command that apply to each memory.
 
     Attributes:
         source: name of the source, such as `mem0`.
-        now: time at which the import began.
-        pairs: pairs that each scope gets.
-        keys: scope keys to keep, or for `langgraph` the names of a namespace's places.
+        now: start of the import.
+        pairs: key-value pairs to add to each scope.
+        keys: scope keys to keep; for `langgraph`, the names of the namespace's levels.
         labels: labels of each memory's first revision.
-        metadata: values that each memory gets.
-        sessions: true to convert messages as well.
+        metadata: metadata to add to each memory.
+        sessions: True converts messages as well.
     """
 
     source: str
@@ -33,12 +33,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Record:
-    """A value of a file.
+    """A record in a file.
 
     Attributes:
-        number: its line, or its place in a document, from 1.
-        value: the JSON value; None if `error` has the reason that there is none.
-        heading: other fields of the document, so far as they stood before it.
+        number: line number, or position in a document, from 1.
+        value: the JSON value; the raw line if `error` is set.
+        heading: the document's other fields that precede the record.
+        error: the reason why the line could not be parsed.
     """
 
     number: int
@@ -49,16 +50,16 @@ class Record:
 
 @dataclass(frozen=True)
 class Draft:
-    """A memory in a source's words; `rules` checks it and makes a line of it.
+    """An unchecked memory from a source; `rules` checks it and converts it to a line.
 
     Attributes:
-        source_id: id at its source; None: its scope and fact identify it.
-        memory_id: id to keep where it is a legal one.
+        source_id: id at the source; None: scope and fact identify the memory.
+        memory_id: id to keep if it is valid.
         metadata: values of any type, by name.
-        moments: further metadata whose texts are times.
-        ended: true if the source holds the fact for outdated.
-        fields: further fields of the line, as the API takes them.
-        item: what a list of rejected items shows; None: the whole record.
+        moments: additional metadata with times as text.
+        ended: True if the source considers the fact outdated.
+        fields: additional fields of the line, in the form of the API.
+        item: the item to show if the draft is rejected; None: the whole record.
     """
 
     fact: Any
@@ -77,7 +78,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Lost:
-    """Something that an import leaves out, by its kind."""
+    """Kind and number of values that an import leaves out."""
 
     kind: str
     count: int = 1
@@ -85,11 +86,11 @@ class Lost:
 
 @dataclass(frozen=True)
 class Conversation:
-    """A session, and its events in order.
+    """A session, or a part of it, with its events in order.
 
     Attributes:
-        session_id: its id, made from the source's.
-        events: as `events:batch` takes them; a further part of a session has the same id.
+        session_id: id derived from the source's id; all parts of a session have the same id.
+        events: the events in the form that `events:batch` accepts.
     """
 
     session_id: str
@@ -106,8 +107,8 @@ class ItemError(Exception):
     """An item that cannot be imported.
 
     Attributes:
-        reason: such as `FACT_EMPTY`.
-        detail: a sentence for a person, without the item's texts.
+        reason: a constant such as `FACT_EMPTY`.
+        detail: a sentence for the user, without texts from the item.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -117,10 +118,10 @@ class ItemError(Exception):
 
 
 def fields_of(value: Any, *needed: str) -> Json:  # noqa: ANN401 - any JSON value
-    """Return an item that has the fields that its source's items have.
+    """Return an item after a check for the fields that its source requires.
 
     Raises:
-        ItemError: it is no object, or lacks a field; the detail names the fields that it has.
+        ItemError: the item is not an object, or lacks a field. The detail names its fields.
     """
     if not isinstance(value, dict):
         raise ItemError("ITEM_UNKNOWN", "The item must be a JSON object.")
@@ -132,7 +133,7 @@ def fields_of(value: Any, *needed: str) -> Json:  # noqa: ANN401 - any JSON valu
 
 
 def id_of(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
-    """Return an id as a text; None for none, so that items without ids are not taken for one."""
+    """Return an id as text, or None for an empty value, so that no two items share an empty id."""
     return None if value in (None, "", [], {}) else str(value)
 
 

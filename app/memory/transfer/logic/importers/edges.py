@@ -1,4 +1,4 @@
-"""Facts of Zep and Graphiti: the edges between their entities.
+"""Import of facts from Zep and Graphiti, which are edges between entities.
 
 Source: help.getzep.com, "Get Edge"; `EntityEdge` of graphiti.
 """
@@ -26,7 +26,7 @@ _KNOWN = (
 
 
 def convert(record: Record, options: Options) -> Iterator[Made]:
-    """Yield the draft of an edge; it has ended if it expired, or its fact no longer holds."""
+    """Yield the draft of an edge; it is outdated if the edge expired or its fact became invalid."""
     item = fields_of(record.value, "fact")
     # The Python client of Zep writes `uuid_`, since `uuid` is a module.
     uuid = item.get("uuid") or item.get("uuid_")

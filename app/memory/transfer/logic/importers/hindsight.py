@@ -1,4 +1,4 @@
-"""Memories of Hindsight, as the pages of its memory lists have them.
+"""Import of memories from Hindsight, in the form of its memory lists.
 
 Source: the API of Hindsight 0.8, `GET /v1/default/banks/{bank}/memories/list`.
 """
@@ -24,14 +24,14 @@ _KNOWN = (
 
 
 def convert(record: Record, options: Options) -> Iterator[Made]:
-    """Yield the draft of an item; one that Hindsight holds for invalid has ended."""
+    """Yield the draft of an item; an item that Hindsight has invalidated is outdated."""
     del options
     item = fields_of(record.value, "id", "text")
     yield from left_out(item, *_KNOWN, *_BESIDE)
     own, context = item.get("metadata"), item.get("context")
     yield Draft(
         fact=item["text"],
-        # The pages of a list do not name the bank: the caller does.
+        # Pages of a list do not name the bank, so the caller must name it.
         scope={"bank": item.get("bank_id")},
         source_id=id_of(item["id"]),
         metadata={

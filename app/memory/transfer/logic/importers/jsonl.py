@@ -1,4 +1,4 @@
-"""Lines as `memories:import` takes them, such as `export --plain` writes."""
+"""Import of lines in the form of `memories:import`, such as the output of `export --plain`."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _TAKEN = frozenset({"fact", "scope", "memoryId", "createTime", "updateTime", "ex
 
 
 def convert(record: Record, options: Options) -> Iterator[Made]:
-    """Yield a line as it is; one without an id gets one, so that it can be sent again."""
+    """Yield the draft of a line; a missing id is derived from the content, so retries are safe."""
     del options
     item = fields_of(record.value, "scope")
     scope, memory_id = item["scope"] or {}, id_of(item.get("memoryId"))

@@ -1,6 +1,7 @@
-"""Items of LangGraph's stores.
+"""Import of items from LangGraph's stores.
 
-Source: `Item` of langgraph.store.base, as its `dict()` writes it; LangMem's memories in its value.
+Source: `Item` of langgraph.store.base, in the form of its `dict()`. LangMem stores its memories in
+the item's value.
 """
 
 import json
@@ -23,7 +24,7 @@ _KNOWN = ("namespace", "key", "value", "created_at", "updated_at", "score")
 
 
 def convert(record: Record, options: Options) -> Iterator[Made]:
-    """Yield the draft of an item, with its namespace's places as scope."""
+    """Yield the draft of an item; the levels of its namespace form the scope."""
     item = fields_of(record.value, "namespace", "key", "value")
     yield from left_out(item, *_KNOWN)
     namespace = item["namespace"]
@@ -47,7 +48,7 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
 
 
 def _fact(value: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - any JSON value
-    """Return the text of a value, and its other fields; without a text, the value as JSON."""
+    """Return the text of a value and its other fields; without a text, the value as JSON."""
     for name in _TEXTS if isinstance(value, dict) else ():
         text = value.get(name)
         if isinstance(text, dict) and isinstance(text.get("content"), str):

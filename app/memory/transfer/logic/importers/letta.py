@@ -1,6 +1,7 @@
-"""Agents of Letta, as an AgentFile (`.af`) has them, in its present and its former format.
+"""Import of Letta agents from an AgentFile (`.af`) in its current or former format.
 
-Source: docs.letta.com, "AgentFile"; `AgentFileSchema` of letta. Archival memory is not in it.
+An AgentFile has no archival memory.
+Source: docs.letta.com, "AgentFile"; `AgentFileSchema` of letta.
 """
 
 import json
@@ -58,7 +59,7 @@ def _agent(agent: Json, blocks: Mapping[str, Json], options: Options) -> Iterato
             events.append(made)
     user = options.pairs.get("user_id") or str(name)
     if events:
-        # Ids of agents are those of a file: in most of them, the first one is agent-0.
+        # Agent ids are unique only within a file: most files begin with agent-0.
         session_id = made_id(options.source, json.dumps([agent.get("id"), name, user]))
         yield Conversation(session_id, user, tuple(events), {"displayName": str(name)})
 
@@ -77,7 +78,7 @@ def _block(block: Json, name: Any) -> Iterator[Made]:  # noqa: ANN401 - any JSON
 
 
 def _event(message: Json, agent: str, options: Options) -> Json | Lost:
-    """Return the event of a message; a loss for one that nobody said."""
+    """Return the event of a message, or a loss for system messages and empty ones."""
     role, text = message.get("role"), _text(message.get("content", message.get("text")))
     is_user = role in (_USER, "tool")
     if role == _USER:
@@ -101,7 +102,6 @@ def _event(message: Json, agent: str, options: Options) -> Json | Lost:
 
 
 def _text(content: Any) -> str | None:  # noqa: ANN401 - any JSON value
-    """Return the text of a message, which may have several parts."""
     if isinstance(content, str):
         return content
     texts = [part.get("text") for part in _objects(content) if part.get("type") == "text"]
@@ -109,9 +109,9 @@ def _text(content: Any) -> str | None:  # noqa: ANN401 - any JSON value
 
 
 def _unpacked(text: str | None) -> str | None:
-    """Return what a user said; None for an event of Letta's own, such as a heartbeat.
+    """Return the text of a user message; None for an internal event, such as a heartbeat.
 
-    Letta packs both into JSON with a type and the time.
+    Letta wraps both in JSON with a type and a time.
     """
     try:
         packed = json.loads(text or "")

@@ -1,6 +1,6 @@
-"""The knowledge graph of the reference memory server of MCP.
+"""Import of the knowledge graph of MCP's reference memory server.
 
-Source: its README, and the file that it keeps: an entity or a relation a line.
+Source: the server's README, and its data file, which has one entity or relation per line.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ CONTAINERS = ("entities", "relations")
 
 
 def convert(record: Record, options: Options) -> Iterator[Made]:
-    """Yield a draft for each observation of an entity, or for a relation."""
+    """Yield a draft for each observation of an entity, or one for a relation."""
     del options
     item = fields_of(record.value)
     if "observations" in item:

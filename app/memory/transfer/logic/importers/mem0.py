@@ -1,4 +1,4 @@
-"""Memories of mem0, as `get_all` answers with them.
+"""Import of memories from mem0, in the form that `get_all` returns.
 
 Source: docs.mem0.ai, "Get memories" of the platform and of the open-source server.
 """
@@ -22,8 +22,8 @@ BESIDE = ("relations",)
 _SCOPE = ("user_id", "agent_id", "run_id")
 _BESIDE = ("actor_id", "role", "app_id", "categories")
 """Fields that become metadata."""
-# The hash is of the text, and the score of a search.
 _OTHERS = ("id", "memory", "metadata", "created_at", "updated_at", "expiration_date")
+# The hash is derived from the text; the score belongs to a search.
 _NOT_KEPT = ("hash", "score", "owner", "organization")
 
 
@@ -49,7 +49,7 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
 
 
 def _end(day: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the end of a day in UTC; anything but a day as it is."""
+    """Return the end of a day in UTC; return any other value unchanged."""
     try:
         start = datetime.combine(datetime.fromisoformat(day).date(), time())
         return f"{(start + timedelta(days=1)).isoformat()}Z"

@@ -1,7 +1,7 @@
-"""Memories of OpenMemory, as its backup has them: `memories.json`, or its memories by line.
+"""Import of memories from a backup of OpenMemory: `memories.json`, or one memory per line.
 
-Source: the export of mem0ai/mem0, openmemory/api, as of 2026. It has not been tried on a dump of an
-installation, so what is not known here is refused by its fields.
+Source: the export of mem0ai/mem0, openmemory/api, as of 2026. This converter has not been tested
+with the dump of a real installation. It rejects items with unexpected states or missing fields.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _STATES = ("active", "paused", "archived")
 
 
 def convert(record: Record, options: Options) -> Iterator[Made]:
-    """Yield the draft of an item; nothing of one in the state `deleted` but its loss."""
+    """Yield the draft of an item, or only a loss for an item in the state `deleted`."""
     del options
     item = fields_of(record.value, "id", "content", "state")
     state = item["state"]
@@ -58,7 +58,7 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
 
 
 def _user(heading: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the id of the backup's user; that of an item is a key of its database."""
+    """Return the user's id from the heading; the id in an item is only a database key."""
     user = heading.get("user")
     return user.get("user_id") if isinstance(user, dict) else None
 
@@ -70,7 +70,6 @@ def _categories(item: Mapping[str, Any], heading: Mapping[str, Any]) -> list[Any
 
 
 def _named(heading: Mapping[str, Any], table: str, key: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the name of a row of one of the backup's tables."""
     rows = heading.get(table)
     if key is None or not isinstance(rows, list):
         return None

@@ -1,8 +1,8 @@
-"""The records of a file, read as its bytes arrive: JSON documents, or a JSON value a line (pure).
+"""Streaming reader of a file's records: JSON documents, or one JSON value per line (pure).
 
-A document is a list of records, an object that has them in a list under a known name, such as
-`{"results": [...]}`, one record, or several of these one after another. Of a list, one record at a
-time is held.
+A file has one or more documents. A document is a list of records, a single record, or an object
+with lists of records under known names, such as `{"results": [...]}`. The reader holds one record
+of a list at a time.
 """
 
 import codecs
@@ -14,7 +14,7 @@ from typing import Any
 from app.memory.transfer.logic.importers.drafts import Record
 
 MAX_VALUE_CHARS = 64 * 1024 * 1024
-"""Longest record, or other field of a document."""
+"""Maximum length of a record, or of another field of a document."""
 _PEEK_CHARS = 1024 * 1024
 _PEEK_LINES = 10
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -22,13 +22,13 @@ _DECODER = json.JSONDecoder()
 
 
 class FileError(Exception):
-    """A file that cannot be read on; the message is a sentence for a person."""
+    """Error of a file that cannot be read further; the message is a sentence for the user."""
 
 
 def read_records(pieces: Iterable[bytes], containers: Sequence[str]) -> Iterator[Record]:
-    """Yield the records of a file; `containers` names the fields that have lists of them.
+    """Yield the records of a file; `containers` names the fields with lists of records.
 
-    A line that is no JSON becomes a record with an error, where each line is a value.
+    In a file with one value per line, an invalid line becomes a record with an error.
 
     Raises:
         FileError: a document is not JSON, or a value is too long.
@@ -41,7 +41,7 @@ def read_records(pieces: Iterable[bytes], containers: Sequence[str]) -> Iterator
 
 
 class _Text:
-    """Decoded text, of which the beginning is let go once it is read."""
+    """Buffer of decoded text that discards text once it is read."""
 
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
@@ -51,10 +51,10 @@ class _Text:
         self.has_ended = False
 
     def more(self) -> bool:
-        """Read at least as much as is held; return False at the end."""
+        """Read at least as many characters as are held; return False at the end."""
         if self.has_ended:
             return False
-        # In steps that double, so that a long value is not scanned again for each piece.
+        # Doubling steps avoid a new scan of a long value after each piece.
         parts, wanted = [self.held[self.at :]], max(1, len(self.held) - self.at)
         self.at = 0
         if wanted > MAX_VALUE_CHARS:
@@ -71,7 +71,7 @@ class _Text:
         return True
 
     def skip_blanks(self) -> str:
-        """Return the next character that is not blank; "" at the end."""
+        """Return the next non-blank character without reading it; "" at the end."""
         while True:
             match = _BLANK.match(self.held, self.at)
             self.at = match.end() if match else self.at
@@ -94,7 +94,7 @@ class _Text:
                 return rest or None
 
     def has_values_by_line(self) -> bool:
-        """Return True if lines are JSON values of their own, although the first may be broken."""
+        """Return True if each line seems to be a JSON value; the first line may be invalid."""
         while self.held.count("\n") < _PEEK_LINES and len(self.held) < _PEEK_CHARS and self.more():
             pass
         lines = [line for line in self.held.split("\n")[:_PEEK_LINES] if line.strip()]
@@ -137,7 +137,7 @@ def _by_line(text: _Text, containers: Sequence[str]) -> Iterator[Record]:
 
 
 def _unpacked(value: Any, containers: Sequence[str]) -> Iterator[tuple[Any, dict[str, Any]]]:  # noqa: ANN401 - any JSON value
-    """Yield the records of a value with the rest of what holds them."""
+    """Yield the records in a value, each with the other fields of the object around it."""
     if isinstance(value, list):
         yield from ((inner, {}) for inner in value)
         return
@@ -157,7 +157,7 @@ def _held(value: Any, containers: Sequence[str]) -> list[str]:  # noqa: ANN401 -
 
 
 class _Documents:
-    """The records of documents, one after another."""
+    """Parser of consecutive documents."""
 
     def __init__(self, text: _Text, containers: Sequence[str]) -> None:
         self._text = text
@@ -194,7 +194,7 @@ class _Documents:
             yield self._record(heading, {})
 
     def _entries(self, end: str) -> Iterator[None]:
-        """Yield before each entry of a list or an object, whose beginning is next."""
+        """Yield before each entry of the list or object that begins at the current position."""
         self._text.at += 1
         if self._text.skip_blanks() == end:
             self._text.at += 1
@@ -217,7 +217,7 @@ class _Documents:
                 if self._text.more():
                     continue
                 raise self._broken() from None
-            # A number that ends with what is held may have further digits.
+            # A number at the end of the buffer may have further digits.
             if end == len(self._text.held) and self._text.more():
                 continue
             self._text.at = end

@@ -1,4 +1,4 @@
-"""The sources that can be imported from, and the way from their records to lines (pure)."""
+"""Supported import sources, and the conversion of their records to lines (pure)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ from app.memory.transfer.logic.importers.rules import line_of
 
 @dataclass(frozen=True)
 class Product:
-    """A product whose memories can be imported.
+    """A product from which memories can be imported.
 
     Attributes:
-        containers: fields of a document that have lists of its records.
-        members: names of its file in a zip; none: the only one of JSON.
-        needs_keys: true if `--scope a,b` has to name the places of a namespace.
-        has_sessions: true if its files can have conversations.
-        beside: lists of a document, beside those of its records, that are left out.
+        containers: fields of a document with lists of records.
+        members: names of the product's file in a zip; empty: the only JSON file.
+        needs_keys: True if `--scope a,b` must name the levels of a namespace.
+        has_sessions: True if the product's files can contain conversations.
+        beside: other lists of a document, which are left out.
     """
 
     convert: Convert
@@ -68,10 +68,10 @@ SOURCES = MappingProxyType(
 
 @dataclass(frozen=True)
 class ItemLine:
-    """A line of `memories:import`, with the item that it was made of.
+    """A line of `memories:import`, with its source item.
 
     Attributes:
-        ended: true if the source holds the fact for outdated.
+        ended: True if the source considers the fact outdated.
     """
 
     number: int
@@ -90,7 +90,7 @@ class Rejected:
     item: Any
 
     def wire(self) -> Json:
-        """Return its line in the file of rejected items."""
+        """Return the line for the file of rejected items."""
         return {
             "line": self.number,
             "reason": self.reason,
@@ -105,7 +105,7 @@ Converted = ItemLine | Rejected | Conversation
 def converted(
     records: Iterable[Record], options: Options, losses: Counter[str]
 ) -> Iterator[Converted]:
-    """Yield what an import sends and rejects; what is left out is counted in `losses`."""
+    """Yield lines, conversations and rejected items; count left-out values in `losses`."""
     product = SOURCES[options.source]
     convert = product.convert
     for record in _counting_beside(records, product, losses):
@@ -123,14 +123,14 @@ def converted(
         except ItemError as error:
             yield Rejected(record.number, error.reason, error.detail, record.value)
         except RecursionError:
-            # Such an item cannot be written, either.
+            # The item is left out, since it could not be serialised either.
             yield Rejected(record.number, "ITEM_TOO_DEEP", "The item has too many levels.", None)
 
 
 def _counting_beside(
     records: Iterable[Record], product: Product, losses: Counter[str]
 ) -> Iterator[Record]:
-    """Yield records; count what a document has beside them once all of it is read."""
+    """Yield records; count the other lists of each document after its last record."""
     heading: Mapping[str, Any] = {}
 
     def count() -> None:

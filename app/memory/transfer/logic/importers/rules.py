@@ -1,4 +1,4 @@
-"""The rules of all importers: a draft becomes a line of `memories:import`, or is refused (pure)."""
+"""Rules of all importers: convert a draft to a line of `memories:import`, or refuse it (pure)."""
 
 import hashlib
 import json
@@ -29,9 +29,9 @@ EXPIRED = "expired memories"
 
 
 def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None:
-    """Return the line of a draft; None if it has expired.
+    """Return the line of a draft; None if the memory has expired.
 
-    What the line leaves out is counted in `losses`, by its kind.
+    Values that the line leaves out are counted in `losses` by kind.
 
     Raises:
         ItemError: the draft cannot become a memory.
@@ -61,14 +61,14 @@ def check_storable(line: Json) -> None:
 
 
 def made_id(source: str, source_id: str) -> str:
-    """Return an id that is always the same for the same item of a source."""
-    # Half of a surrogate pair cannot be encoded otherwise; it may stand in an id of JSON.
+    """Return a deterministic id for an item of a source."""
+    # Ids from JSON may contain lone surrogates, which strict UTF-8 cannot encode.
     digest = hashlib.sha256(source_id.encode(errors="surrogatepass")).hexdigest()
     return f"{source}-{digest[:_DIGEST_CHARS]}"
 
 
 def moment_of(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
-    """Return the moment that an ISO 8601 text names, in UTC where it names no offset."""
+    """Parse an ISO 8601 time, in UTC if it has no offset; return None for any other value."""
     if not isinstance(value, str):
         return None
     try:
@@ -79,7 +79,6 @@ def moment_of(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
 
 
 def _join(line: Json, name: str, more: Mapping[str, Any]) -> None:
-    """Add to a field that the draft may have already."""
     own = line.get(name, {})
     if not isinstance(own, dict):
         raise ItemError("ITEM_UNKNOWN", f"The field {name} must be an object.")
@@ -139,7 +138,7 @@ def _fact(fact: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _times(draft: Draft, losses: Counter[str]) -> dict[str, str]:
-    """Return `createTime` and `updateTime`; the latter only where it is not before the former."""
+    """Return `createTime` and `updateTime`; an update time before the creation is left out."""
     created = _moment(draft.create_time, "createTime", losses)
     if created is None:
         if draft.update_time is not None:
@@ -162,7 +161,7 @@ def _moment(value: Any, name: str, losses: Counter[str]) -> datetime | None:  # 
 
 
 def _metadata(draft: Draft, options: Options, losses: Counter[str]) -> Json:
-    """Return the metadata with their types: at most 50, the first by name."""
+    """Return the first 50 metadata values in the order of their names, in typed form."""
     typed: Json = {}
     for name, value in {**draft.metadata, **options.metadata}.items():
         if value is None:
@@ -183,11 +182,11 @@ def _metadata(draft: Draft, options: Options, losses: Counter[str]) -> Json:
 
 
 def _typed(name: str, value: Any) -> Json | None:  # noqa: ANN401 - any JSON value
-    """Return a value of metadata with its type; None if it does not fit."""
+    """Return a metadata value in typed form; None if it is too long or not finite."""
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and abs(value) > _MAX_EXACT:
-        # An id, which would lose its last digits as a number.
+        # Probably an id, which would lose its last digits as a double.
         return _typed("", str(value))
     if isinstance(value, int | float):
         return {"doubleValue": float(value)} if math.isfinite(value) else None

@@ -1,6 +1,7 @@
-"""Memories and sessions of Vertex AI Agent Engine, as its client lists them, in either spelling.
+"""Import of memories and sessions that a client of Vertex AI Agent Engine has listed.
 
-Source: wire specification, sections 5 and 13. A session has its events under `sessionEvents`.
+Field names may be in camelCase or snake_case. A session has its events under `sessionEvents`.
+Source: wire specification, sections 5 and 13.
 """
 
 from collections.abc import Iterator

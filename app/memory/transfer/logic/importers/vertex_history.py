@@ -1,7 +1,7 @@
-"""Revisions of Vertex AI Agent Engine, and the archive of memories with them (pure).
+"""Import of revisions from Vertex AI Agent Engine, by way of an archive (pure).
 
-Source: wire specification, section 6. A revision has the fact of its memory at that moment, or the
-data of a profile; other content is taken from the memory unless the revision has it, too.
+A revision has the fact of its memory at that time, or the data of a profile. Other content comes
+from the memory, unless the revision has it too. Source: wire specification, section 6.
 """
 
 import hashlib
@@ -28,10 +28,10 @@ CONTAINERS = ("memoryRevisions", "memory_revisions")
 _NAME = re.compile(r"(?:.*/)?memories/([^/]+)/revisions/([^/]+)")
 _DIGITS = re.compile(r"[0-9]{1,19}")
 _LIFE = timedelta(days=365)
-"""The life of a revision that names no end, as at its source."""
+"""Lifetime of a revision without an expiry time, as in the source."""
 _FIRST_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 _OWN = ("displayName", "description", "topics", "metadata", "context")
-"""Content that revisions of Vertex lack, and those of this service have."""
+"""Content that revisions of this service have, but revisions of Vertex normally lack."""
 _CONTENT = (*_OWN, "fact", "structuredContent", "memoryType")
 _REMOVED = ("fact", "structuredContent")
 _DATA = "structuredData"
@@ -40,20 +40,20 @@ _MADE_ID_CHARS = 15
 _NAMESPACE = uuid.UUID("8d1f2c35-6f0a-5d3e-9b57-2f6f0f6f9a11")
 
 Check = Callable[[Json], Json]
-"""Returns the fields of a memory as the API writes them; raises ItemError if it refuses them."""
+"""Validator that returns a memory's fields in the API's form, or raises ItemError."""
 
 
 @dataclass(frozen=True)
 class ListedRevision:
-    """A revision as its source lists it.
+    """A revision from the source's list.
 
     Attributes:
-        record: what it was read from.
-        memory: id of its memory at its source.
-        revision_id: its id; None if it is no number of 64 bits.
-        content: the fields that the revision has of its memory's content.
-        extracted: `extractedMemories`, not yet checked.
-        is_deletion: true if it has neither a fact nor the data of a profile.
+        record: the record of the revision.
+        memory: id of the memory at the source.
+        revision_id: id of the revision; None if it is not a 64-bit number.
+        content: the memory's content fields that the revision has.
+        extracted: unchecked `extractedMemories`.
+        is_deletion: True if the revision has neither a fact nor the data of a profile.
     """
 
     record: Record
@@ -68,10 +68,10 @@ class ListedRevision:
 
 
 def read_revision(record: Record, now: datetime) -> ListedRevision:
-    """Read a revision in either spelling.
+    """Read a revision with names in camelCase or snake_case.
 
     Raises:
-        ItemError: it is none, or its time cannot be.
+        ItemError: the record is not a revision, or its time is not between 1970 and `now`.
     """
     if record.error is not None:
         raise ItemError("NOT_JSON", record.error)
@@ -109,27 +109,27 @@ def _time_of(value: Any, now: datetime) -> datetime:  # noqa: ANN401 - any JSON 
 
 @dataclass(frozen=True)
 class RevisedMemory:
-    """The fields of a memory's line and of its revisions, as an archive has them."""
+    """Fields of an archive's line for a memory, and of its revisions."""
 
     memory: Json
     revisions: Sequence[Json]
 
     @property
     def memory_id(self) -> str:
-        """The id, by which an archive is ordered."""
+        """The id of the memory; an archive is sorted by it."""
         return str(self.memory["memoryId"])
 
 
 def state_of(one: ListedRevision, memory: Json, check: Check) -> Json:
-    """Return the memory as it was after a revision, with the labels of the revision.
+    """Return the state of the memory after a revision, with the revision's labels.
 
     Args:
         one: the revision.
-        memory: the present memory, as `check` returned it.
-        check: checks a memory; it passes on `extractedMemories`, which no memory has.
+        memory: the current memory, as returned by `check`.
+        check: checks a memory; it keeps `extractedMemories`, although memories lack this field.
 
     Raises:
-        ItemError: it could not be stored.
+        ItemError: the state could not be stored.
     """
     own = {name: inner for name, inner in one.content.items() if name != _DATA}
     if _DATA in one.content:
@@ -146,16 +146,18 @@ def history_of(
     now: datetime,
     taken: set[int],
 ) -> tuple[RevisedMemory, bool]:
-    """Return a memory with its numbered versions; and True if the newest of them was added.
+    """Return a memory with its numbered versions, and True if the newest version was added.
+
+    A version is added if the current memory differs from its last revision.
 
     Args:
-        memory: the present memory, as `Check` returns it.
-        states: its revisions in any order, each with the memory as it was then.
-        now: the latest time that is allowed.
-        taken: ids of revisions that no other one may have; those of this memory are added.
+        memory: the current memory, as returned by `Check`.
+        states: the revisions in any order, each with the state of the memory after it.
+        now: the latest allowed time.
+        taken: revision ids that are in use; this function adds the ids of this memory's revisions.
 
     Raises:
-        ItemError: a time of the memory cannot be.
+        ItemError: a time of the memory is not between 1970 and `now`.
     """
     created = _time_of(memory.get("createTime"), now)
     updated = max(created, _time_of(memory.get("updateTime", memory["createTime"]), now))
@@ -184,7 +186,6 @@ def history_of(
 
 
 def _number(version: Json, memory_id: str, number: int, taken: set[int]) -> None:
-    """Give a version its number, and an id that no other one has."""
     version |= {"memoryId": memory_id, "version": number}
     version.setdefault("action", "CREATED" if number == 1 else "UPDATED")
     kept = version.get("revisionId")
@@ -228,7 +229,7 @@ def _encoded(kind: Kind, values: Mapping[str, Any]) -> Json:
 
 
 def by_memory(revisions: Iterable[ListedRevision]) -> dict[str, list[ListedRevision]]:
-    """Return revisions by the ids of their memories; one that is listed twice counts once."""
+    """Group revisions by memory id, and drop duplicates."""
     found = defaultdict[str, dict[object, ListedRevision]](dict)
     for revision in revisions:
         key = revision.create_time if revision.revision_id is None else revision.revision_id
@@ -237,10 +238,10 @@ def by_memory(revisions: Iterable[ListedRevision]) -> dict[str, list[ListedRevis
 
 
 def archive_of(engine: Json, histories: Iterable[RevisedMemory]) -> Iterator[bytes]:
-    """Yield the lines of an archive, whose id depends on the memories alone.
+    """Yield the lines of an archive; its id depends only on the memories.
 
     Args:
-        engine: the engine that it is restored into, as a get answers; its configuration stays.
+        engine: the target engine, in the form of a get response; its configuration stays the same.
         histories: the memories.
     """
     ordered = sorted(histories, key=lambda history: history.memory_id)

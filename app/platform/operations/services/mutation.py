@@ -1,0 +1,150 @@
+"""The frame of a request's change: one transaction, one locked engine, one operation, done once."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from app.adapters.db.session import Database, Session
+from app.kernel.auth import Scopes, of_one
+from app.kernel.clock import Clock
+from app.kernel.idempotency import IdempotencyKey
+from app.kernel.names import EngineName
+from app.platform.operations.store import idempotency, leases, repository
+from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
+
+
+class _Engine(Protocol):
+    """The row of an engine."""
+
+    project: Any
+    location: Any
+    engine_id: Any
+
+
+Row = TypeVar("Row", bound=_Engine)
+
+
+class Method(NamedTuple):
+    """A method that changes something: the kind of its operation, and its name in the API."""
+
+    kind: str
+    name: str
+
+
+class _Parts(Protocol):
+    """A service, or the process's resources."""
+
+    @property
+    def db(self) -> Database: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def settings(self) -> Settings: ...
+
+
+@dataclass
+class Mutation(Generic[Row]):
+    """A change under way.
+
+    Attributes:
+        engine: the row of the engine that it works on, locked.
+        operation: the operation that will answer the request.
+        replayed: the operation that answered the same request before. Then nothing may be written.
+    """
+
+    session: Session
+    engine: Row
+    operation: NewOperation
+    replayed: OperationRow | None
+    _once: IdempotencyKey | None
+    _max_queued: int | None
+    _is_answered: bool = False
+
+    async def concerns(self, scope: Mapping[str, str]) -> None:
+        """Set the only scope that the change concerns."""
+        await self.within(of_one(scope))
+
+    async def within(self, scopes: Scopes | None) -> None:
+        """Set the scopes that the change concerns; None: possibly any."""
+        self.operation = await idempotency.within(self.session, self.operation, self._once, scopes)
+
+    def note(self, **details: object) -> None:
+        """Add to the operation's metadata."""
+        self.operation = self.operation.noting(**details)
+
+    async def check_queue(self) -> None:
+        """Check that the engine may have one more waiting operation.
+
+        Raises:
+            ResourceExhausted: it has its maximum.
+        """
+        await leases.check_queue(self.session, self.operation.engine_id, self._max_queued)
+
+    async def done(self, response: dict[str, Any]) -> OperationRow:
+        """Answer with an operation that is done."""
+        self._answer()
+        return await repository.insert_done(self.session, self.operation, response)
+
+    async def queue(self, key: str | None, request: dict[str, Any]) -> OperationRow:
+        """Answer with an operation for a worker; those of one key run one after another."""
+        self._answer()
+        return await repository.insert(self.session, self.operation.queued(key, request))
+
+    def check_answered(self) -> None:
+        """Check that the request has exactly one answer."""
+        assert self._is_answered is (self.replayed is None), "neither done nor queued"
+
+    def _answer(self) -> None:
+        assert self.replayed is None, "a repetition writes nothing"
+        assert not self._is_answered, "answered twice"
+        self._is_answered = True
+
+
+@asynccontextmanager
+async def mutate(
+    parts: _Parts,
+    lock: Callable[[Session], Awaitable[Row]],
+    method: Method,
+    once: IdempotencyKey | None,
+    *,
+    scopes: Scopes | None = None,
+    details: Mapping[str, Any] | None = None,
+    writes_vectors: bool = True,
+    now: datetime | None = None,
+) -> AsyncIterator[Mutation[Row]]:
+    """Open the transaction of a change, and look whether the same request was done before.
+
+    If so, `replayed` has its operation, which the block returns. Otherwise the block ends with
+    `done` or `queue`, whose operation is committed together with its effects.
+
+    Args:
+        parts: the database, the clock and the settings.
+        lock: reads and locks the engine that the change works on.
+        method: the method.
+        once: the request's id, if it has one.
+        scopes: the scopes that the change concerns, if known from the start.
+        details: metadata of the operation.
+        writes_vectors: as for `Database.transaction`.
+        now: the time of the change; None: the present one, once the engine is locked.
+
+    Raises:
+        AlreadyExists: the request's id was used with another request.
+        NotFound: the operation that answered the same request is no longer kept.
+    """
+    async with parts.db.transaction(writes_vectors=writes_vectors) as session:
+        engine = await lock(session)
+        name = EngineName(engine.project, engine.location, engine.engine_id)
+        keep = parts.settings.operation_retention
+        moment = parts.clock.now() if now is None else now
+        new = NewOperation.of(name, method.kind, method.name, moment, keep)
+        new = new.noting(**(details or {}))
+        new = new if scopes is None else new.within(scopes)
+        replayed = await idempotency.replay_operation(session, new, once)
+        most = parts.settings.engine_max_queued_operations
+        change = Mutation(session, engine, new, replayed, once, most)
+        yield change
+        change.check_answered()
