@@ -117,7 +117,8 @@ class Reason(StrEnum):
     OPERATION_RUNNING = "OPERATION_RUNNING"
     """The operation has not ended."""
     SCOPE_BEING_ERASED = "SCOPE_BEING_ERASED"
-    """The scope, or a part of it, is being erased; it can be written to afterwards."""
+    """The scope, or a part of it, is being erased by the operation of the metadata; write to it
+    afterwards."""
     OPERATION_NOT_FAILED = "OPERATION_NOT_FAILED"
     """The operation succeeded or was cancelled; only a failed one is retried."""
     KIND_NOT_RETRIED = "KIND_NOT_RETRIED"

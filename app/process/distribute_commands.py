@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from app.adapters.db.cluster import Address
     from app.adapters.db.distribute import AskedDistribution, Distributed
 
-_REBALANCE = "select citus_rebalance_start()"
+_REBALANCE = "select citus_rebalance_start('by_shard_count')"
 
 
 def distribute(
@@ -106,6 +106,7 @@ def _lines(done: "Distributed", asked: "AskedDistribution") -> Iterator[str]:
     """Yield a line for each node and table, then what there is to do."""
     if not done.is_changed:
         yield f"already distributed over {_workers(done)}"
+        yield from _held(done)
         return
     would = "would be " if asked.is_dry else ""
     width = max((len(placed.table) for placed in done.tables), default=0)
@@ -120,7 +121,17 @@ def _lines(done: "Distributed", asked: "AskedDistribution") -> Iterator[str]:
         yield "Nothing was changed."
         return
     yield f"Distributed over {_workers(done)}."
+    yield from _held(done)
     yield from _next(done)
+
+
+def _held(done: "Distributed") -> Iterator[str]:
+    width = max((len(str(held.node)) for held in done.held), default=0)
+    for held in done.held:
+        yield (
+            f"{held.node!s:<{width}}  {held.engines:,} engines  {held.memories:,} memories"
+            f"  {held.bytes:,} bytes"
+        )
 
 
 def _next(done: "Distributed") -> Iterator[str]:
@@ -147,5 +158,14 @@ def _document(done: "Distributed", asked: "AskedDistribution") -> dict[str, Any]
         "shards": done.shards,
         "added": [str(address) for address in done.added],
         "tables": [{"table": placed.table, "rows": placed.rows} for placed in done.tables],
+        "nodes": [
+            {
+                "node": str(held.node),
+                "engines": held.engines,
+                "memories": held.memories,
+                "bytes": held.bytes,
+            }
+            for held in done.held
+        ],
         "next": [] if asked.is_dry else list(_next(done)),
     }

@@ -25,6 +25,7 @@ from app.adapters.uvicorn.server import connections_of, served
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
 from app.memory.memories.services.embedding import EngineEmbedding
+from app.memory.retrieval.services.lookups import ScopeIndexes
 from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
@@ -121,13 +122,14 @@ def _admin_key(settings: Settings) -> str | None:
 
 
 async def _warm(resources: Resources) -> None:
-    """Load the embedder and check that the length of its vectors is unchanged.
+    """Read what the first search needs, load the embedder and check the length of its vectors.
 
     After a failure the process still serves requests that need no embedder.
     """
     embedder = resources.embedder
     log.info("embedder.opened", model_id=embedder.model_id, understands=embedder.languages)
     try:
+        await ScopeIndexes.of(resources).read()
         await embedder.warm()
         await EngineEmbedding.of(resources).check_length(embedder.model_id, embedder.dimensions)
         keep_what_is_there()

@@ -7,6 +7,8 @@ from starlette.types import Scope
 
 READ_AGE = "x-memory-bank-read-age-ms"
 """The header with the age of answers that were read from a standby."""
+NODES_AWAY = "x-memory-bank-nodes-away"
+"""The header of lists that lack the rows on these nodes of a distributed database."""
 _DOCUMENTS = ("/openapi.json", "/docs")
 _ASSETS = ("/docs/assets/", "/console/static/")
 

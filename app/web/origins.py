@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.kernel.errors import PermissionDenied, Reason
 from app.settings.connection_settings import ANY_ORIGIN
 from app.web.errors import render
-from app.web.headers import READ_AGE, authority, header
+from app.web.headers import NODES_AWAY, READ_AGE, authority, header
 
 _METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST")
 _EXPOSED = (
@@ -36,6 +36,7 @@ _EXPOSED = (
     "retry-after",
     "www-authenticate",
     "x-memory-bank-retrieval",
+    NODES_AWAY,
     READ_AGE,
 )
 _PREFLIGHT_SECONDS = 600

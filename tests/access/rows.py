@@ -18,6 +18,7 @@ Stored = dict[str, tuple[int, Decimal]]
 
 _NOT_COMPARED = {
     "audit_events": "has what was refused, too",
+    "service_audit_events": "has what was refused, too",
     "rate_buckets": "goes down with every request",
     "processes": "a heartbeat each five seconds",
     "ticks": "the clock of the sweeps",
@@ -86,6 +87,7 @@ _NOBODYS = {
     "api_keys",
     "api_key_secrets",
     "request_ids",
+    "service_request_ids",
     "model_usage",
     "tool_policies",
 }

@@ -8,6 +8,7 @@ CHANGED = {
     "api_keys": "keys end or lose the scope",
     "audit_events": "what was done stays, names and callers become aliases",
     "rate_buckets": "those of keys that end are removed",
+    "service_audit_events": "as audit_events",
     "request_ids": "those whose operation, answer or caller tells of the scope are removed",
 }
 """Tables whose rows belong to no scope, but may name one; `traces.py` changes them."""
@@ -25,6 +26,7 @@ LEFT_OUT = {
     "model_usage": "sums of an engine and day",
     "pseudonym_keys": "a key",
     "processes": "the live processes of the service",
+    "service_request_ids": "ids of requests that made engines, by key, for a day",
     "ticks": "names of periodic work",
 }
 """Tables that hold nothing of a person, and what they hold."""

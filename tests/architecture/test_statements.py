@@ -27,6 +27,7 @@ ALLOWED = {
     "app.platform.engines.store.repository._find": "a sweep",
     "app.platform.engines.store.repository.list_with_encryption": "the log of a start",
     "app.platform.engines.store.repository.list_page": "the administrator's listing of engines",
+    "app.memory.erasures.store.repository.find_failed": "a sweep",
     "app.memory.erasures.store.repository.list_all": "the list of all erasures, for restores",
     "app.memory.generation.store.repository.find_expired": "a sweep",
     "app.memory.ingestion.store.repository.find_stranded": "a sweep",

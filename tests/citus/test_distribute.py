@@ -3,8 +3,10 @@
 import json
 import os
 import random
+import re
 import signal
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -14,7 +16,7 @@ from app.adapters.db import migrate
 from app.adapters.db.distribution import DISTRIBUTED
 from tests.support import forks
 from tests.support.citus import SHARDS, Cluster, ask
-from tests.support.citus_rows import contents, fill
+from tests.support.citus_rows import ENGINES, contents, fill
 from tests.support.commands import command, sentence
 
 _FEW = 500
@@ -46,6 +48,18 @@ def distribute(cluster: Cluster, url: str, *options: str, workers: int = 2) -> s
     return ended.stdout
 
 
+def _first_line(printed: str) -> str:
+    return printed.splitlines(keepends=True)[0]
+
+
+def _held(lines: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Return nodes with their engines and memories."""
+    found = [
+        re.fullmatch(r"(\S+)  (\d+) engines  (\d+) memories  [\d,]+ bytes", one) for one in lines
+    ]
+    return [(one[1], int(one[2]), int(one[3])) for one in found if one]
+
+
 def of_shards(url: str, table: str, query: str) -> list[tuple[object, ...]]:
     return ask(url, _ON_SHARDS.format(query.replace("%s", "%%s")), table)
 
@@ -53,6 +67,8 @@ def of_shards(url: str, table: str, query: str) -> list[tuple[object, ...]]:
 def test_what_is_empty_is_distributed_once(cluster: Cluster, url: str) -> None:
     done = json.loads(distribute(cluster, url, f"--shards={SHARDS}", "--json"))
 
+    for node in done["nodes"]:
+        assert node.pop("bytes") > 0
     assert done == {
         "dryRun": False,
         "changed": True,
@@ -60,11 +76,14 @@ def test_what_is_empty_is_distributed_once(cluster: Cluster, url: str) -> None:
         "shards": SHARDS,
         "added": [str(worker) for worker in cluster.workers[:2]],
         "tables": [{"table": name, "rows": 0} for name in DISTRIBUTED],
+        "nodes": [
+            {"node": str(worker), "engines": 0, "memories": 0} for worker in cluster.workers[:2]
+        ],
         "next": ["Next, start the service again."],
     }
     assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
     assert ask(url, "show citus.max_adaptive_executor_pool_size") == [("1",)]
-    assert distribute(cluster, url) == _ALREADY
+    assert _first_line(distribute(cluster, url)) == _ALREADY
 
 
 def test_rows_move_as_they_are(cluster: Cluster, url: str) -> None:
@@ -74,7 +93,15 @@ def test_rows_move_as_they_are(cluster: Cluster, url: str) -> None:
     lines = distribute(cluster, url, f"--shards={SHARDS}").splitlines()
 
     assert f"memories             distributed  {SHARDS} shards  500 rows" in lines
-    assert lines[-2:] == ["Distributed over 2 workers.", "Next, start the service again."]
+    assert (lines[-4], lines[-1]) == (
+        "Distributed over 2 workers.",
+        "Next, start the service again.",
+    )
+    held = _held(lines[-3:-1])
+    assert [node for node, *_ in held] == [str(worker) for worker in cluster.workers[:2]]
+    assert sum(engines for _, engines, _ in held) == ENGINES
+    assert sum(memories for _, _, memories in held) == _FEW
+    assert _held(distribute(cluster, url).splitlines()[1:]) == held
     assert contents(url) == before
     assert ask(url, _SHELLS) == [(0,)]  # nothing is left where the rows were
     for table in ("memories", "audit_events", "sessions"):
@@ -92,11 +119,12 @@ def test_a_dry_run_changes_nothing(cluster: Cluster, url: str) -> None:
 
 def test_a_worker_is_added_later(cluster: Cluster, url: str) -> None:
     distribute(cluster, url, f"--shards={SHARDS}", workers=1)
-    assert distribute(cluster, url).splitlines() == [
-        f"{cluster.workers[1]}  added",
-        "Distributed over 2 workers.",
-        "Next, move shards to the new workers: select citus_rebalance_start()",
-    ]
+    added, done, *held, then = distribute(cluster, url).splitlines()
+    assert (added, done) == (f"{cluster.workers[1]}  added", "Distributed over 2 workers.")
+    assert [node for node, *_ in _held(held)] == [str(worker) for worker in cluster.workers[:2]]
+    assert then == (
+        "Next, move shards to the new workers: select citus_rebalance_start('by_shard_count')"
+    )
 
 
 def test_tables_that_a_migration_adds_are_distributed_by_it(cluster: Cluster, url: str) -> None:
@@ -113,7 +141,7 @@ def test_tables_that_a_migration_adds_are_distributed_by_it(cluster: Cluster, ur
     assert command("migrate", database_url=url).returncode == 0
     assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
     assert contents(url) == before
-    assert distribute(cluster, url) == _ALREADY
+    assert _first_line(distribute(cluster, url)) == _ALREADY
 
 
 def test_tables_of_vectors_that_are_recreated_are_distributed(cluster: Cluster, url: str) -> None:
@@ -171,5 +199,5 @@ def test_killed_at_any_point_it_begins_again(cluster: Cluster, url: str) -> None
     assert (ended.returncode, ended.stderr) == (0, "")
     assert contents(url) == before
     assert ask(url, _SPREAD) == [(len(DISTRIBUTED),)]
-    assert distribute(cluster, url) == _ALREADY
+    assert _first_line(distribute(cluster, url)) == _ALREADY
     assert contents(url) == before

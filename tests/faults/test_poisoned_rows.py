@@ -95,6 +95,27 @@ CASES = {
         "stream_id",
         {"stream_id": "n::text", "process_time": "at", "seq": "n"},
     ),
+    "erasures": Case(
+        "failed erasures",
+        "erasures",
+        "certificate_id",
+        {
+            "certificate_id": "n::text",
+            "operation_id": "n::text",
+            "engine_name": "'projects/default/locations/local/reasoningEngines/' || e",
+            "has_sessions": "false",
+            "scope": "jsonb_build_object('user_id', n::text)",
+        },
+        left="operation_id = certificate_id",
+        also={
+            "operations": {
+                "operation_id": "n::text",
+                "kind": "'engines.eraseScope'",
+                "state": "'FAILED'",
+                "update_time": "at",
+            }
+        },
+    ),
     "lines read long ago": Case(
         "read lines",
         "read_lines",
@@ -129,6 +150,15 @@ CASES = {
         left="request is not null",
     ),
     "audit events": Case("audit events", "audit_events", "event_id", {"event_id": "n::text"}),
+    "audit events of no engine": Case(
+        "audit events", "service_audit_events", "event_id", {"event_id": "n::text"}
+    ),
+    "request ids of no engine": Case(
+        "request ids of the service",
+        "service_request_ids",
+        "request_id",
+        {"request_id": "n::text", "remove_time": "at"},
+    ),
     "engines": Case("engines", "engines", "engine_id", {**_OF_ENGINES, "delete_time": "at"}),
     "memories of engines": Case(
         "engines",

@@ -7,7 +7,7 @@ import httpx
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.tables import AuditEventRow, ServiceEventRow
 from tests.support.bank import ENGINE_URL, Json, ok
 
 ALL_URL = "http://test/v1/auditEvents"
@@ -45,13 +45,12 @@ async def exported(client: httpx.AsyncClient, url: str, **params: Any) -> list[J
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-async def stored(database: Database) -> list[AuditEventRow]:
+async def stored(database: Database) -> list[AuditEventRow | ServiceEventRow]:
     """Return every event there is, oldest first."""
     async with database.snapshot() as session:
-        statement = select(AuditEventRow).order_by(
-            AuditEventRow.create_time, AuditEventRow.event_id
-        )
-        return list((await session.execute(statement)).scalars())
+        of_engines = (await session.scalars(select(AuditEventRow))).all()
+        of_none = (await session.scalars(select(ServiceEventRow))).all()
+    return sorted([*of_engines, *of_none], key=lambda row: (row.create_time, row.event_id))
 
 
 async def results(database: Database) -> list[tuple[str, str, str | None]]:

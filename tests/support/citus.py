@@ -24,6 +24,11 @@ _NODES = (
     "select nodename, nodeport, groupid from pg_dist_node where noderole = 'primary' order by 3"
 )
 
+_NODE_OF = """
+    select nodename, nodeport from citus_shards
+    where shardid = get_shard_id_for_distribution_column('engines', %s::bigint)
+"""
+
 
 def is_given() -> bool:
     """Return True if there is a cluster to test on."""
@@ -105,16 +110,23 @@ class Cluster:
             yield url
 
     @contextmanager
-    def relayed(self) -> Iterator[tuple[str, Relay]]:
-        """Make a distributed database whose first worker is reached through a relay."""
+    def relayed(self, place: int = 0) -> Iterator[tuple[str, Relay]]:
+        """Make a distributed database, one of whose two workers is reached through a relay."""
         with psycopg.connect(self.url) as connection:
             row = connection.execute("select host(inet_client_addr())").fetchone()
         # Where the coordinator sees this machine, the nodes reach it.
         seen = row[0] if row is not None else None
-        with relay(self.workers[0], seen or "127.0.0.1") as before:
-            workers = [before.address, *self.workers[1:]]
+        with relay(self.workers[place], seen or "127.0.0.1") as before:
+            workers = [*self.workers[:2]]
+            workers[place] = before.address
             with replace(self, workers=workers).distributed() as url:
                 yield url, before
+
+
+def node_of(url: str, engine_id: int) -> Address:
+    """Return the address of the worker that holds an engine, made or not."""
+    ((host, port),) = ask(url, _NODE_OF, engine_id)
+    return Address(str(host), int(str(port)))
 
 
 def ask(url: str, statement: str, *values: object) -> list[tuple[object, ...]]:

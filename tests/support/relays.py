@@ -1,4 +1,4 @@
-"""A relay before a server, which a test can close where it cannot stop the server."""
+"""A relay before a server, which a test can close or halt where it cannot stop the server."""
 
 import asyncio
 from collections.abc import Coroutine, Iterator
@@ -26,6 +26,8 @@ class Relay:
         self._target = target
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._passes = asyncio.Event()
+        self._passes.set()
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever)
         self._thread.start()
@@ -37,6 +39,14 @@ class Relay:
     def close(self) -> None:
         """Refuse connections, and cut those that there are."""
         self._run(self._close())
+
+    def hang(self) -> None:
+        """Take connections and swallow what comes, as a server that has stopped."""
+        self._loop.call_soon_threadsafe(self._passes.clear)
+
+    def go_on(self) -> None:
+        """Pass on again, also what came meanwhile."""
+        self._loop.call_soon_threadsafe(self._passes.set)
 
     def end(self) -> None:
         """Close it for good."""
@@ -71,24 +81,25 @@ class Relay:
         """Pass on what both ends of a connection say, until one of them ends."""
         ends = [writer]
         try:
+            await self._passes.wait()
             beyond, target = await asyncio.open_connection(self._target.host, self._target.port)
             ends.append(target)
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(_copy(reader, target))
-                tasks.create_task(_copy(beyond, writer))
+                tasks.create_task(self._copy(reader, target))
+                tasks.create_task(self._copy(beyond, writer))
         except* OSError:
             pass
         finally:
             for end in ends:
                 end.transport.abort()
 
-
-async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy what one end says, its end included."""
-    while piece := await reader.read(_PIECE_BYTES):
-        writer.write(piece)
-        await writer.drain()
-    writer.write_eof()
+    async def _copy(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Copy what one end says, its end included."""
+        while piece := await reader.read(_PIECE_BYTES):
+            await self._passes.wait()
+            writer.write(piece)
+            await writer.drain()
+        writer.write_eof()
 
 
 @contextmanager

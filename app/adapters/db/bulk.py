@@ -16,8 +16,10 @@ from psycopg.types.json import Json, Jsonb
 from sqlalchemy import (
     Column,
     ColumnElement,
+    CursorResult,
     Date,
     DateTime,
+    Executable,
     Integer,
     Interval,
     LargeBinary,
@@ -36,8 +38,11 @@ from app.adapters.cooperative import each
 from app.adapters.db.base import Base
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.numbers import Numbers, part
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, is_distributed
 from app.kernel.ids import another_id
+
+_FEW = 5
+"""Rows that a cluster is sent one by one: it copies those of a list to a shard, for as much CPU."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,9 @@ async def insert_rows(
     """
     if not values:
         return 0
+    if is_distributed(session) and len(values) <= _FEW:
+        single = _single(row, conflict, *values[0])
+        return sum([(await _send(row, session, single, one)).rowcount for one in values])
     # The session would take the list as the values of several statements.
     connection = await session.connection()
     statement = _insertion(row, conflict, *values[0], as_sent=as_sent)
@@ -79,8 +87,12 @@ async def insert_free(
     row: type[Base], session: Session, values: Sequence[Mapping[str, Any]], told: str
 ) -> set[Any]:
     """Insert the rows whose primary key is free; return one column of the rows inserted."""
-    connection = await session.connection()
     free = Conflict(tuple(column.name for column in row.__table__.primary_key))
+    if is_distributed(session) and len(values) <= _FEW:
+        single = _single(row, free, *values[0]).returning(row.__table__.c[told])
+        sent = [await _send(row, session, single, one) for one in values]
+        return {found for one in sent for found in one.scalars()}
+    connection = await session.connection()
     statement = _insertion(row, free, *values[0]).returning(row.__table__.c[told])
     return set((await connection.execute(statement, await _parameters(row, values))).scalars())
 
@@ -97,6 +109,15 @@ async def insert_made(
         missing = [values for values in ordered if values[name] not in inserted]
         for row_values in missing:
             row_values[name] = another_id(row_values[name])
+
+
+async def _send(
+    row: type[Base], session: Session, statement: Executable, values: Mapping[str, Any]
+) -> CursorResult[Any]:
+    """Insert one row."""
+    columns = _columns(row, *values)
+    parameters = {columns[name].name: value for name, value in values.items()}
+    return await (await session.connection()).execute(statement, parameters)
 
 
 async def _parameters(
@@ -166,6 +187,15 @@ def _vector_name(columns: Mapping[str, Column[Any]]) -> str | None:
 
 
 @cache
+def _single(row: type[Base], conflict: Conflict | None, *names: str) -> Insert:
+    """Return the statement that inserts one row with values for these names."""
+    columns = _columns(row, *names).values()
+    assert isinstance(row.__table__, Table)
+    insertion = insert(row.__table__).values({one.name: bindparam(one.name) for one in columns})
+    return _settling(insertion, conflict)
+
+
+@cache
 def _insertion(
     row: type[Base], conflict: Conflict | None, *names: str, as_sent: bool = False
 ) -> Insert:
@@ -187,10 +217,13 @@ def _insertion(
     assert isinstance(row.__table__, Table)
     insertion = insert(row.__table__)
     targets = [column_.name for column_ in columns.values()]
-    statement = insertion.from_select(targets, select(*values.values()))
+    return _settling(insertion.from_select(targets, select(*values.values())), conflict)
+
+
+def _settling(insertion: Insert, conflict: Conflict | None) -> Insert:
     if conflict is None:
-        return statement
+        return insertion
     if not conflict.updates:
-        return statement.on_conflict_do_nothing(index_elements=conflict.key or None)
+        return insertion.on_conflict_do_nothing(index_elements=conflict.key or None)
     updated = {name: insertion.excluded[name] for name in conflict.updates}
-    return statement.on_conflict_do_update(index_elements=conflict.key, set_=updated)
+    return insertion.on_conflict_do_update(index_elements=conflict.key, set_=updated)

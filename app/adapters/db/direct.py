@@ -20,6 +20,7 @@ from sqlalchemy.pool import QueuePool
 
 from app.adapters.db.engine import TRANSACTION_LIMIT
 from app.adapters.db.errors import meets_split
+from app.adapters.db.nodes import Nodes
 from app.adapters.db.opener import Connection
 
 MAX_CONNECTIONS = 10
@@ -39,8 +40,9 @@ _Result = TypeVar("_Result")
 class DirectConnections:
     """Up to ten connections of one process, in addition to the pool; opened on first use."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, nodes: Nodes) -> None:
         self._engine = engine
+        self._nodes = nodes
         self.is_distributed = False
         """True if the nodes of a cluster plan the statements, with their values."""
         self._idle: list[tuple[Connection, float]] = []
@@ -91,8 +93,10 @@ class DirectConnections:
         try:
             connection = await self._take()
             try:
+                self._nodes.begin(connection)
                 return await send(connection)
             finally:
+                self._nodes.end(connection)
                 await self._keep(connection)
         finally:
             self._places.release()

@@ -9,6 +9,7 @@ from app.adapters.db import cluster, distributing, migrate
 from app.adapters.db.cluster import Address, Members, Node, NodeError, NodeFacts
 from app.adapters.db.distributing import Placed
 from app.adapters.db.distribution import DISTRIBUTED, list_distributed
+from app.adapters.db.held_by_nodes import Held, read_held
 from app.adapters.db.migrate import SchemaError
 
 SHARDS = 128
@@ -67,6 +68,7 @@ class Distributed:
         is_changed: whether there was anything to do.
         late_sessions: sessions of the service that began while tables moved. They take the
             database for one that is not distributed.
+        held: what each worker holds in the end; nothing if nothing is distributed.
     """
 
     workers: int
@@ -76,6 +78,7 @@ class Distributed:
     was_distributed: bool
     is_changed: bool
     late_sessions: int = 0
+    held: Sequence[Held] = ()
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,8 @@ def distribute(url: str, asked: AskedDistribution) -> Distributed:
             if tables:
                 connection.execute(_LOOK_ANEW)
                 late = connection.execute(_SESSIONS).scalar_one()
+        is_placed = bool(list_distributed(connection))
+        held = read_held(connection) if is_placed else ()
     return Distributed(
         len(work.known) + len(work.workers),
         shards or asked.shards or SHARDS,
@@ -128,6 +133,7 @@ def distribute(url: str, asked: AskedDistribution) -> Distributed:
         was_distributed=shards is not None,
         is_changed=work.is_of_nodes or bool(work.tables),
         late_sessions=late,
+        held=held,
     )
 
 

@@ -51,6 +51,8 @@ LOCAL = (
     "processes",
     "pseudonym_keys",
     "rate_buckets",
+    "service_audit_events",
+    "service_request_ids",
     "ticks",
 )
 """Tables that lie on the coordinator alone, to which all processes are connected."""

@@ -4,7 +4,6 @@ import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from types import FrameType, TracebackType
 
 import psycopg
@@ -13,6 +12,7 @@ from prometheus_client import Counter
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from app.adapters.rare_lines import RareLines
 from app.kernel.errors import (
     Aborted,
     DeadlineExceeded,
@@ -89,8 +89,6 @@ _AWAY = "The database cannot be reached at the moment."
 _RETRY_SECONDS = 1.0
 _STANDBY_SECONDS = 1.0
 """Time for which a server counts as a standby or not; each look takes a connection."""
-_LOG_PAUSE_SECONDS = 60.0
-"""Pause between two log lines about the same state."""
 
 
 def state_of(error: BaseException | None) -> str | None:
@@ -130,14 +128,6 @@ def first_line(error: BaseException | None) -> str:
     return next(iter(str(error).splitlines()), "").strip()
 
 
-@dataclass
-class _LastLine:
-    """The last log line about a state of a statement, and the occurrences since."""
-
-    at: float
-    left_out: int = 0
-
-
 class DatabaseErrors:
     """The errors of one database, as seen by one process.
 
@@ -155,7 +145,7 @@ class DatabaseErrors:
         self._monotonic = monotonic
         self._asked = -_STANDBY_SECONDS
         self._was_standby = False
-        self._last_lines: dict[tuple[str, str | None], _LastLine] = {}
+        self._lines = RareLines(monotonic)
 
     async def translate(self, error: Exception) -> Exception:
         """Count an error, log it if it is the service's fault, and return the error to raise.
@@ -173,7 +163,7 @@ class DatabaseErrors:
         else:
             return error
         _ERRORS.labels(state or "none").inc()
-        answer = _answer_of_cluster(cause) or await self._answer(state)
+        answer = _answer_of_cluster(cause) or _being_erased(cause) or await self._answer(state)
         if answer is None or answer.http_status >= 500:
             is_refused = answer is None or isinstance(answer, Internal)
             self._log(state or "none", cause, error, is_refused=is_refused)
@@ -202,12 +192,10 @@ class DatabaseErrors:
         self, state: str, cause: BaseException | None, error: Exception, *, is_refused: bool
     ) -> None:
         """Log an error once a minute per state and statement, with the number left out."""
-        now, statement = self._monotonic(), _failed_function(error.__traceback__)
-        last = self._last_lines.get((state, statement))
-        if last is not None and now - last.at < _LOG_PAUSE_SECONDS:
-            last.left_out += 1
+        statement = _failed_function(error.__traceback__)
+        left_out = self._lines.due((state, statement))
+        if left_out is None:
             return
-        self._last_lines[state, statement] = _LastLine(now)
         diagnosis = cause.diag if isinstance(cause, psycopg.Error) else None
         is_quotable = state == _POOL or state.startswith(_QUOTABLE)
         write, event = (
@@ -223,7 +211,7 @@ class DatabaseErrors:
             message=first_line(cause) if is_quotable else None,
             routine=None if diagnosis is None else diagnosis.source_function,
             statement=statement,
-            left_out=0 if last is None else last.left_out,
+            left_out=left_out,
         )
 
 
@@ -244,9 +232,20 @@ def _too_slow() -> ServiceError:
     return DeadlineExceeded(message, Reason.DATABASE_UNAVAILABLE, metadata={"sqlstate": _TOO_SLOW})
 
 
-def _being_erased() -> ServiceError:
-    message = "The scope is being erased; write to it again when that has ended."
-    return FailedPrecondition(message, Reason.SCOPE_BEING_ERASED)
+def _being_erased(cause: BaseException | None) -> ServiceError | None:
+    """Return the answer to a write that our trigger refuses, which names the operation."""
+    if not isinstance(cause, psycopg.Error) or cause.sqlstate != _BEING_ERASED:
+        return None
+    operation, state = cause.diag.message_detail or "", cause.diag.message_hint or ""
+    if state in {"PENDING", "RUNNING"}:
+        end = "write to it again when that has ended."
+    else:
+        end = "that has not ended well: ask for the erasure again, or wait until it is taken up."
+    return FailedPrecondition(
+        f"The scope is being erased by {operation}; {end}",
+        Reason.SCOPE_BEING_ERASED,
+        metadata={"operation": operation, "state": state},
+    )
 
 
 _ANSWERS: dict[str, Callable[[], ServiceError]] = {
@@ -254,7 +253,6 @@ _ANSWERS: dict[str, Callable[[], ServiceError]] = {
     _TAKEN: _clash,
     _BAD_REGEX: _bad_regex,
     _TOO_SLOW: _too_slow,
-    _BEING_ERASED: _being_erased,
 }
 
 

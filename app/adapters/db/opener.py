@@ -58,8 +58,7 @@ class Opener:
         for opening in self._opening:
             opening.cancel()
         for connection in list(self._opened):
-            with suppress(OSError, psycopg.Error):
-                _shut_down(connection.fileno())
+            shut_down(connection)
 
     def resume(self) -> None:
         """Open connections again."""
@@ -86,10 +85,11 @@ def _given_up() -> psycopg.OperationalError:
     return psycopg.OperationalError("the server is away")
 
 
-def _shut_down(descriptor: int) -> None:
-    """Have both sides of a socket end; the driver that owns it then closes it."""
-    ending = socket.socket(fileno=descriptor)
-    try:
-        ending.shutdown(socket.SHUT_RDWR)
-    finally:
-        ending.detach()
+def shut_down(connection: Connection) -> None:
+    """Have both sides of a connection's socket end; the driver that owns it then closes it."""
+    with suppress(OSError, psycopg.Error):
+        ending = socket.socket(fileno=connection.fileno())
+        try:
+            ending.shutdown(socket.SHUT_RDWR)
+        finally:
+            ending.detach()

@@ -195,6 +195,20 @@ async def read_page(
     return await _read_in_steps(_Reading(session, statement, made), page, page.max_bytes, size)
 
 
+def merged(parts: Sequence[ReadRows[_R]], page: Slice) -> ReadRows[_R]:
+    """Return the page of several lists as one, each of which was read for it."""
+    rows = sorted(
+        (row for part in parts for row in part.rows), key=page.key_of, reverse=page.is_descending
+    )
+    ends = [page.key_of(part.rows[-1]) for part in parts if part.has_more]
+    if ends:
+        # Beyond it, a list may have rows that were not read.
+        end = (max if page.is_descending else min)(ends)
+        rows = rows[: [page.key_of(row) for row in rows].index(end) + 1]
+    has_more = bool(ends) or len(rows) > page.size
+    return ReadRows(rows[: page.size], has_more, sum(part.omitted for part in parts))
+
+
 @dataclass(frozen=True)
 class _Reading(Generic[_R]):
     """A list that is read."""

@@ -1,14 +1,13 @@
 """Readiness of the database for probes; costly checks are cached for a moment."""
 
 import asyncio
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import text
 
 from app.adapters.db import schema
 from app.adapters.db.revisions import wanted_revision
-from app.adapters.db.session import Database, Session
+from app.adapters.db.session import Database
 from app.kernel.clock import Clock
 from app.kernel.errors import ServiceError
 
@@ -21,14 +20,6 @@ _LOOK_INTERVAL = timedelta(seconds=30)
 _LOOK_SECONDS = 5.0
 """Time limit for the database's answer; a database that hangs is unavailable."""
 _WRITE_INTERVAL = timedelta(seconds=10)
-_NODES_INTERVAL = timedelta(seconds=10)
-_NODES_SECONDS = 0.5
-"""Time for which a probe waits for the nodes; a later one tells what they answer afterwards."""
-_HAS_NODES = text("select to_regproc('run_command_on_workers') is not null")
-_LOST = text(
-    "select format('%s:%s', nodename, nodeport) from run_command_on_workers('select 1')"
-    " where not success order by 1"
-)
 _WRITE_SECONDS = 3.0
 """Time limit for a write; it waits for nothing unless the database does."""
 _WRITE = text(
@@ -74,9 +65,6 @@ class Readiness:
         self._looked: datetime | None = None
         self._wrote: datetime | None = None
         self._writes = OK
-        self._asked: datetime | None = None
-        self._lost = ""
-        self._asking: asyncio.Task[None] | None = None
 
     async def checks(self) -> dict[str, str]:
         """Return the state of the database, its schema and its writes: `OK` or a description."""
@@ -122,27 +110,8 @@ class Readiness:
         return self._writes
 
     async def lost_nodes(self) -> str:
-        """Return the addresses of the nodes that do not answer; the engines of others are served.
-
-        Like all that a probe learns at some cost, it is remembered for a moment.
-        """
-        if self._db.is_distributed and self._is_due(self._asked, _NODES_INTERVAL):
-            self._asked = self._clock.now()
-            self._asking = asyncio.create_task(self._ask_nodes())
-            await asyncio.wait({self._asking}, timeout=_NODES_SECONDS)
-        return self._lost
-
-    async def _ask_nodes(self) -> None:
-        try:
-            self._lost = ", ".join(await self._db.read_all(_list_lost))
-        except ServiceError:
-            self._lost = "unknown"
+        """Return the addresses of the nodes that do not answer; others are served."""
+        return ", ".join(sorted(await self._db.nodes.look()))
 
     def _is_due(self, last: datetime | None, interval: timedelta) -> bool:
         return last is None or abs(self._clock.now() - last) >= interval
-
-
-async def _list_lost(session: Session) -> Sequence[str]:
-    """Return the addresses of the nodes that do not answer."""
-    has_nodes = (await session.execute(_HAS_NODES)).scalar_one()
-    return (await session.execute(_LOST)).scalars().all() if has_nodes else ()

@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from app.adapters.db.all_shards import AllShards
 from app.adapters.db.direct import DirectConnections
+from app.adapters.db.nodes import Nodes
 from app.adapters.db.pool import PoolUse
 
 _CLOSE_SECONDS = 2.0
@@ -23,6 +24,7 @@ class DatabaseServer:
         reading: the same pool, for snapshots.
         direct: the connections of the hot statements.
         pool_use: the use of the pool.
+        nodes: the nodes of a distributed database.
         all_shards: the places of statements over all shards of a distributed database.
         long_reads: the places of statements that read much for a page, or ask how much that is.
     """
@@ -32,7 +34,8 @@ class DatabaseServer:
         self.reading = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
-        self.direct = DirectConnections(engine)
+        self.nodes = Nodes(engine)
+        self.direct = DirectConnections(engine, self.nodes)
         self.pool_use = PoolUse(engine)
         self.all_shards = AllShards()
         self.long_reads = asyncio.Semaphore(_LONG_READS)
@@ -42,6 +45,7 @@ class DatabaseServer:
 
         Some write in the background, such as the last uses of keys.
         """
+        await self.nodes.close()
         await self.direct.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):

@@ -21,6 +21,7 @@ from app.adapters.db.direct import Row, Statement
 from app.adapters.db.engine import TRANSACTION_LIMIT, TransactionLimit
 from app.adapters.db.errors import DatabaseErrors
 from app.adapters.db.fence import Fence
+from app.adapters.db.nodes import Nodes
 from app.adapters.db.server import DatabaseServer
 from app.adapters.db.standby import Standby
 from app.adapters.db.transaction_settings import limited, set_local
@@ -103,6 +104,13 @@ class Database:
     @is_distributed.setter
     def is_distributed(self, value: bool) -> None:
         self.server.direct.is_distributed = value
+        if value:
+            self.server.nodes.use()
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes of a distributed database; none on a single server."""
+        return self.server.nodes
 
     def for_caller(
         self,
@@ -263,7 +271,7 @@ class Database:
             _IS_DISTRIBUTED: self.is_distributed,
             _LONG_READS: self.server.long_reads,
         }
-        with transaction_open(conditions, self._view.caller):
+        with transaction_open(conditions, self._view.caller), self.nodes.watched():
             async with (
                 self.translated_errors(),
                 AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
@@ -329,7 +337,7 @@ class Database:
         """
         if is_change:
             self.check_writable()
-        with transaction_open(self._view.conditions, self._view.caller):
+        with transaction_open(self._view.conditions, self._view.caller), self.nodes.watched():
             async with self.translated_errors():
                 if not is_change and self.standby is not None:
                     return await self.standby.read(
@@ -346,7 +354,7 @@ class Database:
         statements and errors are as in `run`.
         """
         self.check_writable()
-        with transaction_open(self._view.conditions, self._view.caller):
+        with transaction_open(self._view.conditions, self._view.caller), self.nodes.watched():
             async with self.translated_errors():
                 is_done = await self.server.direct.run_together(statements)
         self._view.commits.are_any |= is_done

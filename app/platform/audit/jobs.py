@@ -5,6 +5,7 @@ from functools import partial
 
 from app.adapters.batches import SweepBatches
 from app.platform.audit.store import repository
+from app.platform.audit.store.tables import AuditEventRow, EventTable, ServiceEventRow
 
 
 async def remove_old(batches: SweepBatches) -> int:
@@ -12,5 +13,9 @@ async def remove_old(batches: SweepBatches) -> int:
     kept = batches.resources.settings.audit_retention_seconds
     if kept is None:
         return 0
-    select = partial(repository.select_old, timedelta(seconds=kept))
-    return await batches.remove(select, repository.remove_old)
+    tables: list[EventTable] = [AuditEventRow, ServiceEventRow]
+    count = 0
+    for table in tables:
+        select = partial(repository.select_old, table, timedelta(seconds=kept))
+        count += await batches.remove(select, partial(repository.remove_old, table))
+    return count

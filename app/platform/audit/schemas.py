@@ -4,7 +4,7 @@ from pydantic import Field
 
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.tables import AuditEventRow, ServiceEventRow
 
 _ENGINES = "/reasoningEngines/"
 
@@ -48,7 +48,7 @@ class AuditEvent(WireModel):
     )
 
     @classmethod
-    def from_row(cls, row: AuditEventRow) -> "AuditEvent":
+    def from_row(cls, row: AuditEventRow | ServiceEventRow) -> "AuditEvent":
         """Build the wire form."""
         return cls(
             name=_name(row),
@@ -66,7 +66,7 @@ class AuditEvent(WireModel):
         )
 
 
-def _name(row: AuditEventRow) -> str:
+def _name(row: AuditEventRow | ServiceEventRow) -> str:
     """Return the event's name, below its engine if it has one."""
     own = f"auditEvents/{row.event_id}"
     if not row.engine_id:

@@ -1,7 +1,7 @@
 """Use cases of the audit log: record, list, export."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from typing_extensions import override
 from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.pages import ReadRows, Slice, exported
 from app.adapters.db.session import Database, Session, noted
+from app.adapters.rare_lines import RareLines
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
 from app.kernel.clock import Clock
@@ -22,14 +23,17 @@ from app.kernel.paging import PageRequest
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.platform.audit.store import repository
 from app.platform.audit.store.repository import NewEvent
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.tables import AuditEventRow, EventTable, ServiceEventRow
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
 
+_TABLES: Sequence[EventTable] = (AuditEventRow, ServiceEventRow)
+"""The tables of the log: of engines, and of no engine."""
+
 _DROPPED = Counter(
     "memory_bank_audit_events_dropped_total",
-    "Audit events of reads and refusals that were dropped while the primary was away.",
+    "Audit events of reads and refusals that were dropped, as the database could not be written.",
 )
 # Refusals that hold off a flood: a row for each would let the flood in by another door. They are
 # in the request metrics and in the log.
@@ -43,6 +47,8 @@ class AuditService(Auditor):
     db: Database
     clock: Clock
     settings: Settings
+    lines: RareLines = field(default_factory=RareLines)
+    """The lines about events that are not recorded: while a node is away, each request has one."""
 
     @classmethod
     def of(cls, resources: Resources) -> "AuditService":
@@ -82,15 +88,22 @@ class AuditService(Auditor):
             return
         if isinstance(error, Unavailable) and error.reason is Reason.DATABASE_UNAVAILABLE:
             # Not tried: the caller would wait twice for an unavailable database.
-            log.error("audit.not_recorded", method=audited.method, reason=error.reason)
+            self._log_lost(audited, reason=error.reason)
             return
         try:
             async with self.db.transaction() as session:
                 event = NewEvent(audited, self.clock.now(), error)
                 await repository.insert_events(session, [event])
         except Exception as failure:  # noqa: BLE001 - as the docstring has it
+            self._log_lost(audited, error=describe(failure))
+
+    def _log_lost(self, audited: Audited, **cause: str) -> None:
+        """Log an event that is not recorded, once a minute for each cause, and count it."""
+        _DROPPED.inc()
+        left_out = self.lines.due(tuple(cause.values()))
+        if left_out is not None:
             # Not `exception`: see `describe`.
-            log.error("audit.not_recorded", method=audited.method, error=describe(failure))  # noqa: TRY400 - as above
+            log.error("audit.not_recorded", method=audited.method, left_out=left_out, **cause)
 
     async def list_page(
         self, engine_id: int | None, filter_text: str | None, page: PageRequest
@@ -100,10 +113,10 @@ class AuditService(Auditor):
         Raises:
             InvalidArgument: the filter or the token is unreadable, or the filter takes too long.
         """
-        clause = self._clause(engine_id, filter_text)
+        clauses = self._clauses(engine_id, filter_text)
         query = {"list": "auditEvents", "engine": engine_id, "filter": filter_text}
         asked = Slice.of(page, query, repository.KEY, is_descending=True)
-        rows, token = asked.cut(await self._page(engine_id, clause, asked))
+        rows, token = asked.cut(await self._page(engine_id, clauses, asked))
         return ListAuditEventsResponse(
             audit_events=[AuditEvent.from_row(row) for row in rows], next_page_token=token
         )
@@ -116,22 +129,30 @@ class AuditService(Auditor):
         Raises:
             InvalidArgument: the filter is unreadable or takes too long.
         """
-        clause = self._clause(engine_id, filter_text)
-        clause = replace(clause, condition=clause.condition & repository.until(self.clock.now()))
-        async for rows in exported(repository.KEY, partial(self._page, engine_id, clause)):
+        now = self.clock.now()
+        clauses = [
+            replace(clause, condition=clause.condition & repository.until(table, now))
+            for table, clause in zip(_TABLES, self._clauses(engine_id, filter_text), strict=True)
+        ]
+        async for rows in exported(repository.KEY, partial(self._page, engine_id, clauses)):
             yield [AuditEvent.from_row(row) for row in rows]
 
-    def _clause(self, engine_id: int | None, filter_text: str | None) -> Clause:
-        return read_filter(filter_text, repository.filter_fields(engine_id), self.settings)
+    def _clauses(self, engine_id: int | None, filter_text: str | None) -> Sequence[Clause]:
+        """Return what a filter selects of each table."""
+        has_engines = engine_id is None
+        fields = [repository.filter_fields(table, has_engines=has_engines) for table in _TABLES]
+        return [read_filter(filter_text, each, self.settings) for each in fields]
 
     async def _page(
-        self, engine_id: int | None, clause: Clause, page: Slice
-    ) -> ReadRows[AuditEventRow]:
+        self, engine_id: int | None, clauses: Sequence[Clause], page: Slice
+    ) -> ReadRows[AuditEventRow | ServiceEventRow]:
+        of_engines = clauses[0]
         if engine_id is None:
-            list_page = partial(repository.list_page_of_all, clause=clause.condition, page=page)
-            return await self.db.read_all(list_page, statement_seconds=clause.seconds)
-        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            return await repository.list_page(session, engine_id, clause.condition, page)
+            conditions = [clause.condition for clause in clauses]
+            list_page = partial(repository.list_page_of_all, clauses=conditions, page=page)
+            return await self.db.read_all(list_page, statement_seconds=of_engines.seconds)
+        async with self.db.snapshot(statement_seconds=of_engines.seconds) as session:
+            return await repository.list_page(session, engine_id, of_engines.condition, page)
 
 
 def _of_another(event: NewEvent, told: Mapping[str, str]) -> list[NewEvent]:

@@ -18,6 +18,7 @@ from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, WORK, Demand, change
 from app.web.etag import IfMatch, etag_of
+from app.web.headers import NODES_AWAY
 from app.web.names import EnginePath, LocationPath
 from app.web.ndjson import documented, ndjson
 from app.web.paging import Filter, Page, UpdateMask
@@ -62,13 +63,21 @@ async def create_engine(
 @router.get(_COLLECTION, summary="List engines", operation_id="listReasoningEngines")
 async def list_engines(
     context: Context,
+    response: Response,
     location: LocationPath,
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListReasoningEnginesResponse:
-    """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times."""
+    """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times.
+
+    While nodes of a distributed database are away, their engines are missing, and the header
+    `x-memory-bank-nodes-away` names the nodes.
+    """
     service = EngineService.of(context.resources)
-    return await service.list_page(location, context.caller.reach, filter, page)
+    listing, away = await service.list_reachable(location, context.caller.reach, filter, page)
+    if away:
+        response.headers[NODES_AWAY] = ", ".join(sorted(away))
+    return listing
 
 
 @router.get(ENGINE, summary="Get an engine", operation_id="getReasoningEngine")

@@ -10,7 +10,7 @@ from app.platform.operations.services import metrics
 from app.platform.operations.services.retries import forget_old_requests
 from app.platform.operations.store import erasure
 from app.platform.operations.store.examinations import EXAMINATIONS
-from app.platform.operations.store.tables import OperationRow, RequestIdRow
+from app.platform.operations.store.tables import OperationRow, RequestIdRow, ServiceRequestIdRow
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -20,7 +20,11 @@ FEATURE = Feature(
     sweeps=(
         *(
             batched(name, partial(erasure.select_old, table), partial(erasure.remove_old, table))
-            for name, table in (("operations", OperationRow), ("request ids", RequestIdRow))
+            for name, table in (
+                ("operations", OperationRow),
+                ("request ids", RequestIdRow),
+                ("request ids of the service", ServiceRequestIdRow),
+            )
         ),
         swept("requests of failed operations", forget_old_requests),
     ),

@@ -16,7 +16,7 @@ from app.kernel.paging import PageRequest
 from app.platform.access.logic.credentials import check_sum, mint
 from app.platform.access.schemas import CreateKeyRequest
 from app.platform.access.services.access import AccessService, KeyService
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.tables import ServiceEventRow
 from app.process.listening import ServeError
 from app.process.serving import open_process
 from app.settings.settings import EmbedderChoice, Settings
@@ -181,7 +181,7 @@ async def test_the_audit_log_tells_of_keys_that_a_start_makes_and_revokes(
     await access.ensure_first_key("one-admin-key")
     await access.ensure_first_key("another-admin-key")
     async with database.snapshot() as session:
-        rows = (await session.execute(select(AuditEventRow))).scalars().all()
+        rows = (await session.execute(select(ServiceEventRow))).scalars().all()
     assert sorted((row.method, row.caller) for row in rows) == [
         ("createKey", None),
         ("createKey", None),

@@ -418,6 +418,7 @@ async def test_events_that_are_added_name_the_operation_that_is_to_process_them(
     assert [one["operation"] for one in await events(client)] == [operation, operation]
 
 
+@pytest.mark.plain_postgres("a cluster does not tell why a node has not committed")
 async def test_a_change_whose_commit_fails_leaves_no_event_of_success(
     client: httpx.AsyncClient, database: Database
 ) -> None:
@@ -428,6 +429,7 @@ async def test_a_change_whose_commit_fails_leaves_no_event_of_success(
     assert await results(database) == [("createMemory", "INTERNAL", "INTERNAL")]
 
 
+@pytest.mark.plain_postgres("a cluster does not tell why a node has not committed")
 async def test_a_change_that_cannot_be_told_of_is_not_made(
     client: httpx.AsyncClient, database: Database
 ) -> None:

@@ -29,6 +29,9 @@ async def _execute(database: Database, retention: str, statement: str) -> None:
     "statement",
     [
         "update audit_events set result = 'NOT_FOUND'",
+        "update service_audit_events set result = 'NOT_FOUND'",
+        "delete from service_audit_events",
+        "truncate service_audit_events",
         "delete from audit_events",
         "delete from audit_events where engine_id = 1",
         "truncate audit_events",

@@ -12,7 +12,7 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.tables import ServiceEventRow
 from app.process.main import create_app
 from app.surfaces.console import sessions
 from app.surfaces.console.store.tables import ConsoleSessionRow
@@ -74,7 +74,7 @@ async def test_a_wrong_key_is_told_so_without_a_hint_and_leaves_nothing(
     assert len(shown) == 1
     assert await count(database, ConsoleSessionRow) == (0,)
     async with database.snapshot() as session:
-        methods = (await session.scalars(select(AuditEventRow.method))).all()
+        methods = (await session.scalars(select(ServiceEventRow.method))).all()
     assert sessions.SIGN_IN not in methods
 
 

@@ -1,5 +1,7 @@
 """What an erasure refuses: writes to its scope meanwhile, and requests that cannot be met."""
 
+from datetime import timedelta
+
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -11,7 +13,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import FailedPrecondition
 from app.memory.generation.store import repository as generation
 from app.platform.operations.services.runner import Runner
-from tests.support.bank import ENGINE_URL, GONE, Json, field_of, ok
+from tests.support.bank import ENGINE_URL, GONE, Json, field_of, listed, ok
 from tests.support.cases import in_one_test
 from tests.support.errors import refusal
 from tests.support.generation import said
@@ -92,6 +94,10 @@ async def test_nothing_is_written_to_a_scope_while_it_is_erased(
     assert statuses == [200, 404, 404, 200, 200, 200, 200, 404, 404, 200]
 
 
+def _told(answer: httpx.Response) -> object:
+    return answer.json()["error"]["details"][0]["metadata"]
+
+
 async def test_a_scope_that_is_being_erased_has_one_operation(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:
@@ -114,11 +120,36 @@ async def test_an_erasure_that_failed_goes_on_under_its_certificate(
     assert failed["error"]["details"][0]["reason"] == "ATTEMPTS_EXHAUSTED"
     refused = await client.post("/memories", json={"fact": "I am back.", "scope": USER})
     assert refusal(refused) == ERASED
+    assert _told(refused) == {"operation": first["name"], "state": "FAILED"}
+    assert first["name"] in refused.json()["error"]["message"]
     second = ok(await _start(client))
+    refused = await client.post("/memories", json={"fact": "I am back.", "scope": USER})
+    assert _told(refused) == {"operation": second["name"], "state": "PENDING"}
     await runner.run_pending()
     ended = ok(await client.get(path_of(second["name"])))
     assert ended["response"]["counts"]["memories"] == 1
     ok(await client.post("/memories", json={"fact": "I am back.", "scope": USER}))
+
+
+async def test_the_sweep_takes_up_an_erasure_an_hour_after_it_failed(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    resources: Resources,
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    await create_memory(client, "I like tea.")
+    ok(await _start(client))
+    async with database.transaction() as session:
+        await session.execute(text("update operations set attempts = 99 where state = 'PENDING'"))
+    await runner.run_pending()
+    assert await sweep(resources, "failed erasures") == 0
+    clock.advance(timedelta(hours=1, seconds=1))
+    assert await sweep(resources, "failed erasures") == 1
+    assert await sweep(resources, "failed erasures") == 0
+    await runner.run_pending()
+    ok(await client.post("/memories", json={"fact": "I am back.", "scope": USER}))
+    assert len(await listed(client)) == 1
 
 
 async def test_a_repeated_request_is_answered_with_its_operation(

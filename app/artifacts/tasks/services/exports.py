@@ -37,7 +37,7 @@ from app.kernel.task_names import ArtifactName, NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.store import idempotency
-from app.platform.operations.store.tables import RequestIdRow
+from app.platform.operations.store.tables import AnyRequestId
 from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 _FILE_MODE = 0o600
@@ -152,7 +152,7 @@ class ExportService:
         return answer
 
 
-def _response(known: RequestIdRow) -> ExportNamespaceResponse:
+def _response(known: AnyRequestId) -> ExportNamespaceResponse:
     return ExportNamespaceResponse.model_validate(idempotency.response_of(known))
 
 

@@ -1,6 +1,6 @@
 """Start of an erasure: its record, which ends writes to the scope, and its operation."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +10,7 @@ from prometheus_client import Counter
 from app.adapters.batches import paced
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session, note
+from app.adapters.db.spread import Key
 from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources
 from app.kernel.auth import JWT_PREFIX, Reach
@@ -177,6 +178,16 @@ class ErasureService:
         row = await operations.insert(session, self._operation(engine, subject))
         await self._insert(session, engine, subject, row.operation_id, given)
         return OperationName(engine, row.operation_id)
+
+    async def take_up(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
+        """Queue failed erasures of an engine again, under their certificates; return the count."""
+        rows = await repository.lock_failed(session, engine_id, keys)
+        for row in rows:
+            subject = Subject(engine_id, row.scope or {}, row.has_sessions)
+            new = self._operation(EngineName.parse(row.engine_name), subject)
+            queued = await operations.insert(session, new)
+            await repository.resume(session, row, queued.operation_id)
+        return len(rows)
 
     def _operation(self, engine: EngineName, subject: Subject) -> NewOperation:
         now, keep = self.resources.clock.now(), self.resources.settings.operation_retention

@@ -1,18 +1,26 @@
 """Every statement on erasures. All functions take part in the caller's transaction."""
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg import sql
-from sqlalchemy import ColumnElement, and_, select, update
+from sqlalchemy import ColumnElement, and_, exists, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.definitions import Definition
 from app.adapters.db.session import Session
+from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.names import EngineName
 from app.memory.erasures.store.tables import ErasureRow, PseudonymKeyRow
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.logic.states import OperationState
+from app.platform.operations.store.tables import OperationRow
+
+_RESTS_FOR = timedelta(hours=1)
+"""Time between a failure and the next try: what made it fail may last."""
+_KEY = (ErasureRow.engine_id, ErasureRow.certificate_id)
 
 
 async def pseudonym_key(session: Session) -> bytes:
@@ -26,6 +34,35 @@ async def list_running(session: Session, engine_id: int) -> Sequence[ErasureRow]
         ErasureRow.engine_id == engine_id, ErasureRow.scope.is_not(None)
     )
     return (await session.execute(statement)).scalars().all()
+
+
+async def find_failed(session: Session, search: RowSearch) -> Sequence[Key]:
+    """Find erasures of all engines whose operation failed an hour ago or earlier; for a sweep."""
+    statement = select(*_KEY).where(_has_failed(session)).order_by(ErasureRow.start_time)
+    return await find_keys(session, search.bounded(statement, _KEY))
+
+
+async def lock_failed(
+    session: Session, engine_id: int, keys: Sequence[Key]
+) -> Sequence[ErasureRow]:
+    """Lock and return such erasures of an engine."""
+    statement = locked(_KEY, engine_id, keys, _has_failed(session)).with_only_columns(ErasureRow)
+    return (await session.execute(statement)).scalars().all()
+
+
+def _has_failed(session: Session) -> ColumnElement[bool]:
+    is_served = exists().where(
+        EngineRow.engine_id == ErasureRow.engine_id,
+        EngineRow.delete_time.is_(None),
+        EngineRow.restore.is_(None),
+    )
+    failed = exists().where(
+        OperationRow.engine_id == ErasureRow.engine_id,
+        OperationRow.operation_id == ErasureRow.operation_id,
+        OperationRow.state == OperationState.FAILED,
+        OperationRow.update_time < database_time(session) - _RESTS_FOR,
+    )
+    return and_(ErasureRow.scope.is_not(None), is_served, failed)
 
 
 async def of_operation(

@@ -145,6 +145,8 @@ async def lock(
     session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
 ) -> Sequence[MemoryRow]:
     """Lock the memories that `only` selects, with fresh values; return them ordered by id."""
+    if not memory_ids:
+        return []
     statement = (
         select(MemoryRow)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)

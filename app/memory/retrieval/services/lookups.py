@@ -21,8 +21,8 @@ class ScopeIndexes:
     """A cache of all indexes, of which there are few, refreshed twice a minute in the background.
 
     An outdated entry makes a search slower, never wrong. The search then compares the whole scope
-    although it has an index, or tries an index that no longer exists. The first search of a process
-    also compares the whole scope.
+    although it has an index, or tries an index that no longer exists. The start of a process reads
+    them for its first search.
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -56,6 +56,7 @@ class ScopeIndexes:
 
     async def read(self) -> None:
         """Read all indexes now; keep the cached ones while the database is unavailable."""
+        self._read_at = self._monotonic()
         try:
             self._known = await self._db.read_all(indexes.list_ready)
         except ServiceError:

@@ -28,6 +28,8 @@ async def find_by_ids(
 
     Only the first memories with at most `max_bytes` in total are read; None sets no bound.
     """
+    if not memory_ids:
+        return {}
     statement = (
         select(MemoryRow)
         .where(MemoryRow.engine_id == query.engine_id)

@@ -118,6 +118,8 @@ async def latest_ids(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
 ) -> dict[str, int]:
     """Return the id of each memory's newest unexpired revision, if it has one."""
+    if not memory_ids:
+        return {}
     statement = (
         select(RevisionRow.memory_id, RevisionRow.revision_id)
         .ext(distinct_on(RevisionRow.memory_id))

@@ -374,6 +374,8 @@ NOT_ARCHIVED = {
     "rate_buckets": "what callers may still use now",
     "request_ids": "requests to this service, for a day",
     "revision_labels": "made again from the labels of revisions",
+    "service_audit_events": "the log of this service",
+    "service_request_ids": "requests to this service, for a day",
     "scope_indexes": "indexes that this database has",
     "task_chunks": _INDEXED,
     "task_vectors": _INDEXED,

@@ -14,7 +14,7 @@ from app.adapters.db.arrays import rows_of
 from app.adapters.db.session import Session
 from app.kernel.errors import Reason
 from app.platform.audit.store.repository import KEY, NO_ENGINE
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.tables import AuditEventRow, EventTable, ServiceEventRow
 
 
 class NamedEvent(NamedTuple):
@@ -90,14 +90,15 @@ async def rename_callers(
     Given `since`, events before it are left out.
     """
     await session.execute(_ERASING)
-    is_recent = true() if since is None else AuditEventRow.create_time >= since
+    logs: list[tuple[EventTable, int]] = [(AuditEventRow, engine_id), (ServiceEventRow, NO_ENGINE)]
     count = 0
-    for each in (engine_id, NO_ENGINE):
+    for table, each in logs:
+        is_recent = true() if since is None else table.create_time >= since
         renamed = await session.execute(
-            update(AuditEventRow)
-            .where(AuditEventRow.engine_id == each, AuditEventRow.caller.in_(callers), is_recent)
+            update(table)
+            .where(table.engine_id == each, table.caller.in_(callers), is_recent)
             .values(caller=alias, address=None, request_id=None)
-            .returning(AuditEventRow.event_id)
+            .returning(table.event_id)
             .execution_options(synchronize_session=False)
         )
         count += len(renamed.all())

@@ -1,7 +1,7 @@
 """Every statement on the audit log. All functions take part in the caller's transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,14 +11,14 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
-from app.adapters.db.pages import ReadRows, Slice, read_page
+from app.adapters.db.pages import ReadRows, Slice, merged, read_page
 from app.adapters.db.session import Session
-from app.adapters.db.spread import RowSearch, Selected
+from app.adapters.db.spread import KeyColumns, RowSearch, Selected
 from app.adapters.db.transaction_settings import set_local
 from app.kernel.audit import Audited
 from app.kernel.errors import Reason, ServiceError
 from app.kernel.ids import NO_BUCKET, new_id
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store.tables import AuditEventRow, EventTable, ServiceEventRow
 
 NO_ENGINE = 0
 """The engine id of events that concern no engine, or none within the caller's reach."""
@@ -33,30 +33,28 @@ EVENT = Insertion(
 )
 """Insertion of a success event, with the columns of `NewEvent.columns`."""
 _RESULTS = (OK, *sorted(error.status for error in ServiceError.__subclasses__()))
-_OF_ENGINE: Fields = {
-    "caller": TextField(AuditEventRow.caller),
-    "method": TextField(AuditEventRow.method),
-    "resource": TextField(AuditEventRow.resource),
-    "operation": TextField(AuditEventRow.operation),
-    "address": TextField(AuditEventRow.address),
-    "request_id": TextField(AuditEventRow.request_id),
-    "result": EnumField(AuditEventRow.result, _RESULTS),
-    "reason": EnumField(AuditEventRow.reason, tuple(Reason)),
-    "create_time": TimestampField(AuditEventRow.create_time),
-}
-_OF_SERVICE: Fields = {**_OF_ENGINE, "engine": IntegerField(AuditEventRow.engine_id)}
-
 KEY = (AuditEventRow.create_time, AuditEventRow.event_id, AuditEventRow.engine_id)
 """The order of the log."""
-_ROW = (AuditEventRow.engine_id, AuditEventRow.create_time, AuditEventRow.event_id)
-_INSERT = insert(AuditEventRow.__table__)  # type: ignore[arg-type]  # a table, whatever its type says
+SERVICE_KEY = (ServiceEventRow.create_time, ServiceEventRow.event_id, ServiceEventRow.engine_id)
+"""The same of the events of no engine."""
 # Set only by the statement that the table's trigger allows to remove rows.
 _REMOVING = {"memory_bank.audit_retention": "on"}
 
 
-def filter_fields(engine_id: int | None) -> Fields:
-    """Return the filterable fields of an engine's events; None: of the events of all engines."""
-    return _OF_SERVICE if engine_id is None else _OF_ENGINE
+def filter_fields(table: EventTable, *, has_engines: bool) -> Fields:
+    """Return the filterable fields of events; with the engine, if there are those of several."""
+    fields: Fields = {
+        "caller": TextField(table.caller),
+        "method": TextField(table.method),
+        "resource": TextField(table.resource),
+        "operation": TextField(table.operation),
+        "address": TextField(table.address),
+        "request_id": TextField(table.request_id),
+        "result": EnumField(table.result, _RESULTS),
+        "reason": EnumField(table.reason, tuple(Reason)),
+        "create_time": TimestampField(table.create_time),
+    }
+    return {**fields, "engine": IntegerField(table.engine_id)} if has_engines else fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +91,19 @@ class NewEvent:
 
 
 async def insert_events(session: Session, events: Sequence[NewEvent]) -> None:
-    """Insert events of one or several engines."""
-    if events:
-        await session.execute(_INSERT, [event.columns() for event in events])
+    """Insert events of one or several engines, or of none."""
+    for table in (AuditEventRow, ServiceEventRow):
+        is_of_none = table is ServiceEventRow
+        rows = [
+            event.columns() for event in events if (event.audited.engine_id is None) is is_of_none
+        ]
+        if rows:
+            await session.execute(insert(table.__table__), rows)  # type: ignore[arg-type]  # a table, whatever its type says
 
 
-def until(moment: datetime) -> ColumnElement[bool]:
+def until(table: EventTable, moment: datetime) -> ColumnElement[bool]:
     """Select the events up to and including a moment."""
-    return AuditEventRow.create_time <= moment
+    return table.create_time <= moment
 
 
 async def list_page(
@@ -112,26 +115,40 @@ async def list_page(
 
 
 async def list_page_of_all(
-    session: Session, clause: ColumnElement[bool], page: Slice
-) -> ReadRows[AuditEventRow]:
-    """Return a page of the events of all engines."""
-    statement = select(AuditEventRow).where(clause)
-    return await read_page(session, statement, page)
+    session: Session, clauses: Sequence[ColumnElement[bool]], page: Slice
+) -> ReadRows[AuditEventRow | ServiceEventRow]:
+    """Return a page of the events of all engines and of none; each table has a clause."""
+    of_engines, of_none = clauses
+    return merged(
+        [
+            await read_page(session, select(AuditEventRow).where(of_engines), page),
+            await read_page(
+                session, select(ServiceEventRow).where(of_none), replace(page, key=SERVICE_KEY)
+            ),
+        ],
+        page,
+    )
 
 
-def select_old(kept: timedelta, session: Session, search: RowSearch) -> Selected:
-    """Select events older than the retention, of all engines; for a sweep."""
-    is_old = AuditEventRow.create_time <= database_time(session) - kept
-    return search.bounded(select(*_ROW).where(is_old).order_by(*KEY), _ROW)
+def select_old(table: EventTable, kept: timedelta, session: Session, search: RowSearch) -> Selected:
+    """Select events older than the retention, of all engines or of none; for a sweep."""
+    is_old = table.create_time <= database_time(session) - kept
+    row = _row(table)
+    order = (table.create_time, table.event_id, table.engine_id)
+    return search.bounded(select(*row).where(is_old).order_by(*order), row)
 
 
-async def remove_old(session: Session, old: Selected) -> int:
+async def remove_old(table: EventTable, session: Session, old: Selected) -> int:
     """Remove such events; return their number."""
     await set_local(session, _REMOVING)
     statement = (
-        delete(AuditEventRow)
-        .where(tuple_(*_ROW).in_(old))
-        .returning(AuditEventRow.event_id)
+        delete(table)
+        .where(tuple_(*_row(table)).in_(old))
+        .returning(table.event_id)
         .execution_options(synchronize_session=False)
     )
     return len((await session.execute(statement)).all())
+
+
+def _row(table: EventTable) -> KeyColumns:
+    return table.engine_id, table.create_time, table.event_id

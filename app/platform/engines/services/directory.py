@@ -25,6 +25,7 @@ class Directory(EngineDirectory):
     async def location_of(self, engine_id: int, reach: Reach) -> LocationName | None:
         if reach.engines is not None and engine_id not in reach.engines:
             return None
+        await self.db.nodes.enter(engine_id)
         location = self._known.get(engine_id)
         if location is None or not reach.has_project(location.project):
             # Looked up again even if known: the response time must not reveal what exists.

@@ -1,6 +1,6 @@
 """Use cases of engines: create, list, update. `retention` deletes them: it knows children."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -8,15 +8,16 @@ from typing import Any
 
 import structlog
 
+from app.adapters.db.errors import unavailable
 from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import Slice
-from app.adapters.db.session import Database, note
+from app.adapters.db.pages import ReadRows, Slice
+from app.adapters.db.session import Database, Session, note
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy, check_writer
 from app.adapters.resources import Resources
 from app.kernel.auth import Reach
 from app.kernel.clock import Clock
-from app.kernel.errors import InvalidArgument, NotFound, ServiceError
+from app.kernel.errors import InvalidArgument, NotFound, ServiceError, Unavailable
 from app.kernel.etags import check_etag
 from app.kernel.fieldmask import check, parse_mask
 from app.kernel.idempotency import IdempotencyKey
@@ -31,7 +32,7 @@ from app.platform.engines.schemas import (
     check_served,
 )
 from app.platform.engines.services.engine_cache import EngineCache
-from app.platform.engines.store import repository
+from app.platform.engines.store import reachable, repository
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
@@ -55,8 +56,8 @@ _POLICY_FIELD = "contextSpec.memoryBankConfig.memoryPolicy"
 _MODEL_FIELD = "contextSpec.memoryBankConfig.generationConfig.model"
 _MOST_LOGGED = 20
 """Engines that a line of the log names."""
-# Request ids of creations are unique over the service: there is no engine yet.
-_NO_ENGINE = 0
+_MOST_IDS = 30
+"""Ids that a creation tries; of two nodes, one of which is away, all miss once in a billion."""
 
 
 @dataclass(frozen=True)
@@ -119,15 +120,49 @@ class EngineService:
         parent = _parent_of_new(location)
         if not reach.has_project(parent.project):
             raise NotFound.of(parent)
-        name = EngineName(parent.project, parent.location, new_id(now, NO_BUCKET))
+        while True:
+            name = EngineName(parent.project, parent.location, await self._free_id(now))
+            is_written = False
+            try:
+                await self.db.nodes.enter(name.engine)
+                async with self.db.transaction() as session:
+                    operation = await self._insert(session, name, request, once, now)
+                    is_written = True
+            except Unavailable:
+                # Not if it may be committed.
+                if is_written or not await self.db.nodes.has_lost(name.engine):
+                    raise
+            else:
+                return operation
+
+    async def _insert(
+        self,
+        session: Session,
+        name: EngineName,
+        request: ReasoningEngineRequest,
+        once: IdempotencyKey | None,
+        now: datetime,
+    ) -> OperationRow:
         new = self._operation(name, "engines.create", "CreateReasoningEngine", now)
-        async with self.db.transaction() as session:
-            known = await idempotency.replay_operation(session, new, once, within=_NO_ENGINE)
-            if known is not None:
-                return known
-            row = await repository.insert_engine(session, _new_values(name, request, now))
-            note(session, resource=str(name), engine=str(name.engine))
-            return await operations.insert_done(session, new, _response(row))
+        known = await idempotency.replay_operation(session, new, once, within=idempotency.NO_ENGINE)
+        if known is not None:
+            return known
+        row = await repository.insert_engine(session, _new_values(name, request, now))
+        note(session, resource=str(name), engine=str(name.engine))
+        return await operations.insert_done(session, new, _response(row))
+
+    async def _free_id(self, now: datetime) -> int:
+        """Return an id for a new engine, on a node that answers.
+
+        Raises:
+            Unavailable: none of several ids lies on one.
+        """
+        await self.db.nodes.look(age_seconds=0)
+        count = _MOST_IDS if self.db.nodes.away else 1
+        ids = [new_id(now, NO_BUCKET) for _ in range(count)]
+        for engine_id in await self.db.nodes.reached(ids):
+            return engine_id
+        raise unavailable()
 
     async def update(
         self,
@@ -173,21 +208,45 @@ class EngineService:
         async with self.db.snapshot() as session:
             self._check_model(request, await repository.get(session, name))
 
+    async def list_reachable(
+        self, location: LocationName, reach: Reach, filter_text: str | None, page: PageRequest
+    ) -> tuple[ListReasoningEnginesResponse, Collection[str]]:
+        """Return a page as `list_page` does, without the engines of nodes that are away; and those.
+
+        The nodes are named by their addresses. There are none on a single server.
+        """
+        list_page = partial(self.list_page, location, reach, filter_text, page)
+        if not self.db.nodes.away:
+            try:
+                return await list_page(), ()
+            except Unavailable:
+                if not await self.db.nodes.look(age_seconds=0):
+                    raise
+        away = self.db.nodes.away
+        return await list_page(away), away
+
     async def list_page(
         self,
         location: LocationName,
         reach: Reach,
         filter_text: str | None,
         page: PageRequest,
+        away: Collection[str] = (),
     ) -> ListReasoningEnginesResponse:
-        """Return a page of the engines within a caller's reach, newest first."""
+        """Return a page of the engines within a caller's reach, newest first.
+
+        Those of nodes that are away, if given, are left out.
+        """
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
         asked = Slice.of(page, query, repository.KEY, is_descending=True)
         where = repository.is_within(reach) & clause.condition
-        list_page = partial(repository.list_page, location=location, clause=where, page=asked)
-        part = await self.db.read_all(list_page, statement_seconds=clause.seconds)
-        rows, token = asked.cut(part)
+
+        async def read(session: Session) -> ReadRows[EngineRow]:
+            there = await reachable.is_elsewhere(session, away)
+            return await repository.list_page(session, location, where & there, asked)
+
+        rows, token = asked.cut(await self.db.read_all(read, statement_seconds=clause.seconds))
         return ListReasoningEnginesResponse(
             reasoning_engines=[ReasoningEngine.from_row(row) for row in rows],
             next_page_token=token,

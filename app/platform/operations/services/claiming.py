@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from time import monotonic
@@ -12,7 +13,7 @@ import structlog
 
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
-from app.kernel.errors import DeadlineExceeded, ServiceError
+from app.kernel.errors import DeadlineExceeded, ServiceError, Unavailable
 from app.kernel.failures import describe
 from app.platform.operations.logic.places import NONE, PassedOver
 from app.platform.operations.logic.states import SOON
@@ -113,6 +114,7 @@ class Claiming:
     async def _claim_of(self, hint: Hint, now: datetime, passed: PassedOver) -> Claim | None:
         """Claim an operation of an engine, and note when it has work next."""
         engine_id = hint.engine_id
+        await self._db.nodes.enter(engine_id)
         # A claim is not cut off: once it is committed, nobody else would run the operation.
         async with asyncio.timeout(self._silent_seconds):
             found = await finding.find_of_engine(self._db, engine_id, now, passed.callers)
@@ -140,7 +142,8 @@ class Claiming:
     async def _look_at_all(self) -> None:
         """Leave hints of all engines with due work, once per interval for all workers.
 
-        A process that was killed after a commit has left none.
+        A process that was killed after a commit has left none. While a node is away, engines of
+        others are found by their hints.
         """
         at = monotonic()
         if self._looked is not None and at - self._looked < self._interval.total_seconds():
@@ -148,7 +151,15 @@ class Claiming:
         self._looked = at
         async with self._db.transaction() as session:
             is_mine = await ticks.take_tick(session, _FULL_LOOK, self._interval)
-        if is_mine and (engines := await finding.find_engines(self._db, self._clock.now())):
+        if not is_mine or self._db.nodes.away:
+            return
+        find = partial(finding.find_engines, self._db, self._clock.now())
+        try:
+            engines = await self._db.server.all_shards.run(find)
+        except Unavailable as error:
+            log.warning("worker.look_failed", error=describe(error))
+            return
+        if engines:
             await hints.leave(self._db, dict(engines))
 
 

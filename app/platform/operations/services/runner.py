@@ -29,10 +29,12 @@ from app.kernel.errors import (
     Unavailable,
 )
 from app.kernel.failures import describe
+from app.kernel.wire.scalars import parse_timestamp
 from app.platform.operations.logic.places import PassedOver, passed_over
 from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.store import leases, queue, repository
 from app.platform.operations.store.leases import EVER, Claim, WantedOperations
+from app.platform.operations.store.queue import UNREACHED
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
@@ -51,6 +53,8 @@ _FINAL = (
 )
 # A retry waits between half of its delay and the whole, so that failures spread out.
 _JITTER = 0.5
+_LONGEST_WAIT = timedelta(days=1)
+"""Time for which an operation is tried again while a node of a distributed database is away."""
 _random = SystemRandom()
 
 
@@ -324,6 +328,15 @@ class Runner:
             http_status=failure.metadata.get("httpStatus"),
         )
         async with self._db.transaction() as session:
+            since = self._unreached_since(claim, failure)
+            if since is not None:
+                due = self._clock.now() + self._node_delay(since)
+                said.warning("operation.node_away", since=since.isoformat())
+                error_row = failure.as_operation_error()
+                await leases.wait_for_node(
+                    session, claim.owned, self._ended(), due, error_row, since
+                )
+                return
             if may_retry and not is_last:
                 due = self._clock.now() + self._delay(failure, claim.attempts)
                 said.warning("operation.retry")
@@ -336,6 +349,25 @@ class Runner:
             keeps = claim.kind in self._retried and not isinstance(failure, NotFound)
             await repository.fail(session, claim.owned, self._ended(), failure, keeps=keeps)
 
+    def _unreached_since(self, claim: Claim, error: ServiceError) -> datetime | None:
+        """Return since when an operation waits for a node of a distributed database.
+
+        None if it does not, or has done so for a day. The node is another than the operation's own,
+        which takes the outcome.
+        """
+        if not self._db.is_distributed or error.reason is not Reason.DATABASE_UNAVAILABLE:
+            return None
+        now, noted = self._clock.now(), claim.details.get(UNREACHED)
+        since = now if noted is None else parse_timestamp(noted)
+        return since if now - since < _LONGEST_WAIT else None
+
+    def _node_delay(self, since: datetime) -> timedelta:
+        """Return a delay as long as the node has been away, within the bounds of retries."""
+        tuning = self._settings.tuning
+        away = (self._clock.now() - since).total_seconds()
+        longest = max(tuning.worker_retry_base_seconds, away)
+        return _jittered(min(longest, tuning.worker_retry_max_seconds))
+
     def _ended(self) -> tuple[datetime, timedelta]:
         return self._clock.now(), self._keep
 
@@ -345,7 +377,7 @@ class Runner:
         # needs no growing delay.
         if error.reason is not Reason.DATABASE_UNAVAILABLE:
             base = min(base * 2 ** (attempts - 1), self._settings.tuning.worker_retry_max_seconds)
-        return timedelta(seconds=base * (_JITTER + _JITTER * _random.random()))
+        return _jittered(base)
 
     async def _record(self, write: Callable[[], Awaitable[None]], at_most: timedelta) -> None:
         """Write an outcome, retrying for `at_most`; after that the lease expires.
@@ -364,6 +396,10 @@ class Runner:
             if loop.time() >= deadline:
                 return
             await asyncio.sleep(self._settings.tuning.worker_poll_seconds)
+
+
+def _jittered(seconds: float) -> timedelta:
+    return timedelta(seconds=seconds * (_JITTER + _JITTER * _random.random()))
 
 
 def _as_service_error(error: Exception) -> ServiceError:

@@ -30,7 +30,7 @@ from app.adapters.db.spread import KeyColumns, RowSearch, Selected
 from app.adapters.db.subjects import RowsOf, Subject
 from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
 from app.platform.operations.store.repository import PREVIEW, UNMET_REQUESTS
-from app.platform.operations.store.tables import OperationRow, RequestIdRow
+from app.platform.operations.store.tables import OperationRow, RequestIdRow, ServiceRequestIdRow
 
 _PREVIEW_LISTS = ("plannedChanges", "droppedFacts", "droppedFields", "refusedDecisions")
 """The lists of a preview that hold texts."""
@@ -90,10 +90,13 @@ def _names_any(
     return select(name).where(memory_id == any_of(memory_ids)).exists()
 
 
-_Expiring = type[OperationRow] | type[RequestIdRow]
+_Expiring = type[OperationRow] | type[RequestIdRow] | type[ServiceRequestIdRow]
 _KEYS: Mapping[_Expiring, KeyColumns] = {
     OperationRow: (OperationRow.engine_id, OperationRow.operation_id),
-    RequestIdRow: (RequestIdRow.engine_id, RequestIdRow.caller, RequestIdRow.request_id),
+    **{
+        table: (table.engine_id, table.caller, table.request_id)
+        for table in (RequestIdRow, ServiceRequestIdRow)
+    },
 }
 
 

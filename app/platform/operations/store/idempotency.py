@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.clock import database_time
@@ -20,7 +20,16 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, OperationName
 from app.platform.operations.store import repository
 from app.platform.operations.store.repository import NewOperation
-from app.platform.operations.store.tables import OperationRow, RequestIdRow
+from app.platform.operations.store.tables import (
+    AnyRequestId,
+    OperationRow,
+    RequestIdRow,
+    ServiceRequestIdRow,
+)
+
+NO_ENGINE = 0
+"""The engine id of requests that name none: their ids are unique over the service."""
+_Table = type[AnyRequestId]
 
 RECORD = Insertion(
     "request",
@@ -54,7 +63,7 @@ def record_of(
 
 async def lookup(
     session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
-) -> RequestIdRow | None:
+) -> AnyRequestId | None:
     """Return the record of a request on an engine that was done before; store nothing.
 
     For a check before the transaction that claims the id: a concurrent one may still be faster.
@@ -64,7 +73,8 @@ async def lookup(
     """
     if once is None:
         return None
-    return await _find(session, once, _is_request(engine_id, once), RequestIdRow.remove_time > now)
+    table = _table_of(engine_id)
+    return await _find(session, table, once, engine_id, table.remove_time > now)
 
 
 async def lookup_operation(
@@ -81,7 +91,7 @@ async def lookup_operation(
     """
     if once is None:
         return None
-    known = await _find(session, once, _is_request(engine.engine, once))
+    known = await _find(session, RequestIdRow, once, engine.engine)
     return None if known is None else await _operation_of(session, engine, known, now)
 
 
@@ -91,7 +101,7 @@ async def claim(
     once: IdempotencyKey | None,
     now: datetime,
     operation: tuple[int, str | None] | None = None,
-) -> RequestIdRow | None:
+) -> AnyRequestId | None:
     """Record a request on an engine; return the earlier record if it was done before, else None.
 
     A second request with the same id waits here until the first transaction ends.
@@ -129,26 +139,24 @@ async def _record(
     once: IdempotencyKey,
     now: datetime,
     operation: tuple[int, str | None] | None,
-) -> RequestIdRow | None:
+) -> AnyRequestId | None:
     """Record a request, and return None; or return the record of an earlier one.
 
     Raises:
         AlreadyExists: the id was used with another request.
     """
-    mine = _is_request(engine_id, once)
-    is_over = RequestIdRow.remove_time <= database_time(session)
-    await session.execute(delete(RequestIdRow).where(mine, is_over))
+    table = _table_of(engine_id)
+    mine = _is_request(table, engine_id, once)
+    is_over = table.remove_time <= database_time(session)
+    await session.execute(delete(table).where(mine, is_over))
     record = record_of(once, engine_id, now, operation or (engine_id, None))
     inserted = await session.execute(
-        upsert(RequestIdRow)
-        .values(record)
-        .on_conflict_do_nothing()
-        .returning(RequestIdRow.request_id)
+        upsert(table).values(record).on_conflict_do_nothing().returning(table.request_id)
     )
     if inserted.first() is not None:
         return None
     # The transaction of the earlier request has ended, and its record is kept for longer.
-    known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
+    known = (await session.execute(_select(table).where(mine))).scalar_one()
     _check_same(known, once)
     return known
 
@@ -178,7 +186,7 @@ async def within(
     """Return the operation that answers a request, once its scopes are known; record its new id."""
     known = new.within(scopes)
     if once is not None:
-        answered = update(RequestIdRow).where(_is_request(new.engine_id, once))
+        answered = update(RequestIdRow).where(_is_request(RequestIdRow, new.engine_id, once))
         answered = answered.values(operation_id=known.operation_id)
         await session.execute(answered.execution_options(synchronize_session=False))
     return known
@@ -189,12 +197,12 @@ async def store_response(
 ) -> None:
     """Store the response of a request that this transaction has claimed."""
     if once is not None:
-        stored = update(RequestIdRow).where(_is_request(engine_id, once))
+        stored = update(RequestIdRow).where(_is_request(RequestIdRow, engine_id, once))
         stored = stored.values(answer=dict(response))
         await session.execute(stored.execution_options(synchronize_session=False))
 
 
-def response_of(known: RequestIdRow) -> dict[str, Any]:
+def response_of(known: AnyRequestId) -> dict[str, Any]:
     """Return the stored response of a request that was done before.
 
     Raises:
@@ -210,16 +218,20 @@ def response_of(known: RequestIdRow) -> dict[str, Any]:
 
 
 async def _find(
-    session: Session, once: IdempotencyKey, *conditions: ColumnElement[bool]
-) -> RequestIdRow | None:
-    statement = select(RequestIdRow).where(*conditions)
+    session: Session,
+    table: _Table,
+    once: IdempotencyKey,
+    engine_id: int,
+    *conditions: ColumnElement[bool],
+) -> AnyRequestId | None:
+    statement = _select(table).where(_is_request(table, engine_id, once), *conditions)
     known = (await session.execute(statement)).scalar_one_or_none()
     if known is not None:
         _check_same(known, once)
     return known
 
 
-def _check_same(known: RequestIdRow, once: IdempotencyKey) -> None:
+def _check_same(known: AnyRequestId, once: IdempotencyKey) -> None:
     if known.request_hash != once.request_hash:
         raise AlreadyExists(
             "requestId: this id was used with another request; use a new one.",
@@ -227,16 +239,24 @@ def _check_same(known: RequestIdRow, once: IdempotencyKey) -> None:
         )
 
 
-def _is_request(engine_id: int, once: IdempotencyKey) -> ColumnElement[bool]:
+def _table_of(engine_id: int) -> _Table:
+    return ServiceRequestIdRow if engine_id == NO_ENGINE else RequestIdRow
+
+
+def _select(table: _Table) -> Select[AnyRequestId]:
+    return select(table)
+
+
+def _is_request(table: _Table, engine_id: int, once: IdempotencyKey) -> ColumnElement[bool]:
     return and_(
-        RequestIdRow.engine_id == engine_id,
-        RequestIdRow.caller == once.caller,
-        RequestIdRow.request_id == once.request_id,
+        table.engine_id == engine_id,
+        table.caller == once.caller,
+        table.request_id == once.request_id,
     )
 
 
 async def _operation_of(
-    session: Session, near: EngineName, known: RequestIdRow, now: datetime
+    session: Session, near: EngineName, known: AnyRequestId, now: datetime
 ) -> OperationRow:
     """Return the operation, which belongs to the engine `near` or to a sibling.
 

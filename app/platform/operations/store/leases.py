@@ -39,7 +39,7 @@ from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store import counting, repository
 from app.platform.operations.store.owned import Owned
-from app.platform.operations.store.queue import PENDING, RUNNING
+from app.platform.operations.store.queue import PENDING, RUNNING, UNREACHED
 from app.platform.operations.store.repository import Ended
 from app.platform.operations.store.tables import OperationRow
 from app.platform.operations.store.waking import tell, wake
@@ -268,6 +268,24 @@ async def postpone(session: Session, owned: Owned, ended: Ended, due: datetime) 
         "due_time": due,
         "attempts": OperationRow.attempts - 1,
         "details": OperationRow.details.op("||")(until),
+    }
+    await _give_back(session, owned, ended, values)
+
+
+async def wait_for_node(
+    session: Session,
+    owned: Owned,
+    ended: Ended,
+    due: datetime,
+    error: dict[str, Any],
+    since: datetime,
+) -> None:
+    """Requeue an operation that cannot reach a node since a time; the attempt does not count."""
+    told = {"lastError": error["message"], UNREACHED: format_timestamp(since)}
+    values = {
+        "due_time": due,
+        "attempts": OperationRow.attempts - 1,
+        "details": OperationRow.details.op("||")(cast(told, JSONB)),
     }
     await _give_back(session, owned, ended, values)
 

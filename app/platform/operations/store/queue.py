@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Text, cast, func, literal_column, or_, select, update
 
 from app.adapters.db.session import Session
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.tables import OperationRow
 
+UNREACHED = "unreachedSince"
+"""The detail of an operation that waits for a node: since when, without any progress."""
 # Literals, not parameters: a generic plan must see them to use the partial indexes.
 PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
 RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
@@ -115,7 +117,7 @@ async def restart_attempts(session: Session, owned: Owned) -> bool:
     statement = (
         update(OperationRow)
         .where(owned.is_mine())
-        .values(attempts=0)
+        .values(attempts=0, details=OperationRow.details.op("-")(cast(UNREACHED, Text)))
         .returning(OperationRow.operation_id)
         .execution_options(synchronize_session=False)
     )

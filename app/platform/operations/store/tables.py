@@ -120,11 +120,8 @@ class OperationRow(Base):
         return name_of(self.engine_name, self.memory_id, self.operation_id)
 
 
-class RequestIdRow(Base):
-    """A caller's request id, with the operation or the answer of its first request."""
-
-    __tablename__ = "request_ids"
-    __table_args__ = (Index("ix_request_ids_remove_time", "remove_time"),)
+class _RequestId:
+    """The columns of a caller's request id, with the operation or answer of its first request."""
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     caller: Mapped[str] = mapped_column(Text, primary_key=True)
@@ -135,6 +132,23 @@ class RequestIdRow(Base):
     answer: Mapped[JsonObject | None]
     """The answer of a request without an operation: names and numbers, no texts."""
     remove_time: Mapped[datetime]
+
+
+class RequestIdRow(_RequestId, Base):
+    """A request id in an engine."""
+
+    __tablename__ = "request_ids"
+    __table_args__ = (Index("ix_request_ids_remove_time", "remove_time"),)
+
+
+class ServiceRequestIdRow(_RequestId, Base):
+    """A request id of no engine, whose `engine_id` is 0; the rows lie where the keys do."""
+
+    __tablename__ = "service_request_ids"
+    __table_args__ = (Index("ix_service_request_ids_remove_time", "remove_time"),)
+
+
+AnyRequestId = RequestIdRow | ServiceRequestIdRow
 
 
 class DueEngineRow(Base):

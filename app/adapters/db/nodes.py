@@ -1,0 +1,254 @@
+"""The nodes of a distributed database, as one process meets them: which of them are away.
+
+A node that hangs ends no statement: the coordinator, asked to cancel one, waits for the node, too.
+So nothing more is sent to it, and connections that wait for it are broken off. What was asked there
+fails as if the database were away, and the pool is there for the engines of other nodes.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import Context, ContextVar
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import psycopg
+import structlog
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.adapters.db.errors import is_away, unavailable
+from app.adapters.db.opener import Connection, opener_of, shut_down
+from app.adapters.shared import Shared, look_at
+
+log = structlog.get_logger()
+
+_SUSPECT_SECONDS = 0.25
+"""Time of a transaction after which the nodes are asked whether they answer."""
+_ANSWER_SECONDS = 0.5
+"""Time in which a node answers, unless it is away."""
+_FRESH_SECONDS = 1.0
+"""Time for which an answer counts."""
+_PAUSE_SECONDS = 0.5
+"""Pause between two looks while a node is away."""
+_STUCK_SECONDS = 0.7
+"""Time of a transaction for an engine after which it is broken off, if the node is away."""
+_LONG_SECONDS = 2.0
+"""The same of a transaction that is for no one engine, which may wait for any node."""
+_MAX_PLACES = 10_000
+_HAS_NODES = b"select to_regclass('pg_dist_node') is not null"
+_NODES = b"""
+select nodename, nodeport from pg_dist_node
+where noderole = 'primary' and groupid <> 0 and isactive
+"""
+# Beside all tables, whose locks others may hold for long.
+_PROBE = b"""
+select success from master_run_on_worker(array[%s], array[%s::int], array['select 1'], false)
+"""
+# The offset keeps the planner from computing the shard of each id for each placement.
+_ENGINES_ON = b"""
+select engine_id, nodename || ':' || nodeport
+from (
+    select engine_id, get_shard_id_for_distribution_column('engines', engine_id) as shardid
+    from unnest(%s::bigint[]) as engine_id offset 0
+) as known
+join pg_dist_placement using (shardid)
+join pg_dist_node using (groupid)
+where noderole = 'primary'
+"""
+
+_engine: ContextVar[int | None] = ContextVar("engine_asked", default=None)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """The use of a connection: for which engine, if for one, and since when."""
+
+    engine: int | None
+    since: float
+
+
+class Nodes:
+    """The nodes of the database of one process; none on a single server.
+
+    Attributes:
+        away: the addresses of those that did not answer when they were asked last.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.away: frozenset[str] = frozenset()
+        self._engine = engine
+        self._is_used = False
+        self._has_nodes = False
+        self._uses: dict[Connection, _Use] = {}
+        self._places: dict[int, str] = {}
+        """The nodes of engines, as of the last look."""
+        self._asking: set[Connection] = set()
+        self._probes: dict[str, asyncio.Task[bool]] = {}
+        self._looked = -_FRESH_SECONDS
+        self._looking = Shared(self._look)
+        self._watching: asyncio.Task[None] | None = None
+
+    def use(self) -> None:
+        """Begin to watch the connections of the pool, which is that of a distributed database."""
+        if not self._is_used:
+            self._is_used = True
+            pool = self._engine.sync_engine.pool
+            event.listen(pool, "checkout", lambda _, one, __: self.begin(one.driver_connection))
+            event.listen(pool, "checkin", lambda _, one: self.end(one.driver_connection))
+            event.listen(pool, "detach", lambda _, one: self.end(one.driver_connection))
+
+    def begin(self, connection: Connection) -> None:
+        """Note that a connection is used from now on."""
+        if self._is_used:
+            self._uses[connection] = _Use(_engine.get(), monotonic())
+
+    def end(self, connection: Connection | None) -> None:
+        """Note that a connection is not used any more."""
+        if connection is not None:
+            self._uses.pop(connection, None)
+
+    async def enter(self, engine_id: int) -> None:
+        """Note that the current task works for an engine from now on.
+
+        Raises:
+            Unavailable: the node of the engine is away.
+        """
+        if self._is_used:
+            _engine.set(engine_id)
+            if await self.is_away(engine_id):
+                raise unavailable()
+
+    async def is_away(self, engine_id: int) -> bool:
+        """Return True if the node of an engine, made or not, did not answer a second ago."""
+        if self.away and engine_id not in self._places:
+            self._places |= await self._places_of([engine_id])
+        return bool(self.away) and self._places.get(engine_id) in self.away
+
+    async def has_lost(self, engine_id: int) -> bool:
+        """Return True if the node of an engine, made or not, does not answer now."""
+        return await self.is_away(engine_id) or (
+            bool(await self.look(age_seconds=0)) and await self.is_away(engine_id)
+        )
+
+    async def reached(self, engine_ids: Sequence[int]) -> Sequence[int]:
+        """Return those of some ids of engines, made or not, whose nodes answered last."""
+        if not self.away:
+            return engine_ids
+        places = self._places = {**self._places, **await self._places_of(engine_ids)}
+        return [one for one in engine_ids if places.get(one) not in self.away]
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Have the nodes asked whether they answer, if the block takes long."""
+        if not self._is_used:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        suspecting = loop.call_later(_SUSPECT_SECONDS, self._watch, context=Context())
+        try:
+            yield
+        finally:
+            suspecting.cancel()
+
+    async def look(self, age_seconds: float = _FRESH_SECONDS) -> frozenset[str]:
+        """Return the addresses of the nodes that do not answer; the answers may have an age."""
+        if self._is_used and monotonic() - self._looked >= age_seconds:
+            # In the name of no request, and in no transaction.
+            await asyncio.create_task(self._looking.result(), context=Context())
+        return self.away
+
+    async def close(self) -> None:
+        """Ask no more."""
+        tasks = [*self._probes.values(), *([self._watching] if self._watching else [])]
+        # A probe that waits for a node does not end when it is cancelled.
+        for connection in self._asking:
+            shut_down(connection)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _watch(self) -> None:
+        """Look until no node is away."""
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._keep_looking())
+            self._watching.add_done_callback(look_at)
+
+    async def _keep_looking(self) -> None:
+        # What an event would tell is what is asked here.
+        while await self.look(_PAUSE_SECONDS):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def _look(self) -> None:
+        """Ask each node, but for those that still owe an answer."""
+        nodes = await self._list()
+        owing = set(self._probes.values())
+        for node, address in nodes.items():
+            if node not in self._probes:
+                self._probes[node] = asyncio.create_task(self._answers(*address))
+        if asked := [probe for probe in self._probes.values() if probe not in owing]:
+            await asyncio.wait(asked, timeout=_ANSWER_SECONDS)
+        done = {node: probe for node, probe in self._probes.items() if probe.done()}
+        away = {node for node in nodes if node not in done or not done[node].result()}
+        self._probes = {node: probe for node, probe in self._probes.items() if node not in done}
+        if away != self.away:
+            log.warning("database.nodes_away", nodes=sorted(away))
+        self.away, self._looked = frozenset(away), monotonic()
+        self._places = await self._places_of(self._known()) if away else {}
+        if away:
+            self._watch()
+            self._break_off()
+
+    def _known(self) -> set[int]:
+        """Return the engines whose nodes are worth knowing while one is away."""
+        used = {use.engine for use in self._uses.values() if use.engine is not None}
+        return used | self._places.keys() if len(self._places) < _MAX_PLACES else used
+
+    def _break_off(self) -> None:
+        """Break off the connections that have waited long for a node which is away."""
+        now = monotonic()
+        for connection, use in list(self._uses.items()):
+            is_away = use.engine is None or self._places.get(use.engine) in self.away
+            most = _LONG_SECONDS if use.engine is None else _STUCK_SECONDS
+            if is_away and now - use.since > most:
+                shut_down(connection)
+
+    async def _list(self) -> dict[str, tuple[str, int]]:
+        """Return the hosts and ports of the nodes, by their addresses."""
+        if not self._has_nodes:
+            self._has_nodes = await self._ask(_HAS_NODES) == [(True,)]
+        found = await self._ask(_NODES) if self._has_nodes else []
+        return {f"{host}:{port}": (host, port) for host, port in found}
+
+    async def _places_of(self, engine_ids: Collection[int]) -> dict[int, str]:
+        return dict(await self._ask(_ENGINES_ON, [list(engine_ids)]))
+
+    async def _answers(self, host: str, port: int) -> bool:
+        """Return True if a node answers."""
+        try:
+            async with self._connected() as connection:
+                found = await connection.execute(_PROBE, [host, port])
+                return await found.fetchone() == (True,)
+        except psycopg.Error as error:
+            return not is_away(error)
+
+    async def _ask(self, statement: bytes, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return what the coordinator answers; nothing while it is away, and with it all nodes."""
+        try:
+            async with self._connected() as connection:
+                return await (await connection.execute(statement, values)).fetchall()
+        except psycopg.Error:
+            return []
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Connection]:
+        """Open a connection beside the pool, which may be used up."""
+        connection = await opener_of(self._engine).open()
+        self._asking.add(connection)
+        try:
+            await connection.set_autocommit(True)
+            yield connection
+        finally:
+            self._asking.discard(connection)
+            await connection.close()
