@@ -1,6 +1,6 @@
 """Many vectors in one parameter, as a single sequence of numbers.
 
-As text they would take Postgres more time than the rest of a new memory.
+As text, parsing them would take Postgres longer than the rest of the insertion of a memory.
 """
 
 import struct
