@@ -86,7 +86,7 @@ class Archived:
 
     Attributes:
         rows: the columns of each kind of line, by its name.
-        answers: the model that stored responses must fit to be completed, by kind of operation.
+        answers: the model of the stored response's fields that the service relies on, by kind.
         remove: removes up to a number of rows that a restore inserted.
     """
 
