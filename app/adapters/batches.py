@@ -102,12 +102,7 @@ class _LeftOut:
 
 @dataclass(frozen=True)
 class Round(Generic[Changed]):
-    """The result of one search.
-
-    Attributes:
-        found: the number of rows found.
-        changed: groups of keys, each with the result of its change.
-    """
+    """The result of one search: the number of rows found, and groups of keys with their changes."""
 
     found: int
     changed: Sequence[tuple[Sequence[Key], Changed]]
@@ -115,16 +110,12 @@ class Round(Generic[Changed]):
 
 @dataclass(frozen=True)
 class SweepBatches:
-    """The batches of one kind of periodic work.
-
-    Attributes:
-        what: the name of the work.
-        slow: the rows that took too long.
-    """
+    """The batches of one kind of periodic work, with its name."""
 
     resources: Resources
     what: str
     slow: list[Key] = field(default_factory=list)
+    """The rows that took too long."""
 
     async def remove(self, select: SelectRows, remove: RemoveSelected) -> int:
         """Remove rows of all engines until none is left; return their number."""

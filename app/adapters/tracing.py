@@ -60,7 +60,7 @@ async def _shut_down(provider: "TracerProvider") -> None:
 
     def shut_down() -> None:
         provider.shutdown()
-        with suppress(RuntimeError):  # the loop has been closed since
+        with suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(done.set)
 
     # Not a thread of the loop's pool: the process would wait for it.

@@ -1,6 +1,6 @@
 """Confinement of transactions to the scopes a caller may see: the first wall between users.
 
-Each table whose rows belong to a scope declares `conditioned_by`. A session opened with conditions
+Each table whose rows belong to a scope declares `conditioned_by`. A session with conditions
 adds them to every ORM statement on such a table, wherever the table is selected from, joined,
 updated or deleted from. Statements that cannot take them are refused: changes of objects, lists of
 changes by key, inserts from a select, and statements outside the ORM. Statements sent directly on

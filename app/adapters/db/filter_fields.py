@@ -212,7 +212,7 @@ class NumberField(Field):
 
 
 class MemberField(Field):
-    """A jsonb list of objects, one of which must hold the value under a key.
+    """A jsonb list of objects; one of them must have the value under a key.
 
     Constructor arguments: the column; the key as stored; the known values, if they are few.
     """
@@ -236,8 +236,8 @@ class MemberField(Field):
 class MapField(KeyedField):
     """A jsonb object of texts.
 
-    `indexed` returns the condition "has this value under this key" in a form faster than one on the
-    column, such as a lookup in an indexed table. It must match exactly the same rows.
+    `indexed` returns a faster form of the condition "has this value under this key", such as a
+    lookup in an indexed table. It must match exactly the same rows.
     """
 
     operators = frozenset({Operator.HAS})
@@ -312,7 +312,7 @@ class _EntryField(Field):
 
 
 def is_not_true(condition: Condition) -> Condition:
-    """Negate a condition so that a missing value matches: the result is never unknown."""
+    """Negate a condition; a missing value matches, because the result is never unknown."""
     return condition.is_not(true())
 
 
@@ -351,7 +351,7 @@ def read_moment(text: str) -> datetime:
     """Parse an ISO 8601 time; without an offset it is UTC.
 
     Raises:
-        ValueError: the text is no ISO 8601 time.
+        ValueError: the text is not an ISO 8601 time.
     """
     if _NO_OFFSET.fullmatch(text):
         return datetime.fromisoformat(text).replace(tzinfo=UTC)

@@ -122,5 +122,5 @@ def score(
 
 
 def _double(value: float) -> ColumnElement[float]:
-    # Postgres reads a literal fraction as a decimal, whose arithmetic takes ten times as long.
+    # Postgres reads a literal fraction as `numeric`; its arithmetic takes ten times as long.
     return literal(value, DOUBLE_PRECISION)

@@ -57,7 +57,7 @@ _Slice: Callable[..., ColumnElement[Any]] = Slice  # its authors give it no type
 
 
 class _Reals(UserDefinedType[Numbers]):
-    """Passed to the driver without a cast, which would hide its elements."""
+    """A type that SQLAlchemy passes to the driver without a cast, which would hide its elements."""
 
     cache_ok = True
 

@@ -204,7 +204,7 @@ class Standby:
             if asked is None or asked.done():
                 await connection.close()
             else:
-                # Not awaited: on a silent server the driver takes long to give up.
+                # Not awaited: if the server does not answer, the driver takes long to give up.
                 asked.cancel()
 
     def _reached(self) -> None:

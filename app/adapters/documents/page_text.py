@@ -172,7 +172,6 @@ class _Target:
         return text
 
     def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
-        """Read a start tag."""
         self._moved = True
         self.tag = _START
         self.open += 1
@@ -186,7 +185,6 @@ class _Target:
             self._laid_out += tag == _LAID_OUT
 
     def end(self, tag: str) -> None:
-        """Read an end tag."""
         self._moved = True
         self.tag = _END
         self.open -= 1

@@ -165,7 +165,6 @@ class BackupFolder:
         self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:
-        """Remove the leftovers of interrupted backups."""
         for path in self.path.glob(f"*{_PART}"):
             if _NAME.fullmatch(path.name.removesuffix(_PART)):
                 shutil.rmtree(path)

@@ -22,7 +22,7 @@ from app.adapters.postgres.home import CLUSTER, FOLDER, SOCKETS, PostgresHome
 DATABASE = "memory_bank"
 _ROLE = "memory_bank"
 _MAINTENANCE_DATABASE = "postgres"
-_PORT = "5432"  # names the socket; nothing listens on a network
+_PORT = "5432"  # part of the socket's name; the server does not listen on a network
 _CONNECT_SECONDS = 5
 
 # Initial values; an operator may change them in the cluster's postgresql.conf.

@@ -141,7 +141,6 @@ class Supervisor:
         return lock
 
     def _check_version(self) -> None:
-        """Refuse a folder that another major version of Postgres wrote."""
         written = (self._home.cluster / "PG_VERSION").read_text().strip()
         if written != MAJOR:
             raise self._failed(

@@ -215,7 +215,7 @@ class Connection(HttpToolsProtocol):
         if self._is_reserved:
             self.scope["state"][RESERVED] = True
         super().on_headers_complete()
-        self.cycle.transport = self._answers  # type: ignore[assignment]  # what it uses of one
+        self.cycle.transport = self._answers  # type: ignore[assignment]  # it has the used methods
         if self._is_reserved:
             self.cycle.keep_alive = False
         self._phase = _Phase.BODY
