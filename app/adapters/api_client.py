@@ -11,7 +11,7 @@ JSON = "application/json"
 _BASE = "/v1beta1"
 _CONNECT_SECONDS = 10.0
 _SECONDS = 300.0
-"""The longest wait for the next bytes: of an answer to a chunk, of an export's next part."""
+"""Longest wait for the next bytes, such as the answer to an upload or an export's next part."""
 _REFUSALS = 400
 _SHOWN_CHARS = 500
 
@@ -26,7 +26,7 @@ class RemoteError(Exception):
         message: one sentence for a person.
         status: the HTTP status; None: there was no answer.
         reason: the reason of the error, such as `PERMISSION_MISSING`; None: none was given.
-        metadata: what the reason names.
+        metadata: the values that belong to the reason.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ApiClient:
     """Calls of one service with one key. Paths begin after `/v1beta1`.
 
     Args:
-        url: the service's, such as `http://127.0.0.1:8000`.
+        url: the service's address, such as `http://127.0.0.1:8000`.
         key: an API key or a token.
 
     Attributes:
@@ -142,7 +142,7 @@ def _answer(response: httpx2.Response) -> dict[str, Any]:
     """Return the JSON of an answer.
 
     Raises:
-        RemoteError: it is an error, or no answer of this service.
+        RemoteError: it is an error, or not an answer of this service.
     """
     try:
         body = response.json()

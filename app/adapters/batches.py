@@ -1,8 +1,8 @@
-"""Work in batches, one transaction each, in which one row fails alone.
+"""Work in batches of one transaction each, in which a failed row does not stop the others.
 
-A batch that fails is done again row by row, each in a savepoint. A row that fails is logged by its
-name, counted, and passed over by the searches of this process for an hour, so that no number of
-such rows fills each batch. An error of the database itself ends the work until its next turn.
+A failed batch is repeated row by row, with a savepoint for each row. A failed row is logged by name
+and counted, and this process's searches exclude it for an hour. Otherwise failed rows could fill
+every batch. An error of the database itself ends the work until its next turn.
 """
 
 import asyncio
@@ -41,16 +41,16 @@ _FAILED = Counter(
     ["what"],
 )
 _REST = 0.5
-"""Rest after a batch, in parts of the time that it took."""
+"""Pause after a batch, as a fraction of the batch's duration."""
 _LEFT_OUT_FOR = timedelta(hours=1)
 _MOST_OF_ENGINE = 1_000
-"""Failed rows of one engine; at one more, the work leaves out the whole engine instead."""
+"""Most excluded rows of one engine; beyond it, the work excludes the whole engine instead."""
 _MOST = 10_000
-"""Rows that one kind of work passes over; above that, an engine counts as one of them."""
+"""Most excluded rows of one kind of work; beyond it, the whole engine of a new row is excluded."""
 _MOST_SLOW = 3
-"""Rows that may take too long before the work ends: each takes a time limit of the database."""
+"""Number of rows that hit the database's time limit before the work ends."""
 _SAVEPOINTS = 50
-"""Savepoints in a transaction: with more than 64, Postgres slows down what others read."""
+"""Most savepoints in a transaction; with more than 64, Postgres slows down other readers."""
 
 
 def spread(name: str, find: FindRows, change: ChangeKeys[int], order: int = 0) -> Sweep:
@@ -59,29 +59,29 @@ def spread(name: str, find: FindRows, change: ChangeKeys[int], order: int = 0) -
 
 
 def batched(name: str, select: SelectRows, remove: RemoveSelected) -> Sweep:
-    """Return a sweep that removes rows of all engines together, as the statement selects them."""
+    """Return a sweep that removes the selected rows of all engines in one statement."""
     return swept(name, lambda batches: batches.remove(select, remove))
 
 
 def swept(name: str, work: "Callable[[SweepBatches], Awaitable[int]]", order: int = 0) -> Sweep:
-    """Return a sweep of this name; its work returns the number of rows."""
+    """Return a sweep with a name; its work returns the number of rows."""
     return Sweep(name, lambda resources: work(SweepBatches(resources, name)), order)
 
 
 @dataclass
 class _LeftOut:
-    """The rows at which this process has lately failed, by the work that met them."""
+    """The rows that recently failed in this process, by kind of work."""
 
     until: dict[str, dict[Key, datetime]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, resources: Resources) -> "_LeftOut":
-        """Return the rows that the process leaves out."""
+        """Return the excluded rows of the process."""
         left_out: _LeftOut = resources.kept.setdefault(cls, cls())
         return left_out
 
     def add(self, what: str, key: Key, now: datetime) -> None:
-        """Leave out a row, or all of its engine where that has too many."""
+        """Exclude a row, or its whole engine if that has too many excluded rows."""
         rows = self.until.setdefault(what, {})
         if key[:1] in rows:
             return
@@ -94,7 +94,7 @@ class _LeftOut:
             log.warning("sweep.engine_left_out", what=what, row=name_of(key[:1]))
 
     def keys(self, what: str, now: datetime) -> Collection[Key]:
-        """Return what is still left out: keys of rows, and the first parts of those of engines."""
+        """Return the keys that are still excluded: keys of rows, or one-part keys of engines."""
         rows = {key: until for key, until in self.until.get(what, {}).items() if until > now}
         self.until[what] = rows
         return rows
@@ -102,7 +102,7 @@ class _LeftOut:
 
 @dataclass(frozen=True)
 class Round(Generic[Changed]):
-    """The result of one search: how many rows were found, and what became of which keys."""
+    """The result of one search: the number of rows found, and groups of keys with their changes."""
 
     found: int
     changed: Sequence[tuple[Sequence[Key], Changed]]
@@ -110,15 +110,15 @@ class Round(Generic[Changed]):
 
 @dataclass(frozen=True)
 class SweepBatches:
-    """The batches of one kind of periodic work, which has a name."""
+    """The batches of one kind of periodic work, with its name."""
 
     resources: Resources
     what: str
     slow: list[Key] = field(default_factory=list)
-    """Rows that took too long."""
+    """The rows that took too long."""
 
     async def remove(self, select: SelectRows, remove: RemoveSelected) -> int:
-        """Remove rows of all engines until nothing is left; return their number."""
+        """Remove rows of all engines until none is left; return their number."""
         total, is_last = 0, False
         while not is_last:
             count, is_last = await self._remove_batch(select, remove)
@@ -126,11 +126,11 @@ class SweepBatches:
         return total
 
     async def spread(self, find: FindRows, change: ChangeKeys[int], shared: int = 0) -> int:
-        """Find and change rows, engine by engine, until nothing is left; return the rows changed.
+        """Find and change rows, engine by engine, until none is left; return the number changed.
 
-        Rows held by others are passed over. With `shared`, rows are changed in steps: those whose
-        keys have so many first parts in common share a transaction, and are found until they are
-        done.
+        Rows locked by other transactions are skipped. If `shared` is not 0, each change may do
+        only part of a row's work; searches find the row until it is done. Rows then share a
+        transaction if their keys have the first `shared` parts in common.
         """
         limit, total = self.resources.settings.tuning.sweep_batch_rows, 0
         held: set[Key] = set()
@@ -145,11 +145,11 @@ class SweepBatches:
     async def changed(
         self, find: FindRows, change: ChangeKeys[Changed], search: RowSearch, shared: int = 0
     ) -> Round[Changed]:
-        """Find keys and change their rows, of which those that fail are left out.
+        """Find keys and change their rows; exclude the rows that fail.
 
-        Each engine has a transaction of its own on a distributed database, where one for all would
-        have to commit on many nodes. On a single server, all share one unless `shared` says what
-        has one in common.
+        On a distributed database each engine has its own transaction, since a common one would have
+        to commit on many nodes. On a single server all rows share one transaction, unless `shared`
+        is not 0: then each group of rows with the same first `shared` key parts has its own.
         """
         db = self.resources.db
         if shared or db.is_distributed:
@@ -167,7 +167,7 @@ class SweepBatches:
         return Round(len(keys), await self._apart(_grouped(keys, 1), change))
 
     def search(self, limit: int, passed: Collection[Key] = ()) -> RowSearch:
-        """Return a search that passes over what is left out, and these keys."""
+        """Return a search that skips the excluded rows and the keys in `passed`."""
         now = self.resources.clock.now()
         left_out = _LeftOut.of(self.resources).keys(self.what, now)
         names = [(len(key), name_of(key)) for key in (*left_out, *passed)]
@@ -175,7 +175,7 @@ class SweepBatches:
         return RowSearch(limit, but, [name for parts, name in names if parts == 1])
 
     def leaves_out(self, key: Key) -> bool:
-        """Return True if a row is left out, or its engine, or a row of the engine of that key."""
+        """Return True if a row or its engine is excluded; for an engine, also if a row of it is."""
         left_out = _LeftOut.of(self.resources).keys(self.what, self.resources.clock.now())
         if len(key) == 1:
             return any(other[:1] == key for other in left_out)
@@ -183,7 +183,7 @@ class SweepBatches:
 
     @asynccontextmanager
     async def alone(self, key: Key) -> AsyncIterator[None]:
-        """Leave out a row if the block fails, which concerns that row alone.
+        """Exclude a row if the block, which handles only that row, fails.
 
         Raises:
             ServiceError: the database itself failed, or several rows took too long.
@@ -206,7 +206,7 @@ class SweepBatches:
         log.warning("sweep.row_failed", what=self.what, row=name_of(key), reason=_reason(error))
 
     async def _remove_batch(self, select: SelectRows, remove: RemoveSelected) -> tuple[int, bool]:
-        """Remove some rows; return their number, and True if these were the last."""
+        """Remove up to one batch of rows; return their number, and True if they were the last."""
         search = self.search(self.resources.settings.tuning.sweep_batch_rows)
         db = self.resources.db
         try:
@@ -230,7 +230,7 @@ class SweepBatches:
     async def _apart(
         self, groups: Sequence[Sequence[Key]], change: ChangeKeys[Changed]
     ) -> list[tuple[Sequence[Key], Changed]]:
-        """Change each group in a transaction of its own."""
+        """Change each group in its own transaction."""
         changed: list[tuple[Sequence[Key], Changed]] = []
         for keys in groups:
             try:
@@ -246,7 +246,7 @@ class SweepBatches:
     async def _row_by_row(
         self, keys: Sequence[Key], change: ChangeKeys[Changed]
     ) -> list[tuple[Sequence[Key], Changed]]:
-        """Change each row in a savepoint; leave out those that fail."""
+        """Change each row in a savepoint; exclude the rows that fail."""
         changed: list[tuple[Sequence[Key], Changed]] = []
         for start in range(0, len(keys), _SAVEPOINTS):
             async with self.resources.db.transaction() as session:
@@ -265,7 +265,7 @@ async def _changed(
 
 
 def _grouped(keys: Sequence[Key], shared: int) -> list[list[Key]]:
-    """Return the keys in groups with the same first parts, in the order of the first of each."""
+    """Group the keys by their first `shared` parts, in the order of each group's first key."""
     groups: dict[Key, list[Key]] = {}
     for key in keys:
         groups.setdefault(key[:shared], []).append(key)
@@ -273,12 +273,12 @@ def _grouped(keys: Sequence[Key], shared: int) -> list[list[Key]]:
 
 
 def _is_of_database(error: Exception) -> bool:
-    """Return True for an error that no row has caused; ids that clash may be the row's."""
+    """Return True if no row caused the error; a row can cause a clash of ids."""
     return isinstance(error, Unavailable | Aborted) and not isinstance(error, IdClash)
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of an error without its message, which may quote a text."""
+    """Return the reason of an error, without its message, which may quote stored text."""
     if isinstance(error, ServiceError):
         return error.reason
     cause = error.orig if isinstance(error, DBAPIError) else error
@@ -287,7 +287,7 @@ def _reason(error: Exception) -> str:
 
 @asynccontextmanager
 async def paced(transaction: AbstractAsyncContextManager[Session]) -> AsyncIterator[Session]:
-    """Run a batch in a transaction and rest after it, so that others hardly notice the work."""
+    """Run a batch in a transaction, then pause to leave capacity to other work."""
     began = monotonic()
     async with transaction as session:
         yield session

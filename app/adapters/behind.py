@@ -1,4 +1,4 @@
-"""Work that runs behind its caller: while a part is written, the next is read."""
+"""Writes in the background, while the caller reads the next part."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,9 +6,9 @@ from typing import Any
 
 
 class WriteBehind:
-    """One write at a time, beside the reading of what follows.
+    """A background task for one write at a time.
 
-    Whoever starts writes calls `settle` in a `finally`, so that none outlives it.
+    A caller that starts writes must call `settle` in a `finally`; otherwise a write may outlive it.
     """
 
     def __init__(self) -> None:
@@ -20,10 +20,10 @@ class WriteBehind:
         return self._task is not None and not self._task.done()
 
     async def start(self, write: Coroutine[Any, Any, None]) -> None:
-        """Start a write once the one before has ended.
+        """Start a write once the previous one has ended.
 
         Raises:
-            ServiceError: the one before failed; this one is not started.
+            ServiceError: the previous write failed; this one is not started.
         """
         try:
             await self.end()
@@ -33,21 +33,21 @@ class WriteBehind:
         self._task = asyncio.create_task(write)
 
     async def end(self) -> None:
-        """Wait for the write that runs, if any.
+        """Wait for the current write, if any.
 
         Raises:
-            ServiceError: it failed.
+            ServiceError: the write failed.
         """
         if self._task is not None:
             await asyncio.wait({self._task})
-            # Until the write has ended, a cancellation must still find it and wait for it.
+            # Not cleared earlier: after a cancellation, `settle` must still find the write.
             ended, self._task = self._task, None
             ended.result()
 
     async def settle(self) -> None:
-        """Wait for the write that runs, whether it succeeds or not."""
+        """Wait for the current write, if any, and ignore its failure."""
         if self._task is not None:
             await asyncio.wait({self._task})
             if not self._task.cancelled():
-                # Retrieved, so that asyncio does not log it: an earlier failure is reported.
+                # Retrieved because asyncio would log it; the caller reports an earlier failure.
                 self._task.exception()

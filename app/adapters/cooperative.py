@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TypeVar
 
 _TURN_SECONDS = 0.001
-"""As short as a small request: whoever waits behind several turns waits a few milliseconds."""
+"""As short as a small request: a task that waits for several turns waits a few milliseconds."""
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -19,9 +19,9 @@ async def each(
 
     Args:
         items: in the order of the results.
-        work: takes a small part of a millisecond.
-        pause_seconds: how long each yield lasts at least. Work that nobody waits for gives way to
-            a whole request, rather than to one step of it.
+        work: the function; one call must take a small part of a millisecond.
+        pause_seconds: the shortest duration of each yield. With a pause, background work gives way
+            to a whole request instead of one step of it.
     """
     results: list[Out] = []
     ends = 0.0

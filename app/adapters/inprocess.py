@@ -1,7 +1,7 @@
-"""Calls of the API's routes in this process, with the caller handed over.
+"""Calls of the API's routes within this process, on behalf of an authenticated caller.
 
-Whoever stands on the API calls it as a client does: permission, reach, rates, quotas, audit and
-idempotency stand around the routes. The caller is in the ASGI scope, which no client can write.
+The calls pass the same checks as a client's: permissions, reach, rates, quotas, audit and
+idempotency. The caller is passed in the ASGI scope, which no client can write.
 """
 
 import json
@@ -41,17 +41,17 @@ class InProcessAnswer:
 
 @dataclass(frozen=True)
 class InProcess:
-    """Calls in the name of one caller, within one request.
+    """Calls on behalf of one caller, within one request.
 
     Attributes:
-        application: the API's.
-        caller: in whose name.
+        application: the API's application.
+        caller: the caller.
         surface: the interface, as the audit log names it.
-        host: the `Host` of the request that is served.
-        address: the IP address of its sender.
-        request_id: its id, which the calls share.
-        is_given_up: whether its client no longer waits, which ends what a call waits for; None: it
-            does not matter.
+        host: the `Host` of the outer request.
+        address: the IP address of the outer request's sender.
+        request_id: the outer request's id, which the calls share.
+        is_given_up: returns True if the outer request's client has disconnected, which ends the
+            waiting of a call; None: calls do not check.
     """
 
     application: Application
@@ -71,10 +71,10 @@ class InProcess:
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> InProcessAnswer:
-        """Send a request and return its answer, whatever its status.
+        """Send a request and return its answer, also for error statuses.
 
-        The segments `.` and `..` of the path are ids like any other, and lead nowhere else. What
-        JSON or UTF-8 cannot hold, such as NaN or half a surrogate pair, the API refuses.
+        The path segments `.` and `..` are escaped, because they are ids here. The API refuses
+        values that JSON or UTF-8 cannot hold, such as NaN or half a surrogate pair.
         """
         sent = {"host": self.host, "x-request-id": self.request_id, **(headers or {})}
         if body is not None:
@@ -96,7 +96,7 @@ class InProcess:
     async def forward(
         self, path: str, query: Sequence[tuple[str, str]], receive: _Receive, send: _Send
     ) -> None:
-        """Answer a client's GET with that of the API, as it is made; nothing of it is held."""
+        """Answer a client's GET with the API's answer, streamed without buffering."""
         headers = {"host": self.host, "x-request-id": self.request_id}
         scope: _Scope = {
             "type": "http",
@@ -119,7 +119,7 @@ class InProcess:
         await self.application(scope, self._watching(receive), send)
 
     def _watching(self, receive: _Receive) -> _Receive:
-        """Return a `receive` that, after the body, ends when the client of the request is gone."""
+        """Return a `receive` that reports a disconnect, after the body, once the client is gone."""
         if self.is_given_up is None:
             return receive
         is_given_up, has_body = self.is_given_up, False

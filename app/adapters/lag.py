@@ -1,8 +1,8 @@
 """Measurement of the event loop's lag, which delays every request of its process.
 
-The lag is sampled on a fixed grid of times. A sample that runs late is late by the difference, and
-so is every further grid point that passed meanwhile. So the histograms are weighted by time, not by
-the number of samples.
+The lag is sampled on a fixed grid of times. The lag of a grid point is the time from it to the next
+sample; a late sample yields a lag for each grid point that passed meanwhile. So the histograms are
+weighted by time, not by the number of samples.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ log = structlog.get_logger()
 _INTERVAL_SECONDS = 0.1
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _MAX_MOMENTS = 200
-"""Samples recorded for one delay: a machine that slept for a night was not late for all of it."""
+"""Most samples recorded for one delay; otherwise a machine's sleep would count as hours of lag."""
 _LOGGED_SECONDS = 1.0
 _RECENT_SECONDS = 60.0
 _SCHEDSTAT = "/proc/thread-self/schedstat"
@@ -57,7 +57,7 @@ class RecentLag:
 
 
 def recent_lag() -> RecentLag | None:
-    """Return the recent lag; None: it is not measured here."""
+    """Return the recent lag; None: this process does not measure it."""
     lags = sorted(_RECENT)
     if not lags:
         return None
@@ -69,8 +69,8 @@ class LagWatch:
     """The state of the lag measurement.
 
     Attributes:
-        due: when the next sample is due; in seconds, as all here, of any steady clock.
-        waited: the thread's total wait for a processor at the last sample.
+        due: the time of the next sample, in seconds of any steady clock, like all times here.
+        waited: the thread's total wait for a processor at the last sample, in seconds.
     """
 
     due: float

@@ -1,4 +1,4 @@
-"""Structured logs on standard error. No line holds the text of a memory."""
+"""Structured logs on standard error. No line contains the text of a memory."""
 
 import json
 import logging
@@ -21,10 +21,10 @@ _PAUSE_SECONDS = 1.0
 
 
 class _Libraries(logging.Handler):
-    """A handler that writes library logs as lines of this service, exceptions without messages.
+    """A handler that writes library logs in this service's format, exceptions without messages.
 
-    Clients can provoke server warnings, so these are limited to one line a second, which counts
-    those left out before it.
+    Clients can provoke warnings of the server, so these are limited to one line a second. A line
+    contains the number of warnings left out before it.
     """
 
     def __init__(self, seconds: Callable[[], float] = monotonic) -> None:
@@ -57,7 +57,7 @@ class _Libraries(logging.Handler):
 
 
 _ENCODER = json.JSONEncoder(default=repr)
-"""Created once; `json.dumps` would create one for every line."""
+"""One encoder for all lines; `json.dumps` would create one per line."""
 
 
 def _write_json(line: Mapping[str, object], **_: object) -> str:
@@ -65,13 +65,13 @@ def _write_json(line: Mapping[str, object], **_: object) -> str:
 
 
 def request_id() -> str | None:
-    """Return the id of the request that this task serves, or whose operation it runs."""
+    """Return the id of the request that this task serves, or that started its operation."""
     found: str | None = structlog.contextvars.get_contextvars().get("request_id")
     return found
 
 
 def _add_process(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Name the process that writes, if it is one of several."""
+    """Add the name of this process, if it is one of several."""
     if (name := own_name()) is not None:
         line["process"] = int(name) if name.isdigit() else name
     return line
@@ -94,7 +94,7 @@ def configure_logs(settings: Settings) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        # With one call a line: several processes may write into one file.
+        # One write call per line, because several processes may write to the same file.
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )

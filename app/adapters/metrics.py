@@ -1,9 +1,9 @@
 """Metrics of the processes that serve one port together.
 
-They keep their values in files of one folder, each its own, as prometheus_client's multiprocess
-mode has it; whichever is asked adds them up. A file belongs to a name, not to a process id: the
-successor of a process that died goes on counting where it ended. Alone, a process keeps its values
-in memory.
+Each process keeps its values in its own files in a common folder, by the multiprocess mode of
+prometheus_client. The process that receives a scrape adds the values up. A file belongs to a name,
+not to a process id: the successor of a dead process continues its counts. A single process keeps
+its values in memory.
 """
 
 import os
@@ -26,21 +26,21 @@ from app.settings.environment import environment
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _PARENT = "parent"
 _ATTEMPTS = 5
-"""Readings of the files; one of a process that just died is removed."""
+"""Attempts to read the files; a file may vanish meanwhile, when its process has died."""
 _M = TypeVar("_M", Gauge, Counter)
 
 
 class _Files:
-    """The place of the values: a folder, or memory without one."""
+    """The place of the values: a folder; None: memory."""
 
     folder: Path | None = None
     of_all: ClassVar[set[str]] = set()
 
 
 def of_all(kind: type[_M], name: str, documentation: str, labels: Sequence[str] = ()) -> _M:
-    """Return a metric that says the same in every process, as it is read from the database.
+    """Return a metric with the same value in all processes, because it is read from the database.
 
-    It is not added up: whichever process is asked answers with what it has just read.
+    It is not added up: the process that receives a scrape reports its own, newly read value.
     """
     _Files.of_all.add(name)
     return kind(name, documentation, labels)
@@ -48,17 +48,17 @@ def of_all(kind: type[_M], name: str, documentation: str, labels: Sequence[str] 
 
 @contextmanager
 def added_up() -> Iterator[None]:
-    """Keep the values of all metrics made from here on where forked processes can add them up.
+    """Keep the values of all metrics made from now on in files that forked processes add up.
 
     Raises:
-        RuntimeError: a metric has its value already.
+        RuntimeError: a metric already has a value.
     """
     if early := [metric.name for metric in REGISTRY.collect() if _is_ours(metric)]:
         raise RuntimeError(f"Metrics have values before the processes are known: {early}.")
     folder = tempfile.mkdtemp(prefix="memory-bank-metrics-")
     environment()[_FOLDER] = folder
     _Files.folder = Path(folder)
-    # Each process clears its own alone, which are all that it shows.
+    # A process clears only its own labels; it needs no others.
     warnings.filterwarnings("ignore", "Clearing labels", UserWarning)
     # The library's multiprocess mode has no types.
     shared = values.MultiProcessValue(lambda: own_name() or _PARENT)  # type: ignore[no-untyped-call]
@@ -85,7 +85,7 @@ def _is_ours(metric: Metric) -> bool:
 
 
 def forget_parent() -> None:
-    """Remove the values of the process that forks the others, which counts nothing."""
+    """Remove the values of the parent process, which counts no events itself."""
     _remove(f"*_{_PARENT}.db")
 
 
@@ -110,7 +110,7 @@ def registry_of_port() -> CollectorRegistry:
 
 
 class _Sum(Collector):
-    """The sum over the processes; gauges of each by its name."""
+    """The sum over the processes; gauges are separate, with the process's name as a label."""
 
     def __init__(self, folder: Path) -> None:
         self._files = MultiProcessCollector(None, os.fspath(folder))  # type: ignore[no-untyped-call]

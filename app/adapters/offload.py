@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 _LONG = 65_536
-"""Characters or bytes; a hundred times as many would block the event loop for a second."""
+"""Length of long input, in characters or bytes; a hundred times as many would block a second."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Calls of a service elsewhere by what runs beside an agent."""
+"""An HTTP client of a remote service, for programs that run on an agent's machine."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx2
 
 _SECONDS = 90.0
-"""More than the longest wait of a tool."""
+"""Time limit of a request; longer than the longest wait of a tool."""
 _REFUSALS = 400
 
 
@@ -14,8 +14,8 @@ def client_with(key: str, refused: Callable[[str], None]) -> httpx2.AsyncClient:
     """Return a client that sends a key and follows no redirect.
 
     Args:
-        key: of the service.
-        refused: told the message of each answer that is an error, but no message of JSON-RPC.
+        key: an API key of the service.
+        refused: called with the message of each error answer, except errors of JSON-RPC.
     """
 
     async def listen(response: httpx2.Response) -> None:
@@ -25,7 +25,7 @@ def client_with(key: str, refused: Callable[[str], None]) -> httpx2.AsyncClient:
             answer = json.loads(await response.aread())
             message = str(answer["error"]["message"])
         except (ValueError, LookupError, TypeError):
-            # Of something before the service, or of another service.
+            # The answer of a proxy, or of another service.
             refused(f"The service answers with status {response.status_code}.")
             return
         if "jsonrpc" not in answer:

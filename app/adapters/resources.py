@@ -26,24 +26,24 @@ from app.kernel.wire.archived import ArchivedRow
 from app.settings.settings import Settings
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Replace the names in a stored response by the present resources."""
+"""Replace the names in a stored response with the current resources."""
 EventListener = Callable[[Session, Any], Awaitable[None]]
-"""Run in the transaction that has changed events of a session."""
+"""Handle a change of a session's events, in the transaction that made it."""
 RemoveOfEngine = Callable[[Session, int, int], Awaitable[int]]
 """Remove up to a number of an engine's rows in the caller's transaction; return the count.
 
 The arguments are the session, the engine's id and the number.
 """
 HoldsAnything = Callable[[Session, int, datetime], Awaitable[bool]]
-"""Return True if the engine holds anything at that time whose deletion needs `force`."""
+"""Return True if the engine holds, at a given time, content that needs `force` for deletion."""
 EndOfRestore = Callable[["Resources", Session, Any], Awaitable[None]]
-"""Complete, in the caller's transaction, what an archive lacks of a feature.
+"""Create, in the caller's transaction, the rows of a feature that archives do not contain.
 
 The arguments are the process's resources, the session and the restored engine's row. Raises
 `InvalidArgument` if the rows of the archive contradict each other.
 """
 CountOfEngine = Callable[[Session, int, int], Awaitable[int]]
-"""Count an engine's rows of a kind, but not beyond a number.
+"""Count an engine's rows of a kind, up to a number.
 
 The arguments are the session, the engine's id and the number.
 """
@@ -56,8 +56,8 @@ class Sweep:
     Attributes:
         name: the removed rows, as the log names them.
         run: does all pending work in its own transactions; returns the number of rows.
-        order: sweeps with a smaller number run first, others in the order of the roster. Work that
-            can take long comes last, so that it delays no other.
+        order: smaller numbers run first, equal numbers in the order of the roster. Long work comes
+            last, because it would delay the others.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Retry:
     """The retry of failed operations of one kind.
 
     Attributes:
-        permission: what the kind's own method demands.
+        permission: the permission that the kind's own method demands.
         renew: completes the new operation in the transaction that inserts it. The arguments are
             the caller's resources, the session, the failed operation's row and the
             `NewOperation`, which already has the row's request.
@@ -85,9 +85,9 @@ class Archived:
     """The part of archives that belongs to a feature.
 
     Attributes:
-        rows: by the name of a kind of lines, its columns.
-        answers: by the kind of operations, what completes their stored answers relies on.
-        remove: takes back up to a number of rows that an archive has brought.
+        rows: the columns of each kind of line, by its name.
+        answers: the model of the stored response's fields that the service relies on, by kind.
+        remove: removes up to a number of rows that a restore inserted.
     """
 
     rows: Mapping[str, type[ArchivedRow]] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Archived:
 
 @dataclass(frozen=True)
 class Check:
-    """A check of `/readyz`: its state in words, and whether the process is ready by it."""
+    """The result of a check of `/readyz`: its state in words, and True if it is passed."""
 
     state: str
     is_passed: bool
@@ -109,24 +109,24 @@ class Registry:
 
     Attributes:
         response_readers: complete the responses of operations, by kind.
-        retries: how failed operations are retried, by kind.
-        kinds: of all operations, in the order of the alphabet.
+        retries: the retries of failed operations, by kind.
+        kinds: the kinds of all operations, in alphabetical order.
         event_listeners: called with each `sessions.services.changes.Appended` that completes an
             exchange.
         event_erasers: called with each `sessions.services.changes.Erased`.
         sweeps: in the order in which they run.
         children: remove the rows of an engine; rows that refer to others come first.
         erasures: erase a scope from tables; rows that refer to others come first.
-        texts: what a scan for sensitive values rewrites in place, beside memories.
+        texts: the texts, other than memories, that a scan for sensitive values rewrites in place.
         holders: decide whether the deletion of an engine needs `force`.
         unembedded: counts the memories of an engine that wait for their vectors.
         waiting_kinds: operations that wait for a time, and fail if their engine is deleted.
         restored: complete an engine at the end of its restore from an archive.
-        archived: what archives have of features; rows that refer to others come first.
-        answers: the messages that operations answer with, by their `@type`.
-        checks: what features add to `/readyz`, by name.
+        archived: the features' parts of archives; rows that refer to others come first.
+        answers: the response messages of operations, by `@type`.
+        checks: the features' checks for `/readyz`, by name.
         is_working: decides `/healthz` of a process that runs operations.
-        needs_right_clock: whether a clock that is too wrong makes the process unready.
+        needs_right_clock: whether too large a clock skew makes the process unready.
     """
 
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
@@ -168,16 +168,16 @@ class Resources:
     skew: Skew = field(default_factory=Skew)
     """The offset between the clocks of process and database; `clock` corrects it."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the process stops serving, before it waits for the requests under way."""
+    """Set when the process stops serving, before it waits for unfinished requests."""
     embedders: Embedders = field(default=cast("Embedders", None))
     """All open embedders, by model; only `embedder` by default."""
     kept: dict[type[Any], Any] = field(default_factory=dict)
     """Objects of features that live as long as the process, by class."""
     surface: str | None = None
-    """The interface through which the request came that these serve; None: the API itself."""
+    """The interface through which the current request came; None: the API itself."""
 
     def __post_init__(self) -> None:
-        # None at first; stale once `dataclasses.replace` has changed `embedder`.
+        # None at first; outdated once `dataclasses.replace` has changed `embedder`.
         if getattr(self.embedders, "current", None) is not self.embedder:
             object.__setattr__(self, "embedders", embedders_with(self.embedder))
 
@@ -189,16 +189,16 @@ async def open_resources(
     """Open the collaborators for the duration of the block; the database must be migrated.
 
     Args:
-        settings: name the models and the limits.
+        settings: the models and the limits.
         database_url: the address of the database.
-        clock: the process's clock, corrected by the database's; a `FixedClock` replaces both.
+        clock: the process's clock, which the database's corrects; a `FixedClock` replaces both.
 
     Raises:
         ModelSetupError: a model of the settings cannot be opened.
         Unavailable: the database cannot be reached.
     """
-    # In a thread: clients of providers take seconds to import, as do an operator's own models to
-    # load; on a busy machine the watchdog would take the process for one that hangs.
+    # In a thread: provider clients take seconds to import, and an operator's own models take
+    # seconds to load. On a busy machine the watchdog would treat the process as hung.
     models = await asyncio.to_thread(open_models, settings)
     readers = await asyncio.to_thread(open_readers, settings)
     embedders = await asyncio.to_thread(open_embedders, settings)

@@ -1,4 +1,4 @@
-"""The name of this process among those that one command runs: a number, or `worker`."""
+"""The name of this process among the processes of one command: a number, or `worker`."""
 
 
 class _Own:
@@ -6,10 +6,10 @@ class _Own:
 
 
 def become(name: str) -> None:
-    """Take a name, in a process that was just forked."""
+    """Set the name of this process, just after the fork."""
     _Own.name = name
 
 
 def own_name() -> str | None:
-    """Return the name of this process; None: it is alone, or the one that forks the others."""
+    """Return the name of this process; None: it is the only process, or the parent."""
     return _Own.name

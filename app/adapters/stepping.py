@@ -1,4 +1,4 @@
-"""Iteration over blocking work in a thread of its own."""
+"""Iteration over blocking work in a separate thread."""
 
 import asyncio
 from collections.abc import AsyncIterator, Generator
@@ -9,14 +9,13 @@ T = TypeVar("T")
 
 
 async def stepped(work: Generator[T, None, None], name: str) -> AsyncIterator[T]:
-    """Yield what a generator does, each step of which runs in the same thread.
+    """Yield the values of a generator whose steps all run in one separate thread.
 
-    The generator is closed in that thread as well, even if the caller stops early: after the step
-    under way.
+    The generator is also closed in that thread, after the current step if the caller stops early.
 
     Args:
         work: the generator; a step may block.
-        name: of the thread.
+        name: the name of the thread.
     """
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix=name)

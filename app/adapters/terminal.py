@@ -27,18 +27,18 @@ TUNING = f"{PREFIX}TUNING"
 """The variable that changes constants."""
 SECRETS = secret_names(Settings.model_fields)
 VARIABLES = [*Settings.model_fields, *(f"{name}{SUFFIX}" for name in SECRETS)]
-"""All that is read, without the prefix."""
+"""The names of all variables that are read, without the prefix."""
 _FIELD = re.compile(r'field "(\w+)"')
 FAILED = 1
 MISUSED = 2
 IN_USE = 3
-"""Processes that need another schema use the database."""
+"""Exit code: the database is in use by processes that need another schema."""
 OUTDATED = 75
-"""The database has another release's schema: the supervisor is to start that. EX_TEMPFAIL."""
+"""Exit code: the supervisor should start the release that fits the database. EX_TEMPFAIL."""
 
 
 def fail(sentence: str, code: int = FAILED) -> NoReturn:
-    """End the command with one sentence that gives the reason."""
+    """Print one sentence with the reason, and end the command with the exit code."""
     typer.echo(sentence, err=True)
     raise typer.Exit(code)
 
@@ -46,7 +46,7 @@ def fail(sentence: str, code: int = FAILED) -> NoReturn:
 def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any settings
     """Read the settings; command-line options take precedence over the environment.
 
-    A variable with nearly the name of a setting ends the command: it was meant as that setting.
+    A variable with almost the name of a setting ends the command: it is probably a misspelling.
     """
     if wrong := misspelt(environment(), [*VARIABLES, *CONSTANTS]):
         fail("\n".join(f"{name}: {_nearest(near)}" for name, near in wrong.items()), MISUSED)
@@ -58,7 +58,7 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
     except SecretError as error:
         fail(str(error), MISUSED)
     except SettingsError as error:
-        # The message holds the name of the field, and no value.
+        # The message contains the name of the field, but no value.
         named = _FIELD.search(str(error))
         fail(f"{PREFIX}{named[1].upper()} must be JSON." if named else str(error), MISUSED)
     configure_logs(settings)
@@ -67,7 +67,7 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
 
 
 def _nearest(variable: str) -> str:
-    """Return what a misspelt variable was probably meant as."""
+    """Return a message that names the probable meaning of a misspelt variable."""
     constant = variable.removeprefix(PREFIX).lower()
     if constant in CONSTANTS:
         return f"there is no such setting; {constant} is a constant, which {TUNING} changes."
@@ -75,7 +75,7 @@ def _nearest(variable: str) -> str:
 
 
 def _warn(tuning: Tuning) -> None:
-    """Log the variables that are not read, and the secrets that others can read."""
+    """Log the variables that are not read, and secrets in files that others can read."""
     # Not cached: tests run several commands in one process.
     log = structlog.get_logger()
     constants = {f"{PREFIX}{name.upper()}": name for name in CONSTANTS}

@@ -1,8 +1,8 @@
 """Traces by OpenTelemetry, with the extra `otel` and the variable OTEL_EXPORTER_OTLP_ENDPOINT.
 
-The spans are the service's own. Instrumentations of libraries would record paths, queries and
-statements; these name routes, kinds, models and outcomes alone. Without the variable nothing of
-OpenTelemetry is imported here.
+The service makes its own spans, which contain only routes, kinds, models and outcomes. Library
+instrumentations would record paths, queries and statements. Without the variable, OpenTelemetry is
+not imported.
 """
 
 import asyncio
@@ -28,20 +28,20 @@ _SERVICE_NAME = "OTEL_SERVICE_NAME"
 _NAME = "open-memory-bank"
 _PARENT = "traceparent"
 _FLUSH_SECONDS = 3.0
-"""Longest wait for the last spans at the end; shorter than the watchdog's patience."""
+"""Longest wait for the last spans at the end; shorter than the watchdog's limit."""
 
 Attributes = Mapping[str, str | int]
 
 
 class _Tracing:
-    """The tracer of this process; None: nothing is traced."""
+    """The tracer of this process; None: tracing is off."""
 
     tracer: "Tracer | None" = None
 
 
 @asynccontextmanager
 async def traced() -> AsyncIterator[None]:
-    """Export the spans of this process beside the block, if the environment asks for it."""
+    """Export the spans of this process during the block, if the environment enables it."""
     provider = await asyncio.to_thread(_open) if environment().get(_ENDPOINT) else None
     if provider is None:
         yield
@@ -55,12 +55,12 @@ async def traced() -> AsyncIterator[None]:
 
 
 async def _shut_down(provider: "TracerProvider") -> None:
-    """Send the last spans, but let no collector hold up the end of the process."""
+    """Send the last spans, but wait a limited time for the collector."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
 
     def shut_down() -> None:
         provider.shutdown()
-        with suppress(RuntimeError):  # the loop has been closed since
+        with suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(done.set)
 
     # Not a thread of the loop's pool: the process would wait for it.
@@ -89,7 +89,7 @@ def _open() -> "TracerProvider | None":
 
 @contextmanager
 def span(name: str, **attributes: str | int) -> Iterator[None]:
-    """Trace the block as a part of the present span."""
+    """Trace the block as a child of the current span."""
     if _Tracing.tracer is None:
         yield
         return
@@ -99,7 +99,7 @@ def span(name: str, **attributes: str | int) -> Iterator[None]:
 
 @contextmanager
 def request_span(parent: str | None) -> Iterator[None]:
-    """Trace a request, which `name_request` names, below the span that its sender names."""
+    """Trace a request as a child of its sender's span; `name_request` names it later."""
     if _Tracing.tracer is None:
         yield
         return
@@ -110,7 +110,7 @@ def request_span(parent: str | None) -> Iterator[None]:
 
 
 def name_request(method: str, route: str, status: int) -> None:
-    """Name the present span, that of a request, and note its outcome."""
+    """Name the current span, which traces a request, and record the outcome."""
     if _Tracing.tracer is None:
         return
     from opentelemetry.trace import get_current_span  # noqa: PLC0415 - an extra
@@ -124,7 +124,7 @@ def name_request(method: str, route: str, status: int) -> None:
 
 @contextmanager
 def operation_span(kind: str, asked: str | None, **attributes: str | int) -> Iterator[None]:
-    """Trace an attempt of an operation; `asked` is the `traceparent` of who asked for it."""
+    """Trace an attempt of an operation; `asked` is the `traceparent` of the request for it."""
     if _Tracing.tracer is None:
         yield
         return
@@ -134,13 +134,13 @@ def operation_span(kind: str, asked: str | None, **attributes: str | int) -> Ite
     links = [] if asked is None else [Link(get_current_span(_context(asked)).get_span_context())]
     name = f"operation {kind.rpartition('.')[2]}"
     given = {"memory_bank.kind": kind, **attributes}
-    # A trace of its own: an operation may run for long after its request, and several times.
+    # A separate trace: an operation may run long after its request, and several times.
     with _begun(_Tracing.tracer, name, given, Context(), SpanKind.CONSUMER, links):
         yield
 
 
 def traceparent() -> str | None:
-    """Return the name of the present span for whoever continues its work; None: no trace."""
+    """Return the current span as a `traceparent`, for work that continues it; None: no trace."""
     if _Tracing.tracer is None:
         return None
     from opentelemetry.trace.propagation import tracecontext  # noqa: PLC0415 - an extra
@@ -167,7 +167,7 @@ def _begun(
     kind: "SpanKind | None" = None,
     links: "list[Link] | None" = None,
 ) -> Iterator[None]:
-    """Trace the block; of an error, only the reason or the class is told, never the message."""
+    """Trace the block; record only the reason or class of an error, never the message."""
     from opentelemetry.trace import SpanKind, StatusCode  # noqa: PLC0415 - an extra
 
     with tracer.start_as_current_span(

@@ -1,4 +1,4 @@
-"""Runs of migrations by Alembic. The only module that imports it, which is expensive."""
+"""Runs of migrations by Alembic; the only module that imports it, because the import is slow."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ def upgrade(connection: Connection, revision: str, statement_seconds: int) -> No
     """Run migrations up to a revision, within the connection's transaction.
 
     Raises:
-        RevisionError: there is no way there.
+        RevisionError: there is no path to the revision.
     """
     with _configured(connection) as config:
         config.attributes["statement_seconds"] = statement_seconds
@@ -28,14 +28,14 @@ def downgrade(connection: Connection, revision: str) -> None:
     """Revert migrations back to a revision, within the connection's transaction.
 
     Raises:
-        RevisionError: there is no way there.
+        RevisionError: there is no path to the revision.
     """
     with _configured(connection) as config:
         command.downgrade(config, revision)
 
 
 def write(connection: Connection, message: str) -> None:
-    """Write a migration from the difference between the tables and the database.
+    """Write a migration script from the difference between the mapped tables and the database.
 
     Raises:
         RevisionError: the database lacks migrations.

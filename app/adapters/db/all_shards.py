@@ -8,15 +8,15 @@ from app.adapters.db.errors import unavailable
 from app.adapters.shared import look_at
 
 PLACES = 2
-"""Statements at a time, so that a node that hangs takes few connections."""
+"""Most concurrent statements; a node that hangs occupies no more connections."""
 SECONDS = 2.0
-"""Time limit for each, its wait for a place included."""
+"""Time limit for each statement, including its wait for a place."""
 
 _V = TypeVar("_V")
 
 
 class AllShards:
-    """The places of statements over all shards in one process."""
+    """The limit for concurrent statements over all shards in one process."""
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(PLACES)
@@ -35,8 +35,8 @@ class AllShards:
         try:
             await asyncio.wait({task}, timeout=SECONDS)
         finally:
-            # Without waiting for its end: a node that hangs ends no statement. The place and the
-            # connection stay taken until then.
+            # Not awaited: a node that hangs does not end the statement. The place and the
+            # connection stay occupied until the task ends.
             task.cancel()
         if not task.done():
             raise unavailable()

@@ -1,4 +1,4 @@
-"""A view of one moment on a connection of its own, for reads that take minutes."""
+"""A snapshot on a separate connection, for reads that take minutes."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 @contextmanager
 def open_snapshot(url: str, settings: Settings, seconds: float) -> Iterator[Connection]:
-    """Open a read-only view of one moment outside the pool; for a thread, since calls block.
+    """Open a read-only snapshot outside the pool; use it in a thread, because calls block.
 
     No statement runs longer than `seconds`; behind a pooler, the pooler's own limit applies.
 
@@ -46,7 +46,7 @@ def open_snapshot(url: str, settings: Settings, seconds: float) -> Iterator[Conn
 
 
 def _loads(data: str | bytes) -> Any:  # noqa: ANN401 - JSON
-    """Read JSON as Postgres writes it; most of an export's is empty and small."""
+    """Parse JSON as Postgres writes it, with a shortcut for the frequent empty values."""
     if data == b"{}":
         return {}
     if data == b"[]":

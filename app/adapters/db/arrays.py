@@ -1,7 +1,7 @@
 """Many values as one parameter of a statement.
 
-The driver reads a statement's text for each new number of parameters; of hundreds, that holds up
-the event loop for milliseconds.
+The driver parses a statement's text for each new number of parameters. With hundreds of parameters
+this blocks the event loop for milliseconds.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -26,14 +26,14 @@ def any_of(texts: Collection[str]) -> CollectionAggregate[bool]:
 
 
 def all_of(texts: Collection[str]) -> CollectionAggregate[bool]:
-    """Return an expression for `!=`: a column differs from it if it is none of the texts."""
+    """Return an expression for `!=`, which is true if a column equals none of the texts."""
     return all_(literal(list(texts), ARRAY(Text())))
 
 
 def rows_of(
     name: str, columns: Mapping[str, Column[Any]], rows: Sequence[Sequence[Any]]
 ) -> TableValuedAlias:
-    """Return rows of values as a table whose columns have other names, each of a known column."""
+    """Return rows of values as a table; `columns` maps its column names to columns of the type."""
     lists = zip(*rows, strict=True) if rows else [() for _ in columns]
     arrays = [
         literal(list(values), ARRAY(column.type))

@@ -19,14 +19,14 @@ class Binding(Protocol):
     def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
         """Select the rows that meet conditions; `columns` is the mapped class or its table's `c`.
 
-        Do not call it without conditions.
+        `conditions` must not be empty.
         """
         ...
 
 
 @dataclass(frozen=True)
 class ByScope:
-    """A binding of rows that hold their scope in a column, as an object of texts."""
+    """A binding of rows with their scope in a column, as an object of texts."""
 
     column: str = "scope"
 
@@ -51,7 +51,7 @@ class ByScope:
 
 @dataclass(frozen=True)
 class ByKeys:
-    """A binding of rows with some scope keys in columns of their own, and no other keys."""
+    """A binding of rows with a fixed set of scope keys, each in its own column."""
 
     columns: Mapping[str, str]
 
@@ -72,7 +72,7 @@ class ByKeys:
 class ByScopes:
     """A binding of rows that concern several scopes, as an object with the values of each key.
 
-    Null means all scopes.
+    A null column means all scopes.
     """
 
     column: str = "scopes"
@@ -92,7 +92,7 @@ class ByScopes:
 
 @dataclass(frozen=True)
 class ByParent:
-    """A binding of rows to a parent row of another table, with equal values in the columns `on`."""
+    """A binding of rows to the parent row of another table with equal values in columns `on`."""
 
     table: str
     on: tuple[str, ...]
@@ -106,7 +106,7 @@ class ByParent:
 
 
 def _holds_any(column: Any, parts: Sequence[Mapping[str, Any]]) -> ColumnElement[bool]:  # noqa: ANN401
-    """Select by a GIN index; unlike `->>` conditions, its matches are estimated from statistics."""
+    """Return a condition for the GIN index; unlike `->>`, Postgres estimates it from statistics."""
     clause: ColumnElement[bool] = column.bool_op("@>")(any_(literal(parts, ARRAY(JSONB()))))
     return clause
 
@@ -130,7 +130,7 @@ def parts_index(name: str, column: str) -> Index:
 
 
 def conditioned_rows() -> Iterator[type[Base]]:
-    """Yield every mapped class whose rows belong to scopes."""
+    """Yield the mapped classes with a binding."""
     for mapper in Base.registry.mappers:
         if hasattr(mapper.class_, "conditioned_by"):
             yield mapper.class_
@@ -140,7 +140,7 @@ def conditioned_rows() -> Iterator[type[Base]]:
 def _parent(table: str) -> tuple[type[Base], Any]:
     """Return the class of a table's rows, and an alias of the table.
 
-    The alias keeps the parent apart from its own occurrence in the surrounding statement.
+    The alias separates the parent from the same table in the surrounding statement.
     """
     parent = next(row for row in conditioned_rows() if table_of(row).name == table)
     return parent, table_of(parent).alias()

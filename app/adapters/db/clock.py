@@ -1,7 +1,7 @@
 """Time by the clock of the database, which all processes share.
 
 Permanent deletions, ends of windows and sweeps read `database_time` or `database_now` in their own
-transaction. All else uses `DatabaseClock`, the process's clock corrected by the database's.
+transaction. All other code uses `DatabaseClock`, the process's clock corrected by the database's.
 """
 
 import asyncio
@@ -28,26 +28,26 @@ _SKEW = Gauge(
 )
 _PAUSE_SECONDS = 30.0
 _LONGEST_TRIP = timedelta(seconds=2)
-"""Limit for a round trip; a longer one measures the time too imprecisely."""
+"""Longest round trip of a valid measurement; a longer one is too imprecise."""
 _WARNING_SECONDS = 60.0
 _JUMP = timedelta(seconds=1)
-"""A clock that moved by so much more or less than the time that passed has been set."""
+"""Deviation from the elapsed time that shows that the clock was set."""
 
 DatabaseTime = ColumnElement[datetime]
-"""A moment in a statement that the database fills in, independent of any process."""
+"""A time that the database fills in when it runs the statement."""
 
 
 def database_time(session: Session) -> DatabaseTime:
-    """Return the database's present time, for a statement of the session.
+    """Return the database's current time, for a statement of the session.
 
-    It is the time of the statement's start, which an index lookup can use.
+    It is the statement's start time, which is constant and so can be used in an index lookup.
     """
     clock, kind = clock_of(session), DateTime(timezone=True)
     return func.statement_timestamp(type_=kind) if clock is None else literal(clock.now(), kind)
 
 
 async def database_now(session: Session) -> datetime:
-    """Return the database's present time."""
+    """Return the database's current time."""
     return (await session.execute(select(database_time(session)))).scalar_one()
 
 
@@ -75,10 +75,10 @@ class Skew:
 
 
 class DatabaseClock(Clock):
-    """A process's clock, corrected by that of the database.
+    """A process's clock, corrected by the database's clock.
 
-    On Linux, a jump between two measurements is undone at once. Elsewhere no clock tells it from a
-    machine that slept.
+    On Linux, a jump between two measurements is corrected at once. On other systems, no clock
+    distinguishes a jump from a sleep of the machine.
     """
 
     def __init__(self, process: Clock, skew: Skew) -> None:
@@ -93,7 +93,7 @@ class DatabaseClock(Clock):
         return self._undo_jump() + self._offset
 
     def _undo_jump(self) -> datetime:
-        """Return the process's time; take out of the offset what its clock has jumped."""
+        """Return the process's time; subtract a jump of its clock from the offset."""
         now = self._process.now()
         if sys.platform == "linux":
             at = time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -127,7 +127,7 @@ class DatabaseClock(Clock):
             self._take(offset, trip)
 
     def _take(self, offset: timedelta, trip: timedelta) -> None:
-        # An offset within the measurement's error is kept, so that time does not jitter.
+        # A change within the measurement's error is ignored; otherwise time would jitter.
         if abs(offset - self._offset) > trip / 2:
             self._offset = offset
         self._skew.found = -offset

@@ -1,4 +1,4 @@
-"""The nodes of a Citus cluster: their requirements, and how they join."""
+"""The nodes of a Citus cluster: their requirements, and the way they join."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.errors import first_line
 
 OLDEST = 14
-"""The first major version of Citus that knows the Postgres of this service."""
+"""The first major version of Citus that supports this service's version of Postgres."""
 _MAX_PORT = 65_535
 _CONNECT_SECONDS = 5
 _VERSION = "citus.version"
-"""A setting that a server has once it has preloaded Citus."""
+"""A setting that exists only on servers that preload Citus."""
 WANTED = {
-    # Lets the trigger of a shard reach other shards: ours reach those of the same engine alone.
+    # Allows a shard's trigger to use other shards; ours use only shards of the same engine.
     "citus.enable_unsafe_triggers": "on",
-    # `set local` counts on the nodes, too.
+    # Makes `set local` apply on the nodes, too.
     "citus.propagate_set_commands": "local",
     "wal_level": "logical",
 }
@@ -50,12 +50,12 @@ _ADD = text("select citus_add_node(:host, :port)")
 
 
 class NodeError(RuntimeError):
-    """A node cannot be reached, or does not join; the message says why."""
+    """A node cannot be reached or does not join; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a node, under which the others reach it."""
+    """The address at which the other nodes reach a node."""
 
     host: str
     port: int
@@ -65,7 +65,7 @@ class Address:
         """Read HOST:PORT.
 
         Raises:
-            ValueError: it has another form.
+            ValueError: the text has another form.
         """
         host, _, port = given.rpartition(":")
         if host.startswith("[") and host.endswith("]"):
@@ -77,7 +77,7 @@ class Address:
         return cls(host, int(port))
 
     def within(self, url: str) -> str:
-        """Return a database's address with this server in place of its own."""
+        """Return a database URL with its host and port replaced by this address."""
         parts = {**conninfo_to_dict(url), "host": self.host, "port": self.port}
         parts.pop("hostaddr", None)
         return make_conninfo("", **parts)
@@ -90,16 +90,16 @@ class Address:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """A server's answer about itself.
+    """The facts about a server that decide whether it can be a node.
 
     Attributes:
-        postgres: its major version.
-        citus: the version that is installed, else the one that can be; None: there is none.
-        vector: the same of pgvector.
-        server: the identifier that no other server has.
+        postgres: the major version of Postgres.
+        citus: the installed version of Citus, or else the available one; None: unavailable.
+        vector: the same for pgvector.
+        server: the unique system identifier of the server.
         is_superuser: whether the user may create extensions and nodes.
         has_tables: whether the database has tables of the service.
-        settings: those that matter, by name; None where the server has none of that name.
+        settings: the relevant settings, by name; None where the server does not know the setting.
     """
 
     postgres: int
@@ -112,7 +112,7 @@ class NodeFacts:
 
     @classmethod
     def read(cls, connection: Connection) -> "NodeFacts":
-        """Ask a server."""
+        """Read the facts from a server."""
         settings = [_VERSION, *WANTED, _PREPARED, _CONNECTIONS]
         values = {"tables": list(DISTRIBUTED), "settings": settings}
         return cls(**connection.execute(_FACTS, values).mappings().one())
@@ -120,11 +120,11 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class Node:
-    """A node that belongs to the cluster, or is to.
+    """A present or future node of the cluster.
 
     Attributes:
         name: its role and address, for messages.
-        is_new: whether it has to join yet.
+        is_new: True if it has not joined yet.
     """
 
     name: str
@@ -134,10 +134,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Members:
-    """The nodes that a database knows.
+    """The nodes that a database has registered.
 
     Attributes:
-        has_citus: whether the extension is installed in it.
+        has_citus: whether the extension is installed in the database.
     """
 
     has_citus: bool = False
@@ -146,7 +146,7 @@ class Members:
 
     @classmethod
     def read(cls, connection: Connection) -> "Members":
-        """Ask the coordinator."""
+        """Read the nodes from the coordinator."""
         if not connection.execute(_HAS_CITUS).scalar_one():
             return cls()
         rows = connection.execute(_KNOWN).all()
@@ -156,10 +156,10 @@ class Members:
 
 
 def read_facts(url: str, address: Address, name: str) -> NodeFacts:
-    """Ask the server at an address for the database of `url`.
+    """Read the facts of the server at an address, in its database of the name in `url`.
 
     Raises:
-        NodeError: it cannot be reached.
+        NodeError: the server cannot be reached.
     """
     try:
         engine = open_blocking_engine(address.within(url), connect_timeout=_CONNECT_SECONDS)
@@ -173,7 +173,7 @@ def read_facts(url: str, address: Address, name: str) -> NodeFacts:
 
 
 def complaints(coordinator: Node, workers: Sequence[Node]) -> Iterator[str]:
-    """Yield what keeps the nodes from being one database, a sentence each."""
+    """Yield each fault that keeps the nodes from forming one cluster, as a sentence."""
     nodes = [coordinator, *workers]
     for node in nodes:
         yield from _of_versions(node, coordinator.facts)
@@ -202,7 +202,7 @@ def _of_versions(node: Node, coordinator: NodeFacts) -> Iterator[str]:
         ("pgvector", facts.vector, coordinator.vector),
     ]
     for what, own, other in wanted:
-        # A Citus that is missing has a sentence of its own.
+        # A missing Citus is reported above.
         if own != other and not (what == "Citus" and None in {own, other}):
             yield (
                 f"{node.name}: {what} must be {other}, as on the coordinator; got {own or 'none'}."
@@ -226,15 +226,15 @@ def _of_settings(node: Node) -> Iterator[str]:
 
 
 def join(url: str, coordinator: Address | None, workers: Sequence[Address]) -> None:
-    """Make the database of `url` a coordinator, and let workers join it; each is done at once.
+    """Make the database of `url` a coordinator and add workers; each step commits separately.
 
     Args:
         url: the database's address.
-        coordinator: the address under which workers reach it; None: it is known.
-        workers: those to add.
+        coordinator: the address at which workers reach it; None: it is already set.
+        workers: the workers to add.
 
     Raises:
-        NodeError: a node does not join; those before it have.
+        NodeError: a node does not join; the nodes before it have joined.
     """
     _run(url, "the coordinator", _CREATE)
     if coordinator is not None:

@@ -10,6 +10,6 @@ EMBEDDING = HALFVEC()
 """A vector without a fixed length, since engines may use different models."""
 
 IN_BYTE_ORDER = Text(collation="C")
-"""Text that is ordered by its bytes, whatever the database's own collation is."""
+"""Text that is ordered by its bytes, independent of the database's collation."""
 
 __all__ = ["EMBEDDING", "IN_BYTE_ORDER"]

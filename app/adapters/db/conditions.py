@@ -1,15 +1,15 @@
 """Confinement of transactions to the scopes a caller may see: the first wall between users.
 
-Each table whose rows belong to a scope declares `conditioned_by`. A session opened with conditions
+Each table whose rows belong to a scope declares `conditioned_by`. A session with conditions
 adds them to every ORM statement on such a table, wherever the table is selected from, joined,
 updated or deleted from. Statements that cannot take them are refused: changes of objects, lists of
 changes by key, inserts from a select, and statements outside the ORM. Statements sent directly on
 the session's connection add `condition_on` themselves. `check_scope` checks inserted rows. A child
 is inserted only below a row that the transaction has found, changed or inserted itself: a satisfied
-foreign key does not show whose the parent is.
+foreign key does not show that the caller may see the parent.
 
-The second wall, the test of the captured statements (`tests/architecture/test_conditions.py`),
-proves that nothing escapes.
+The second wall is a test of the captured statements (`tests/architecture/test_conditions.py`): it
+proves that no statement escapes.
 """
 
 import re
@@ -47,11 +47,11 @@ _FILTERS = "conditions_filter"
 BY_SCOPE: Mapping[str, Any] = {_FILTERS: True}
 """Execution options of a statement that finds rows by one scope and joins children to parents.
 
-There, conditions are a mere filter. Postgres would take them for independent of the scope beside
-them, expect a hundredth of the rows, and choose a plan for so few. Children also need not look up
-the parents they are joined to.
+In such a statement, conditions are only a filter. Postgres would treat them as independent of the
+scope, expect a hundredth of the rows, and choose a plan for so few. Children also need not look up
+the parents to which they are joined.
 """
-# The criteria of a caller take a millisecond or two to build, and about 30 KiB.
+# The criteria of a caller take one or two milliseconds to build, and about 30 KiB of memory.
 _MAX_CALLERS = 512
 
 
@@ -91,8 +91,8 @@ def _confine(state: ORMExecuteState) -> None:
 
 @event.listens_for(ConditionedSession, "after_begin")
 def _plan_for_values(_: SyncSession, __: SessionTransaction, connection: Connection) -> None:
-    # A generic plan expects many rows to meet the conditions, so a list would search for this
-    # caller's few rows among all of an engine's.
+    # A generic plan expects many rows to meet the conditions; a list request would then search
+    # all rows of an engine for the caller's few.
     connection.exec_driver_sql("set local plan_cache_mode = force_custom_plan")
 
 
@@ -117,7 +117,7 @@ def _refuse_unconfinable(state: ORMExecuteState) -> None:
 
 
 def _table_names(statement: Executable) -> Iterator[str]:
-    """Yield the names of a statement's tables; for a text, all of its words."""
+    """Yield the names of a statement's tables; for a textual statement, all of its words."""
     for element in visitors.iterate(statement):  # type: ignore[arg-type]  # all that are executed can be visited
         if isinstance(element, TextClause):
             yield from re.findall(r"\w+", element.text)
@@ -162,13 +162,13 @@ def conditions_of(session: AsyncSession) -> Conditions:
 
 
 def scopes_of(session: AsyncSession) -> Scopes | None:
-    """Return the scopes that a session can reach; None: all."""
+    """Return the scopes to which a session is confined; None: all."""
     conditions = conditions_of(session)
     return {key: sorted(values) for key, values in conditions.items()} or None
 
 
 def condition_on(session: AsyncSession, row: type[Base]) -> ColumnElement[bool]:
-    """Return the condition that a statement on a table must add outside the session."""
+    """Return the condition for a statement on a table that bypasses the session."""
     conditions = conditions_of(session)
     if not conditions:
         return true()
@@ -180,7 +180,7 @@ def check_scope(session: AsyncSession, scope: Mapping[str, str]) -> None:
     """Check that the session may write to a scope.
 
     Raises:
-        NotFound: the caller does not reach the scope.
+        NotFound: the session is confined to other scopes.
     """
     check_scopes(session, of_one(scope))
 

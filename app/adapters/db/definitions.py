@@ -1,4 +1,4 @@
-"""Schema statements that no transaction can contain, on a connection of their own."""
+"""Schema statements that cannot run in a transaction, on a separate connection."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +11,13 @@ from app.kernel.failures import describe
 from app.settings.settings import Settings
 
 _LOCK_WAIT = "10min"
-"""Longest wait of a definition for transactions opened before it; it blocks none."""
+"""Longest wait of a definition for earlier transactions; it does not block others."""
 _MEMORY = "256MB"
 _LIMITS = {
     "statement_timeout": "0",
     "lock_timeout": _LOCK_WAIT,
     "maintenance_work_mem": _MEMORY,
-    # Parallel workers share memory in a form of which containers often have too little.
+    # Parallel workers need shared memory, which is often too small in containers.
     "max_parallel_maintenance_workers": "0",
 }
 
@@ -26,14 +26,14 @@ Definition = sql.Composed
 
 
 class DefinitionError(RuntimeError):
-    """The database is unreachable or refuses; earlier statements took effect."""
+    """The database is unreachable or refuses a statement; earlier statements took effect."""
 
 
 async def define(url: str, settings: Settings, *statements: Definition) -> None:
     """Run statements outside the pool, each in its own transaction.
 
-    They may take any time, on one core. Behind a pooler these settings cannot be made, and the
-    pooler's own limits apply.
+    They have no time limit, and use one core. Behind a pooler these settings are impossible, and
+    the pooler's own limits apply.
 
     Raises:
         DefinitionError: one failed; the later ones were not run.
@@ -59,9 +59,9 @@ def direct_address(
     """Return the database's address, bypassing a pooler if possible, and the settings to apply.
 
     Args:
-        url: of the pool.
-        settings: may name a direct address.
-        limits: settings of the connection; none are applied by a pooler.
+        url: the address that the pool uses.
+        settings: the service's settings, which may contain a direct address.
+        limits: settings of the connection; not applied behind a pooler.
     """
     if settings.listen_url is not None:
         url = settings.listen_url.get_secret_value()

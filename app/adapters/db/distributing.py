@@ -1,4 +1,4 @@
-"""The distribution of tables over the nodes of a cluster, with their rows, in one transaction."""
+"""The distribution of tables and their rows over the nodes of a cluster, in one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ _TOTALS = "engine_totals"
 _IN_USE = "55P03"
 # Foreign keys over many shards are made one shard after the other.
 _SEQUENTIAL = text("set local citus.multi_shard_modify_mode = 'sequential'")
-# A look over all shards takes milliseconds on one connection to each node. Otherwise Citus opens up
-# to sixteen, each of which costs more than the look.
+# A query over all shards takes milliseconds on one connection to each node. By default Citus opens
+# up to sixteen, and each costs more than the query.
 _IN_TURN = text(
     "do $$ begin execute format('alter database %I set citus.max_adaptive_executor_pool_size = 1',"
     " current_database()); end $$"
@@ -40,12 +40,12 @@ _ALL_TOTALS = text(f"select * from {_TOTALS}")  # noqa: S608 - of a constant
 
 
 class DistributionError(RuntimeError):
-    """A table could not be distributed; the message says why, and the caller rolls back."""
+    """A table could not be distributed; the message gives the reason; the caller must roll back."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A table that lies by engine, with the number of its rows."""
+    """A distributed table and the number of its rows."""
 
     table: str
     rows: int
@@ -53,33 +53,33 @@ class Placed:
 
 @dataclass(frozen=True)
 class _Contents:
-    """The contents of tables: rows by table and engine, and all rows of totals."""
+    """The contents of tables: row counts by table and engine, and all rows of the totals."""
 
     rows: dict[str, dict[int, int]]
     totals: frozenset[tuple[int, ...]]
 
 
 def count_shards(connection: Connection) -> int | None:
-    """Return over how many shards the tables are spread; None: they are not."""
+    """Return the number of shards of the tables; None: they are not distributed."""
     if not list_distributed(connection):
         return None
     return int(connection.execute(_SHARDS, {"root": ROOT}).scalar_one())
 
 
 def begin(connection: Connection) -> None:
-    """Have the transaction work on shards one after the other."""
+    """Make the transaction work on shards one after the other."""
     connection.execute(_SEQUENTIAL)
 
 
 def distribute(connection: Connection, shards: int) -> Sequence[Placed]:
-    """Distribute, with their rows, all tables that are not yet; return those.
+    """Distribute all tables that are not distributed yet, with their rows; return these tables.
 
     Args:
         connection: a transaction that the caller rolls back on an error.
-        shards: over how many shards, unless others are distributed already.
+        shards: the number of shards, which counts only if no table is distributed yet.
 
     Raises:
-        DistributionError: a table is in use or refused, or holds something else afterwards.
+        DistributionError: a table is in use or refused, or its contents have changed.
     """
     present = list_distributed(connection)
     new = [name for name in DISTRIBUTED if name not in present]
@@ -100,8 +100,8 @@ def distribute(connection: Connection, shards: int) -> Sequence[Placed]:
 
 
 def _move(connection: Connection, tables: Sequence[str], shards: int) -> None:
-    """Distribute tables while none of their triggers acts."""
-    # Rows that arrive at their shard would be counted, and looked up among erasures, once more.
+    """Distribute tables with their triggers disabled."""
+    # Otherwise triggers would count rows again, and look them up among erasures, at their shard.
     watched = connection.execute(_HAVE_TRIGGERS, {"names": list(tables)}).scalars().all()
     for name in watched:
         connection.execute(text(f"alter table {name} disable trigger user"))
@@ -111,7 +111,7 @@ def _move(connection: Connection, tables: Sequence[str], shards: int) -> None:
             connection.execute(_PLACE_ROOT, {**values, "shards": shards})
         else:
             connection.execute(_PLACE, {**values, "root": ROOT})
-    # Not before all are distributed: what refers to a table lies elsewhere until then.
+    # Only once all are distributed: until then, referring tables still need the local rows.
     for name in tables:
         connection.execute(_EMPTY, {"name": name})
     for name in watched:
@@ -128,10 +128,10 @@ def _contents(connection: Connection, tables: Sequence[str]) -> _Contents:
 
 
 def _compare(before: _Contents, after: _Contents) -> None:
-    """Check that tables hold what they held.
+    """Check that the contents of the tables are unchanged.
 
     Raises:
-        DistributionError: one holds other rows, or the totals differ.
+        DistributionError: a table's row counts or the totals differ.
     """
     for name, rows in before.rows.items():
         if after.rows[name] != rows:

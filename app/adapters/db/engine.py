@@ -18,7 +18,7 @@ Check = Callable[[Connection], Awaitable[None]]
 TRANSACTION_LIMIT = "transaction_limit"
 """Option of an engine: its `TransactionLimit`."""
 _DIALECT = "postgresql+psycopg://"
-"""The dialect only: the driver itself connects, as it supports addresses of several hosts."""
+"""Only the dialect: the driver itself connects, because it supports addresses of several hosts."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class TransactionLimit:
 
     Attributes:
         milliseconds: the time.
-        is_default: True if connections have it as a setting; else each transaction makes it.
+        is_default: True if it is a setting of connections; otherwise each transaction sets it.
     """
 
     milliseconds: int
@@ -50,7 +50,7 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
             arguments["prepare_threshold"] = None
     else:
         milliseconds = int(settings.database_statement_timeout_seconds * 1000)
-        # Statements are short: compiling one takes longer than running it.
+        # No JIT: statements are short, and compiling one takes longer than running it.
         arguments["options"] = (
             f"-c statement_timeout={milliseconds}"
             f" -c transaction_timeout={_limit(settings).milliseconds}"
@@ -60,7 +60,7 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
 
 
 def open_engine(url: str, settings: Settings, check: Check | None = None) -> AsyncEngine:
-    """Open a pool without connecting yet; `check` raises for a new connection of no use.
+    """Open a pool without connecting yet; `check` raises for an unusable new connection.
 
     Raises:
         AddressError: the address is malformed.
@@ -75,10 +75,9 @@ def open_engine(url: str, settings: Settings, check: Check | None = None) -> Asy
         pool_size=settings.database_pool_size,
         max_overflow=settings.tuning.database_pool_overflow,
         pool_timeout=settings.tuning.database_pool_timeout_seconds,
-        # A restarted server leaves dead connections in the pool; the first request after it
-        # must not pay for them.
+        # A restarted server leaves dead connections in the pool, on which requests would fail.
         pool_pre_ping=True,
-        # Parameters contain the text of memories; no message quotes them, whoever logs it.
+        # Parameters contain the text of memories, which must not get into messages and logs.
         hide_parameters=True,
         execution_options={OPENER: opener, TRANSACTION_LIMIT: _limit(settings)},
     )
@@ -95,7 +94,7 @@ async def _checked(connect: Connect, check: Check) -> Connection:
 
 
 def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 - the driver's
-    """Open an engine that connects anew each time, for commands that may block.
+    """Open an engine without a pool, for commands that may block.
 
     Raises:
         AddressError: the address is malformed.

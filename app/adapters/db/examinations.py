@@ -26,12 +26,12 @@ class Examination:
         check: the check that it belongs to.
         finds: SQL with the columns `level` (of `Level`), `problem` (words, never a stored text),
             `engine_id` and `name` (of the resource, below its engine). Its parameters are
-            `share` (of the rows that a sample takes, up to 1) and `lengths` (of vectors, by model,
-            as JSON). With `batches` they are also `engine`, `after` and `last` (keys, the first
-            one excluded), and each query in it names `:engine` itself: a cluster sends it to the
-            node of the engine only if it need not derive that. Without `batches`, `{of_engine}`
+            `share` (the part of the rows to sample, up to 1) and `lengths` (of vectors, by model,
+            as JSON). With `batches` there are also `engine`, `after` (a key, excluded) and `last`
+            (a key, included). Each query in it must then name `:engine` explicitly: otherwise a
+            cluster does not send it to the node of the engine. Without `batches`, `{of_engine}`
             stands for the condition that selects the engines.
-        batches: the rows to go through; None: the statement runs once.
+        batches: the batches of rows to examine; None: the statement runs once.
     """
 
     check: CheckName
@@ -40,7 +40,7 @@ class Examination:
 
 
 def overdue(rows: str, table: str, column: str, condition: str = "true") -> Examination:
-    """Return the note on rows of a table, under a condition, whose time in a column has passed."""
+    """Return an examination that notes rows of a table with an expired time in a column."""
     return Examination(
         CheckName.CONSEQUENCES,
         f"select 'NOTE' as level, '{rows}, which the next sweep removes' as problem, engine_id,"  # noqa: S608 - names that features write
@@ -51,7 +51,7 @@ def overdue(rows: str, table: str, column: str, condition: str = "true") -> Exam
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Rows that count: SQL expressions of what each one adds to the totals of its engine."""
+    """Rows that count towards an engine's totals: an SQL expression of a row's share in each."""
 
     table: str
     adds: Mapping[Counted, str]

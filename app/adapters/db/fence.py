@@ -1,7 +1,7 @@
-"""A fence against writes by a process whose release the schema no longer fits.
+"""A fence against writes by a process of a release that no longer fits the schema.
 
-Every process looks for it with its heartbeat: at the revision of the database, and at a forced
-migration that is about to change it.
+With each heartbeat, a process checks the revision of the database, and looks for a forced migration
+that is about to change it.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from app.kernel.errors import Reason, Unavailable
 log = structlog.get_logger()
 
 LOCK = 7_260_110_421
-"""The lock of a migration. Any constant will do if it is the same in every release."""
+"""The advisory lock of a migration: any constant that is the same in every release."""
 _LOOK = text(
     "select (select max(version_num) from alembic_version),"
     " (select max(schema) from processes where kind = 'MIGRATION')"
@@ -24,11 +24,11 @@ _IS_MIGRATING = text(
     " and database = (select oid from pg_catalog.pg_database where datname = current_database())"
     " and classid = cast(:high as bigint) and objid = cast(:low as bigint) and objsubid = 1)"
 ).bindparams(high=LOCK >> 32, low=LOCK & 0xFFFFFFFF)
-"""The mark of a migration that was killed has no effect: its lock is gone."""
+"""Check of the lock, because the mark of a killed migration must have no effect."""
 
 
 def other_revision(connection: Connection, wanted: str) -> str | None:
-    """Return the revision that the database has, or is about to get, unless it is `wanted`."""
+    """Return the present or coming revision of the database; None: it is `wanted`."""
     revision, coming = connection.execute(_LOOK).one()
     if revision not in {None, wanted}:
         return str(revision)
@@ -38,7 +38,7 @@ def other_revision(connection: Connection, wanted: str) -> str | None:
 
 
 class Fence:
-    """The fence of one process; once closed, it stays so until the process ends.
+    """The fence of one process; once closed, it stays closed until the process ends.
 
     Attributes:
         closed: set when the process has to end.
@@ -48,7 +48,7 @@ class Fence:
         self.closed = asyncio.Event()
 
     def close(self, revision: str) -> None:
-        """Stop all writes, since the database has another revision or is about to get it."""
+        """Stop all writes, because the database has or will soon have another revision."""
         if not self.closed.is_set():
             log.critical("schema.changed", revision=revision)
         self.closed.set()
@@ -57,7 +57,7 @@ class Fence:
         """Check that the process may write.
 
         Raises:
-            Unavailable: it may not.
+            Unavailable: the fence is closed.
         """
         if self.closed.is_set():
             message = "The database has the schema of another release; this process ends."

@@ -74,13 +74,13 @@ _NO_OFFSET = re.compile(
 
 
 class Field(ABC):
-    """A field that a filter may name."""
+    """A field that filters can name."""
 
     operators: ClassVar[frozenset[Operator]]
     takes_presence: ClassVar[bool] = False
     """True if `field:*` tests for presence."""
     needs_limit: ClassVar[bool] = False
-    """True if no index serves it, so that a statement with it needs a time limit."""
+    """True if no index serves the field; a statement with it then needs a time limit."""
 
     @abstractmethod
     def condition(self, comparison: Comparison) -> Condition:
@@ -94,7 +94,7 @@ class Field(ABC):
 
 
 class KeyedField(Field):
-    """A field whose entries are fields as well."""
+    """A field with entries that are fields as well."""
 
     @abstractmethod
     def at(self, key: str) -> Field:
@@ -149,7 +149,7 @@ class OptionalTimestampField(TimestampField):
 
 
 class EnumField(Field):
-    """A text column with a fixed set of names; a mapping of names holds what is stored for each."""
+    """A text column with a fixed set of names; a mapping gives the stored value of each name."""
 
     operators = _EQUALITY_OR_HAS
 
@@ -160,7 +160,7 @@ class EnumField(Field):
     @override
     def condition(self, comparison: Comparison) -> Condition:
         _check_name(comparison, self._stored)
-        # Spelt out, so that every plan knows which partial index serves it.
+        # As a literal, because the planner must see the value to choose a partial index.
         stored = literal(self._stored[comparison.value], Text(), literal_execute=True)
         if comparison.operator is Operator.NOT_EQUAL:
             return self._column.is_distinct_from(stored)
@@ -168,7 +168,7 @@ class EnumField(Field):
 
 
 class BooleanField(Field):
-    """A truth value that the row has by a condition; another selects exactly the other rows."""
+    """A truth value defined by a condition; a second condition selects exactly the other rows."""
 
     operators = EQUALITY
 
@@ -212,7 +212,7 @@ class NumberField(Field):
 
 
 class MemberField(Field):
-    """A jsonb list of objects, one of which must hold the value under a key.
+    """A jsonb list of objects; one of them must have the value under a key.
 
     Constructor arguments: the column; the key as stored; the known values, if they are few.
     """
@@ -236,8 +236,8 @@ class MemberField(Field):
 class MapField(KeyedField):
     """A jsonb object of texts.
 
-    `indexed` returns the condition "has this value under this key" in a faster form than the
-    column, such as rows of an indexed table. It must match exactly the same rows.
+    `indexed` returns a faster form of the condition "has this value under this key", such as a
+    lookup in an indexed table. It must match exactly the same rows.
     """
 
     operators = frozenset({Operator.HAS})
@@ -260,7 +260,7 @@ class MapField(KeyedField):
 class ScopeField(MapField):
     """The scope: a map that can also be compared as a whole.
 
-    `indexed` returns a condition that every row with this scope meets, such as one on its hash.
+    `indexed` returns a condition that all rows with the given scope meet, such as one on its hash.
     """
 
     operators = _EQUALITY_OR_HAS
@@ -268,7 +268,8 @@ class ScopeField(MapField):
     def __init__(
         self, column: Column, indexed: Callable[[dict[str, str]], Condition] | None = None
     ) -> None:
-        # Served by the index of conditions; the texts of a scope are the same either way.
+        # The index for conditions serves this form. All values of a scope are texts, so `@>` and
+        # `->>` match the same rows.
         super().__init__(
             column, lambda key, value: column.bool_op("@>")(literal({key: value}, JSONB()))
         )
@@ -311,7 +312,7 @@ class _EntryField(Field):
 
 
 def is_not_true(condition: Condition) -> Condition:
-    """Negate a condition so that a missing value matches: the result is never unknown."""
+    """Negate a condition; a missing value matches, because the result is never unknown."""
     return condition.is_not(true())
 
 
@@ -350,7 +351,7 @@ def read_moment(text: str) -> datetime:
     """Parse an ISO 8601 time; without an offset it is UTC.
 
     Raises:
-        ValueError: the text is no ISO 8601 time.
+        ValueError: the text is not an ISO 8601 time.
     """
     if _NO_OFFSET.fullmatch(text):
         return datetime.fromisoformat(text).replace(tzinfo=UTC)
@@ -384,5 +385,5 @@ def _scope(comparison: Comparison) -> dict[str, str]:
 
 
 def invalid_value(comparison: Comparison, description: str) -> InvalidArgument:
-    """Return the error for a comparison's value, which the message must not repeat."""
+    """Return the error for a comparison's value; `description` must not repeat the value."""
     return invalid_filter(comparison.value_column, f"the value {description}")

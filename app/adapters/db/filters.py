@@ -1,7 +1,7 @@
 """Translation of a filter's tree to a WHERE clause, over the fields that a resource allows.
 
-Everything a caller wrote is bound as a parameter; nothing of it becomes SQL. All faults of a filter
-are detected here, before the database is queried.
+All input of a caller is bound as parameters, never written into the SQL. All faults of a filter are
+detected here, before the database is queried.
 """
 
 from collections.abc import Mapping
@@ -120,10 +120,10 @@ def read_filter(
 ) -> Clause:
     """Return the clause of a filter's text, with its statement's time limit.
 
-    `may_scan`: no index serves some of the fields, so that every filter has the limit.
+    `may_scan`: no index serves some of the fields; every filter then has the limit.
 
     Raises:
-        InvalidArgument: the text is no filter over these fields; the error has the column.
+        InvalidArgument: the text is not a filter over these fields; the error has the column.
     """
     tree = parse_filter(text)
     clause = to_clause(tree, fields, regex_max_chars=settings.tuning.filter_regex_max_chars)

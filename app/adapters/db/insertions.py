@@ -23,7 +23,7 @@ _DIALECT = dialect()  # type: ignore[no-untyped-call]  # its authors give it no 
 
 @dataclass(frozen=True)
 class Insertion:
-    """The insertion of one row, as a statement of its own or as a part of one.
+    """The insertion of one row, as a separate statement or as a part of one.
 
     Attributes:
         name: the name of the common table expression, and the prefix of its values.
@@ -45,7 +45,7 @@ class Insertion:
 
     @cached_property
     def expression(self) -> str:
-        """The common table expression that inserts a row for each of `source`."""
+        """The common table expression that inserts one row per row of `source`."""
         inserted = f"{self._into} select {self._given}"
         return f"{self.name} as ({inserted} from {self.source} {self.ends})"
 
@@ -55,7 +55,7 @@ class Insertion:
         return f"{self._into} values ({self._given}) on conflict do nothing"
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of both texts for a row."""
+        """Return the parameters of a row, for `expression` and `statement`."""
         return {name: send(given[attribute]) for attribute, name, send in self._senders}
 
     @cached_property

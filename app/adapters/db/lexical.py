@@ -1,8 +1,8 @@
 """Terms of a query and BM25, as expressions for search statements.
 
-A term is a word of the query that its language does not drop as a stop word. A memory has the term
-if it has the word as the memory's own language stems it. So one query matches memories of several
-languages in one scope. Only Postgres turns words into lexemes; it gets them as one parameter.
+A term is a word of the query that is not a stop word. Each memory's own language stems the word for
+the match, so one query matches memories of several languages in one scope. Only Postgres turns
+words into lexemes; it receives the words as one parameter.
 """
 
 from dataclasses import dataclass
@@ -44,9 +44,9 @@ class QueryText:
 
 
 def terms_of(languages: FromClause, query: QueryText, language: ColumnElement[str]) -> FromClause:
-    """Select the terms of a query: the number `n`, a language, and the term there as a `tsquery`.
+    """Select the terms of a query: the number `n`, a language, and the term in it as a `tsquery`.
 
-    A word is no term if it is a stop word in the query's own `language` or in all `languages`.
+    A word is not a term if it is a stop word in the query's own `language` or in all `languages`.
     """
     own = lexemes(language, query, "own")
     first = select(own.c.positions).order_by(own.c.positions).limit(MAX_TERMS).cte("first_words")
@@ -68,8 +68,8 @@ def terms_of(languages: FromClause, query: QueryText, language: ColumnElement[st
 def lexemes(language: ColumnElement[str], query: QueryText, name: str) -> Any:  # noqa: ANN401 - of no public type
     """Select the lexemes of a query in a language, grams first, with their positions in it."""
     words = func.to_tsvector(cast(language, REGCONFIG), query.text)
-    # Grams come first: the positions of what is joined begin after the last one before it, which is
-    # another word in each language.
+    # Grams come first: concatenation shifts the second vector's positions by the last position of
+    # the first. The last word differs between languages, the last gram does not.
     return (
         func.unnest(cast(query.grams, TSVECTOR).concat(words))
         .table_valued("lexeme", column("positions", ARRAY(SmallInteger)), "weights")
@@ -78,22 +78,22 @@ def lexemes(language: ColumnElement[str], query: QueryText, name: str) -> Any:  
 
 
 def quoted(words: FromClause) -> ColumnElement[str]:
-    """Return the query for a lexeme: a vector of it alone, as text, with the quoting it needs."""
+    """Return the query for one lexeme; the text form of its vector has the needed quoting."""
     return cast(func.array_to_tsvector(array([words.c.lexeme])), Text)
 
 
 def any_of(queries: ColumnElement[str]) -> ColumnElement[Any]:
-    """Return the query that matches if any of these does; an aggregate."""
+    """Return a query that matches if any of the given queries does; an aggregate."""
     return cast(func.string_agg(queries, literal(" | ")), TSQUERY)
 
 
 def joined(row: Any) -> ColumnElement[Any]:  # noqa: ANN401 - a row with both columns
-    """Return all lexemes of a text, by its columns `terms` and `grams`; most have no grams."""
+    """Return all lexemes of a text from its columns `terms` and `grams`; `grams` may be null."""
     return func.coalesce(row.terms.concat(row.grams), row.terms, type_=TSVECTOR)
 
 
 def is_matched(words: FromClause, language: Any, terms: Any) -> ColumnElement[bool]:  # noqa: ANN401 - columns of any place
-    """Select the terms that a memory has, by its columns."""
+    """Select the terms that occur in a memory with these columns."""
     return and_(words.c.language == language, terms.bool_op("@@")(words.c.query))
 
 
@@ -109,18 +109,18 @@ def has_bit(matched: ColumnElement[int], n: ColumnElement[int]) -> ColumnElement
 
 
 def rarity(memories: ColumnElement[Any], holding: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return the weight of a term that `holding` of the memories, or other texts, have."""
+    """Return the weight of a term that occurs in `holding` of the memories or other texts."""
     return func.ln(1 + (memories - holding + 0.5) / (holding + 0.5))
 
 
 def score(
     weight: ColumnElement[Any], length: ColumnElement[Any], average: ColumnElement[Any]
 ) -> ColumnElement[Any]:
-    """Return the BM25 of a memory by the weight of its terms and its length, as `Bm25` does."""
+    """Return the BM25 score of a memory from its terms' weight and its length, like `Bm25`."""
     slope = _double(SLOPE) / func.greatest(average, _double(1))
     return weight / (_double(BASE) + slope * length)
 
 
 def _double(value: float) -> ColumnElement[float]:
-    # Postgres reads a literal fraction as a decimal, whose arithmetic takes ten times as long.
+    # Postgres reads a literal fraction as `numeric`; its arithmetic takes ten times as long.
     return literal(value, DOUBLE_PRECISION)

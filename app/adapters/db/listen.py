@@ -1,4 +1,4 @@
-"""Database notifications, so that workers wake without waiting for their next poll."""
+"""Database notifications, which wake workers before their next poll."""
 
 import asyncio
 from contextlib import suppress
@@ -14,10 +14,10 @@ log = structlog.get_logger()
 
 
 class Notices:
-    """The notifications of a channel, for whoever waits for the next.
+    """The notifications of a channel, for tasks that wait for the next.
 
     Attributes:
-        are_heard: whether the database can be heard at the moment.
+        are_heard: whether the listener is connected at the moment.
     """
 
     def __init__(self) -> None:
@@ -25,15 +25,15 @@ class Notices:
         self._came = asyncio.Event()
 
     def come(self) -> None:
-        """End the wait."""
+        """Record a notification, which ends the waits."""
         self._came.set()
 
     def clear(self) -> None:
-        """Forget what has come."""
+        """Forget earlier notifications."""
         self._came.clear()
 
     async def wait(self, seconds: float) -> None:
-        """Wait until something has come since `clear`, or for some seconds."""
+        """Wait for a notification since the last `clear`, or for some seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._came.wait()
@@ -42,8 +42,8 @@ class Notices:
 async def listen(url: str, channel: str, notices: Notices) -> None:
     """Pass notifications on until cancelled; reconnect if the server goes away.
 
-    It holds a connection of its own, which must be direct: a transaction pooler drops LISTEN. A
-    lost notification costs only the polling interval.
+    It holds a separate connection, which must be direct: a transaction pooler drops LISTEN. A lost
+    notification only delays the work until the next poll.
     """
     while True:
         try:
@@ -65,5 +65,5 @@ async def _listen_once(url: str, channel: str, notices: Notices) -> None:
                 notices.come()
         finally:
             notices.are_heard = False
-            # Whoever waits has to look by itself from now on.
+            # From now on, waiting tasks must poll.
             notices.come()

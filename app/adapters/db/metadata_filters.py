@@ -2,12 +2,12 @@
 
 The column holds, for each key, an object with one typed value in the API's form:
 `{"source": {"stringValue": "mail"}, "seen": {"timestampValue": "2030-01-02T03:04:05Z"}}`.
-Times are stored in UTC in exactly this form, so their first 19 characters are their whole seconds,
-in order. A value of another type than the filter's never matches. The negation of a filter matches
-whenever the filter does not, also where the key is missing.
+Times are stored in UTC in exactly this form. Their first 19 characters are therefore the whole
+seconds, and sort in order of time. A value of a type other than the filter's never matches. The
+negation of a filter matches whenever the filter does not, also where the key is missing.
 
-As text, in a `filter`, a condition is `metadata.key` or `metadata."any key"`, an operator and a
-value, whose form alone decides what it is compared with:
+In the text of a `filter`, a condition is `metadata.key` or `metadata."any key"`, an operator and a
+value. The form of the value decides the type of the comparison:
 
 | Value | Is compared with | Operators |
 | --- | --- | --- |
@@ -48,7 +48,7 @@ from app.kernel.filtering.syntax import Comparison, Operator
 FIELD = "filterGroups"
 
 _SECONDS_CHARS = len("2030-01-02T03:04:05")
-# Byte order, whatever the database's own collation is.
+# Byte order, independent of the database's collation.
 _BYTE_ORDER = "C"
 _Compare = Callable[[Column, ColumnElement[Any]], Condition]
 _ORDERINGS: dict[MetadataOperator, _Compare] = {
@@ -114,7 +114,7 @@ class _MetadataEntry(Field):
 
 
 def _value(comparison: Comparison) -> MetadataValue:
-    """Return the value that a comparison's text stands for.
+    """Return the typed value of a comparison's text.
 
     Raises:
         InvalidArgument: the operator is an ordering and the value neither a number nor a time.
@@ -141,7 +141,7 @@ def _value(comparison: Comparison) -> MetadataValue:
 def metadata_clause(column: Column, groups: Sequence[Sequence[MetadataFilter]]) -> Condition:
     """Return the clause of filter groups: AND within a group, OR between groups.
 
-    No groups match everything.
+    Without groups, the clause matches every row.
 
     Raises:
         InvalidArgument: a group is empty, or an operator does not fit its value.
@@ -187,8 +187,8 @@ def _number_condition(
     column: Column, key: str, asked: MetadataOperator, number: float
 ) -> Condition:
     stored = _entry(column, key).op("->", return_type=JSONB())(literal("doubleValue", Text()))
-    # Among numbers, jsonb compares by value: 1 equals 1.0. It also orders values of different
-    # types, which must not match here.
+    # jsonb compares numbers by value: 1 equals 1.0. It also orders values of different types, which
+    # must not match here.
     is_number = func.jsonb_typeof(stored) == literal("number", Text())
     compare: _Compare = _ORDERINGS.get(asked, operator.eq)
     return and_(is_number, compare(stored, literal(number, JSONB())))

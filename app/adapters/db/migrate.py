@@ -23,7 +23,7 @@ from app.adapters.db.revisions import (
 from app.adapters.db.urls import AddressError, plain_url
 
 LOCK_WAIT = "15min"
-"""Wait for another run's lock; long, since that run may have to rewrite large tables."""
+"""Longest wait for the lock of another run, which may have to rewrite large tables."""
 _CONNECT_SECONDS = 5
 _OLDEST_RELEASE = 17
 """The oldest Postgres that can be used."""
@@ -34,11 +34,11 @@ _NO_PRIVILEGE = "42501"
 
 
 class SchemaError(RuntimeError):
-    """The database cannot be used as it is; the message says what to do."""
+    """The database is not usable in its present state; the message gives the remedy."""
 
 
 class OldProcessesError(SchemaError):
-    """Processes that need another schema use the database; the message names them."""
+    """The database is in use by processes that need another schema; the message names them."""
 
 
 def upgrade(
@@ -50,7 +50,7 @@ def upgrade(
     beside: Beside | None = None,
     statement_seconds: int = STATEMENT_SECONDS,
 ) -> list[str]:
-    """Migrate the database. Blocking; several processes may run it at once.
+    """Migrate the database. Blocking; concurrent calls wait for one another.
 
     Args:
         url: the database's address.
@@ -58,15 +58,15 @@ def upgrade(
         revision: the target revision.
         recreates_vectors: True to recreate missing or incomplete vector tables, and to queue their
             former content for embedding by the worker.
-        beside: how processes of another schema are treated; None: there can be none.
+        beside: the treatment of processes of another schema; None: no such process can exist.
         statement_seconds: the time limit for each statement; 0: none.
 
     Returns:
-        The tables recreated.
+        The names of the recreated tables.
 
     Raises:
-        OldProcessesError: processes of another schema are live, and are not to be stopped.
-        SchemaError: the migration is impossible; nothing has changed.
+        OldProcessesError: processes of another schema are live, and `beside` is not forced.
+        SchemaError: the migration is impossible; the transaction was rolled back.
     """
     with ExitStack() as stack, _migrating(url, connect_seconds) as connection:
         _check_release(connection)
@@ -91,10 +91,10 @@ def upgrade(
 
 
 def _stop_others(connection: Connection, url: str, beside: Beside, stack: ExitStack) -> None:
-    """Make live processes of another schema end, until `stack` is left.
+    """Stop live processes of another schema, and keep them from starting until `stack` exits.
 
     Raises:
-        OldProcessesError: there are some, and they are not to be stopped.
+        OldProcessesError: there are some, and `beside` is not forced.
     """
     target = wanted_revision()
     names = old_processes.list_live(connection, target, beside.seen_seconds)
@@ -116,7 +116,7 @@ _BESIDE = (
 def _recreate(connection: Connection) -> list[str]:
     """Recreate incomplete vector tables; return their names."""
     # Imported late: the module imports this package.
-    from migrations.recreated import recreate  # noqa: PLC0415 - as above
+    from migrations.recreated import recreate  # noqa: PLC0415 - a cycle
 
     lacking = {item.table for item in schema.missing(connection.execute(schema.look()))}
     made = [table for table in schema.vector_tables() if table in lacking]
@@ -128,7 +128,7 @@ def downgrade(url: str, revision: str) -> None:
     """Revert migrations back to `revision`. Blocking.
 
     Raises:
-        SchemaError: the downgrade is impossible; nothing has changed.
+        SchemaError: the downgrade is impossible; the transaction was rolled back.
     """
     from app.adapters.db import alembic_runs  # noqa: PLC0415 - costly import
 
@@ -150,10 +150,10 @@ def _migrating(url: str, connect_seconds: int) -> Iterator[Connection]:
 
 @contextmanager
 def locked(url: str) -> Iterator[Connection]:
-    """Open a transaction beside which no migration runs.
+    """Open a transaction that holds the migration lock, which excludes migrations.
 
     Raises:
-        SchemaError: it failed, and has changed nothing.
+        SchemaError: the transaction failed and was rolled back.
     """
     with _migrating(url, _CONNECT_SECONDS) as connection:
         yield connection
@@ -173,7 +173,7 @@ def _take_lock(connection: Connection) -> None:
 
 @contextmanager
 def _readable_errors() -> Iterator[None]:
-    """Raise a sentence for errors that an operator can fix."""
+    """Translate errors that an operator can fix into `SchemaError`."""
     try:
         yield
     except RevisionError as error:
@@ -216,7 +216,7 @@ _SENTENCES = {
 
 
 def make_revision(url: str, message: str) -> None:
-    """Write a migration from the difference between the tables and the database."""
+    """Write a migration script from the difference between the mapped tables and the database."""
     from app.adapters.db import alembic_runs  # noqa: PLC0415 - costly import
 
     with _connected(url, connect_timeout=_CONNECT_SECONDS) as connection:
@@ -224,7 +224,7 @@ def make_revision(url: str, message: str) -> None:
 
 
 def pending(url: str) -> str | None:
-    """Return the revision from which an upgrade would migrate; None: it would change nothing old.
+    """Return the revision that an upgrade would migrate; None: the database is new or current.
 
     Raises:
         SchemaError: the database has a schema that this release does not know.
@@ -261,10 +261,10 @@ def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
 
 
 def _check_release(connection: Connection) -> None:
-    """Check that the server has what the service uses, such as limits of transactions.
+    """Check the version of Postgres; the service needs, for example, `transaction_timeout`.
 
     Raises:
-        SchemaError: it is too old.
+        SchemaError: the server is too old.
     """
     number = connection.execute(text("select current_setting('server_version_num')::int"))
     if (release := number.scalar_one() // 10_000) < _OLDEST_RELEASE:
@@ -274,8 +274,8 @@ def _check_release(connection: Connection) -> None:
 def check_direct(url: str, arguments: Mapping[str, Any]) -> None:
     """Check that connections opened with these arguments keep their settings. Blocking.
 
-    They do not behind a pooler that assigns connections per transaction: two open connections may
-    then share a server process.
+    Behind a pooler in transaction mode, settings are lost: two open connections may share one
+    server process.
 
     Raises:
         SchemaError: such a pooler is in use, or the database is unreachable.

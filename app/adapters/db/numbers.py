@@ -1,6 +1,6 @@
 """Many vectors in one parameter, as a single sequence of numbers.
 
-As text they would take Postgres more time than the rest of a new memory.
+As text, parsing them would take Postgres longer than the rest of the insertion of a memory.
 """
 
 import struct
@@ -57,7 +57,7 @@ _Slice: Callable[..., ColumnElement[Any]] = Slice  # its authors give it no type
 
 
 class _Reals(UserDefinedType[Numbers]):
-    """Passed to the driver without a cast, which would hide its elements."""
+    """A type that SQLAlchemy passes to the driver without a cast, which would hide its elements."""
 
     cache_ok = True
 

@@ -1,4 +1,4 @@
-"""Processes of another schema, beside which no migration runs unless it is forced."""
+"""Live processes of another schema, which prevent a migration unless it is forced."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from app.kernel.release import RELEASE
 log = structlog.get_logger()
 
 _HAS_TABLE = text("select to_regclass('processes') is not null")
-# By the columns that the table has had from the first: it is that of the older release.
+# Uses only columns that the table has always had, because the table may be an older release's.
 _LIVE = text(
     "select kind, host, release, count(*) from processes"
     " where schema <> :target and kind <> 'MIGRATION'"
@@ -36,7 +36,7 @@ class Beside:
     """The treatment of processes of another schema.
 
     Attributes:
-        is_forced: whether they are made to end; else they are a reason not to migrate.
+        is_forced: True if they are stopped; otherwise they prevent the migration.
         seen_seconds: age of the last heartbeat up to which a process counts as live.
         beat_seconds: pause between two heartbeats of a process.
     """
@@ -47,14 +47,14 @@ class Beside:
 
     @property
     def stop_seconds(self) -> float:
-        """Time in which the others see the mark: a heartbeat under way may miss it."""
+        """Time within which all processes see the mark; a heartbeat in progress may miss it."""
         return 2 * self.beat_seconds
 
 
 def list_live(connection: Connection, target: str, seen_seconds: float) -> Sequence[str]:
-    """Return the names of the live processes that need another schema than `target`.
+    """Return the names of the live processes that need a schema other than `target`.
 
-    Those of one kind, host and release have one name.
+    Processes of the same kind, host and release share one name.
     """
     if not connection.execute(_HAS_TABLE).scalar_one():
         return []
@@ -70,9 +70,9 @@ def list_live(connection: Connection, target: str, seen_seconds: float) -> Seque
 def stopped(
     engine: Engine, target: str, names: Sequence[str], stop_seconds: float
 ) -> Iterator[None]:
-    """Make processes end, and keep others of their kind from starting during the block.
+    """Stop processes by a mark in the database, and keep others from starting during the block.
 
-    The mark is committed by a connection of its own. It counts while the migration has its lock.
+    A separate connection commits the mark. It is valid while the migration holds its lock.
     """
     mark = {"release": RELEASE, "target": target}
     with engine.begin() as connection:

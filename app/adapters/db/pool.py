@@ -23,7 +23,7 @@ class PoolUse:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count the block as a transaction, which takes its connection at its first statement."""
+        """Count the block as a transaction; its first statement takes a connection."""
         self._open += 1
         try:
             yield

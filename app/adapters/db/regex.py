@@ -1,8 +1,8 @@
 r"""Translation of RE2 patterns to Postgres patterns that match the same texts, whole.
 
 Both engines match without backtracking, but they read many constructs differently (`.` and
-newlines, `\d` and other scripts, `\b`, escapes). So nothing is passed through: RE2 itself checks
-the pattern, and this module parses it and writes it anew from constructs with a known meaning in
+newlines, `\d` and other scripts, `\b`, escapes). So no part is copied unchanged: RE2 itself checks
+the pattern; this module parses it and builds an equivalent from constructs with a known meaning in
 Postgres. Constructs without an equivalent are refused by name. Laziness and captures do not change
 whether a text matches, and are dropped.
 
@@ -18,8 +18,8 @@ from app.kernel.text import UNSTORABLE
 
 # Postgres refuses larger counts.
 _MAX_COUNT = 255
-# States after unrolling counted repetitions. The worst pattern of this size takes Postgres 18 half
-# a second to compile; the time grows with the square.
+# Limit for the states after unrolling counted repetitions. The worst pattern of this size takes
+# Postgres 18 half a second to compile; the time grows with the square of the size.
 _MAX_SIZE = 512
 # The size of a word boundary: Postgres cannot compile 60 of them.
 _BOUNDARY_SIZE = 20
@@ -61,14 +61,14 @@ _ANCHORS = {
 
 
 class PatternRefusedError(Exception):
-    """The pattern is not supported; the text says why and quotes only a construct of it."""
+    """The pattern is not supported; the text gives the reason and quotes at most one construct."""
 
 
 def to_postgres(pattern: str, max_chars: int) -> str:
-    """Return the Postgres pattern for exactly the texts that `pattern` matches whole.
+    """Return a Postgres pattern that matches exactly the texts that `pattern` matches whole.
 
     Raises:
-        PatternRefusedError: it is no RE2 pattern, is too large, or has an unsupported construct.
+        PatternRefusedError: the pattern is invalid in RE2, too large or has an unsupported part.
     """
     if len(pattern) > max_chars:
         raise PatternRefusedError(f"a regular expression must have at most {max_chars} characters")
@@ -249,7 +249,7 @@ class _Translator:
 
 
 def _literal(character: str) -> str:
-    """Return one character as a literal, for use inside and outside brackets."""
+    """Return one character as a literal that is valid inside and outside brackets."""
     if UNSTORABLE.match(character):
         raise PatternRefusedError("a regular expression must not have U+0000 or surrogates")
     if character.isascii() and not character.isalnum():

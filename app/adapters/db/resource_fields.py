@@ -1,4 +1,4 @@
-"""The field types of filters that name resources, and of fields that need more than a filter."""
+"""Filter fields that name resources, and filter fields that need another request parameter."""
 
 import re
 
@@ -11,9 +11,9 @@ from app.kernel.names import EngineName
 
 
 class ResourceField(Field):
-    """A column with ids of resources of an engine, which a filter may also name in full.
+    """A column with ids of an engine's resources; filters may also use full names.
 
-    `name` is the form of a name's part after the engine, with the id as its group.
+    `name` is a regular expression for the part of a name after the engine, with the id as a group.
     """
 
     operators = EQUALITY
@@ -40,7 +40,7 @@ class ResourceField(Field):
 
 
 class OptionalResourceField(ResourceField):
-    """The same of a column that may be null."""
+    """A `ResourceField` of a column that may be null."""
 
     operators = ResourceField.operators | {Operator.HAS}
     takes_presence = True
@@ -55,7 +55,7 @@ class OptionalResourceField(ResourceField):
 
 
 class WithheldField(Field):
-    """A field that a filter may name only if the request asks for it otherwise, by `needs`."""
+    """A field that filters may name only if the request also sets the parameter in `needs`."""
 
     operators = frozenset(Operator)
     takes_presence = True

@@ -1,7 +1,7 @@
 """The schema revisions of this release, read from its migrations without running any.
 
-Alembic, which runs them, imports every migration first: half a second and ten megabytes that a
-process which only compares revisions does not need.
+Alembic would import every migration, which costs half a second and ten megabytes. A process that
+only compares revisions does not need this.
 """
 
 import functools
@@ -22,22 +22,22 @@ _NAMED = re.compile(
 
 
 class RevisionError(RuntimeError):
-    """Alembic refuses a run; the message is its own."""
+    """Alembic refuses a run; the message is Alembic's."""
 
 
 @functools.cache
 def _former() -> dict[str, str | None]:
-    """Return the revision before each one."""
+    """Return the previous revision of each revision."""
     scripts = sorted(FOLDER.glob("versions/*.py"))
     named = (_named(script) for script in scripts if script.stem != "__init__")
     return dict(named)
 
 
 def _named(script: Path) -> tuple[str, str | None]:
-    """Return the revision of a migration and the one before."""
+    """Return the revision of a migration and its previous revision."""
     if (match := _NAMED.search(script.read_text("utf-8"))) is not None:
         return match["own"], match["former"]
-    # Written otherwise than `make migration` does.
+    # In a form other than `make migration` writes.
     values = runpy.run_path(str(script))
     return values["revision"], values["down_revision"]
 
@@ -50,7 +50,7 @@ def wanted_revision() -> str:
 
 
 def known_revisions() -> set[str]:
-    """Return all schema revisions up to that of this release. Reads files."""
+    """Return all schema revisions up to this release's. Reads files."""
     return set(_former())
 
 

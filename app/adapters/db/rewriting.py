@@ -22,7 +22,7 @@ class TextsOf:
     Attributes:
         row: the mapped class.
         column: the name of the column.
-        name: returns the name below the engine of the resource that holds a row.
+        name: returns the name, below its engine, of the resource that contains a row.
     """
 
     row: type[Base]
@@ -38,7 +38,7 @@ class TextsOf:
         statement = select(*self._key, text).where(subject.selects(self.row), text.is_not(None))
         if after:
             statement = statement.where(tuple_(*self._key) > after)
-        # One order everywhere, so that two callers that lock several rows cannot deadlock.
+        # The same order everywhere: otherwise two callers that lock several rows could deadlock.
         statement = statement.order_by(*self._key).limit(limit)
         if for_update:
             statement = statement.with_for_update()

@@ -1,4 +1,4 @@
-"""The connections that processes open, beside those that the server allows."""
+"""A comparison of the connections that processes open with the server's limit."""
 
 import structlog
 from sqlalchemy import text
@@ -20,20 +20,21 @@ _LISTENING = 1
 
 
 def most_connections(settings: Settings, processes: int) -> int:
-    """Return how many connections so many processes open at most."""
+    """Return the most connections that a number of processes open."""
     pool = settings.database_pool_size + settings.tuning.database_pool_overflow
     return processes * (pool + MAX_CONNECTIONS + _LISTENING)
 
 
 def room_for(settings: Settings, processes: int) -> int:
-    """Return how many connections an embedded Postgres of so many servers and a worker allows."""
+    """Return the connection limit of an embedded Postgres for a number of servers and a worker."""
     return _FOR_OTHERS + most_connections(settings, processes + 1)
 
 
 async def warn_if_short(db: Database, settings: Settings, processes: int) -> None:
     """Log a warning if the server allows fewer connections than several processes may open.
 
-    Behind a pooler it is the pooler that opens them. Must not be called inside a transaction.
+    Behind a pooler it does no check, because the pooler opens the connections. Must not be called
+    inside a transaction.
     """
     if processes == 1 or settings.database_behind_pooler:
         return

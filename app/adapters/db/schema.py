@@ -1,4 +1,4 @@
-"""A check of the catalogue for what this release needs of its database."""
+"""A check of the database's catalogue for the objects that this release needs."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from migrations.needed import Needed
 
 _SHOWN = 4
-# What is invalid, disabled or too old counts as missing. A foreign key rests on triggers of its
-# own, which `alter table ... disable trigger all` switches off.
+# Invalid, disabled and outdated objects count as missing. Internal triggers enforce a foreign key;
+# `alter table ... disable trigger all` switches them off.
 _FOUND = r"""
 with relations as (
     select oid, relname from pg_catalog.pg_class
@@ -84,12 +84,12 @@ order by kind, of_table, name collate "C"
 
 
 def look(*, with_texts: bool = False) -> Executable:
-    """Return the statement that finds missing things; `missing` reads its rows.
+    """Return the statement that finds missing objects; `missing` reads its rows.
 
-    `with_texts`, functions of another text count, too.
+    If `with_texts`, functions with a different source text count as missing, too.
     """
     # Imported late: the module imports this package.
-    from migrations.needed import needed  # noqa: PLC0415 - as above
+    from migrations.needed import needed  # noqa: PLC0415 - a cycle
 
     wanted = [item for item in needed() if with_texts or not item.digest]
     kinds, tables, names, digests = map(list, zip(*wanted, strict=True))
@@ -97,12 +97,12 @@ def look(*, with_texts: bool = False) -> Executable:
 
 
 def listing() -> Executable:
-    """Return the statement that lists all that a database has, with the columns of `Needed`."""
+    """Return the statement that lists a database's objects, with the columns of `Needed`."""
     return text(_LIST)
 
 
 def missing(rows: Iterable[Row[Any]]) -> Sequence["Needed"]:
-    """Return the missing things; of a missing table or function, only the thing itself."""
+    """Return the missing objects, without the parts of missing tables and functions."""
     from migrations.needed import Needed  # noqa: PLC0415 - as in `look`
 
     things = [Needed._make(row) for row in rows]
@@ -117,14 +117,14 @@ def missing(rows: Iterable[Row[Any]]) -> Sequence["Needed"]:
 
 
 def listed(things: Sequence["Needed"]) -> str:
-    """Return the names of a few things, and the number of the others."""
+    """Return the names of the first few objects and the number of the others."""
     shown = ", ".join(map(str, things[:_SHOWN]))
     more = len(things) - _SHOWN
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def fault(connection: Connection) -> str | None:
-    """Return what the schema lacks and what to do, in a sentence; None: it is complete."""
+    """Return a message that names missing objects and the remedy; None: none is missing."""
     lacking = missing(connection.execute(look()))
     if not lacking:
         return None

@@ -1,7 +1,7 @@
 """The field of filters over a column that names several scopes (see `bindings.ByScopes`).
 
-`scope.key`, followed by `=`, `:` or `!=` and a value, looks for one of the key's values; `:*` for
-the key. Rows that may concern any scope name none, so only `!=` matches them.
+`scope.key` with `=`, `:` or `!=` and a value compares with each of the key's values; `:*` tests for
+the key. Rows that concern all scopes list no values, so only `!=` matches them.
 """
 
 from sqlalchemy import Text, literal
@@ -13,7 +13,7 @@ from app.kernel.filtering.syntax import Comparison, Operator
 
 
 class ScopesField(KeyedField):
-    """The scopes that a row concerns: for each key, the values."""
+    """The scopes that a row concerns, as the values of each key."""
 
     operators = frozenset()
 

@@ -11,11 +11,11 @@ from app.kernel.clock import Clock
 
 _SIZE = of_all(Gauge, "memory_bank_database_size_bytes", "Size of the database on disk.")
 _INTERVAL = timedelta(minutes=5)
-"""Postgres looks at every file for it."""
+"""Shortest time between two readings: for each, Postgres stats every file."""
 
 
 class DatabaseSize:
-    """The gauge of the size, which is read at most every five minutes."""
+    """The gauge of the size, updated at most every five minutes."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
@@ -23,7 +23,7 @@ class DatabaseSize:
         self._read: datetime | None = None
 
     async def refresh(self) -> None:
-        """Read the size, unless that was done a moment ago."""
+        """Read the size, unless the last reading is recent."""
         now = self._clock.now()
         if self._read is not None and abs(now - self._read) < _INTERVAL:
             return

@@ -1,8 +1,8 @@
-"""Rows of many engines that are found by a search and changed by their keys, engine by engine.
+"""A search for rows of all engines, and their change by key, engine by engine.
 
-A distributed database locks rows of one engine at a time. So keys are found over all engines, but
-without a lock. Then the rows of each engine are locked and changed, if they still meet the
-condition; those that are gone by then, or held by others, are skipped.
+A distributed database locks rows of one engine at a time. So the search covers all engines, but
+takes no lock. Then the rows of each engine are locked and changed if they still meet the condition.
+Rows that are deleted by then, or locked by other transactions, are skipped.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -32,17 +32,17 @@ from app.adapters.db.base import Base
 from app.adapters.db.session import Session
 
 Key = tuple[Any, ...]
-"""The key of a row, of which the engine's id is the first part; tables without engines have one."""
+"""The primary key of a row; the first part is the engine's id, if the table has one."""
 KeyColumns = Sequence[InstrumentedAttribute[Any]]
-"""The columns of such a key."""
+"""The columns of a key, in its order."""
 _Columns = Sequence[ColumnElement[Any] | InstrumentedAttribute[Any]]
 Selected = Select[*tuple[Any, ...]]
 """A statement that selects keys."""
 Changed = TypeVar("Changed")
 ChangeKeys = Callable[[Session, int, Sequence[Key]], Awaitable[Changed]]
-"""Lock and change what has keys of one engine; the arguments end with its id and its keys."""
+"""Lock and change rows of one engine; the arguments are the session, the engine's id and keys."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-"""From which Postgres counts the microseconds of a time."""
+"""The moment from which Postgres counts the microseconds of a timestamp."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class RowSearch:
 
     Attributes:
         limit: the most rows that are found.
-        but: the names of rows that are passed over, by `name_of`.
-        but_below: the same for all rows whose keys begin so.
-        only: the one row that is wanted; None: all others.
+        but: the names of excluded rows, as made by `name_of`.
+        but_below: the names of first key parts; all rows below them are excluded.
+        only: the key of the only row to find; None: all rows that are not excluded.
     """
 
     limit: int
@@ -62,8 +62,8 @@ class RowSearch:
     only: Key | None = None
 
     def bounded(self, keys: Selected, columns: _Columns) -> Selected:
-        """Bound a statement that selects these columns of a key; its order stays."""
-        # Only where there are any: the plan of every other search is as it was.
+        """Add the bounds to a statement that selects these key columns; its order stays."""
+        # A search without exclusions keeps its plan.
         if self.but:
             keys = keys.where(_name(columns) != all_of(self.but))
         if self.but_below:
@@ -75,11 +75,11 @@ class RowSearch:
 
 
 FindRows = Callable[[Session, RowSearch], Awaitable[Sequence[Key]]]
-"""Find the keys of rows of any engine, the oldest first, without locks."""
+"""Find keys of rows over all engines, the oldest first, without locks."""
 SelectRows = Callable[[Session, RowSearch], Selected]
-"""Return the statement that selects the keys of rows of any engine."""
+"""Return the statement that selects keys of rows over all engines."""
 RemoveSelected = Callable[[Session, Selected], Awaitable[int]]
-"""Remove or change the rows whose keys a statement selects; return the count."""
+"""Remove or change the rows with the keys that a statement selects; return the count."""
 
 
 def name_of(key: Key) -> str:
@@ -97,10 +97,7 @@ def _text(part: object) -> str:
 
 
 def _name(columns: _Columns) -> ColumnElement[str]:
-    """Return the expression of the name of a row.
-
-    An expression, since with a join to the names a plan would sort all that is due.
-    """
+    """Return the SQL expression of a row's name; the plan of a join would sort all due rows."""
     first, *others = (_text_of(column) for column in columns)
     for other in others:
         first = first.concat("/").concat(other)
@@ -111,7 +108,8 @@ def _text_of(column: Any) -> ColumnElement[str]:  # noqa: ANN401 - a column of a
     if isinstance(column.type, LargeBinary):
         return func.encode(column, literal_column("'hex'"))
     if isinstance(column.type, DateTime):
-        # Its text depends on the session's zone, which a distributed database refuses in changes.
+        # The cast to text depends on the session's time zone. A distributed database refuses such
+        # expressions in changes.
         column = func.encode(func.timestamptz_send(column), literal_column("'hex'"))
     return func.coalesce(cast(column, Text), "")
 
@@ -124,7 +122,7 @@ async def find_keys(session: Session, statement: Executable) -> list[Key]:
 def locked(
     columns: KeyColumns, engine_id: int, keys: Sequence[Key], *conditions: ColumnElement[bool]
 ) -> Select[Any]:
-    """Select the keys of one engine whose rows still meet conditions; lock those that are free."""
+    """Return a select that locks the free rows of one engine that still meet conditions."""
     engine, *others = columns
     names: dict[str, Any] = {f"wanted_{column.key}": column for column in others}
     wanted = rows_of("wanted", names, [key[1:] for key in keys])
@@ -147,9 +145,9 @@ async def remove_found(
 ) -> int:
     """Delete rows of one engine by their keys, as `locked` selects them; return the count."""
     engine, *others = columns
-    # Not a subquery: a plan may run one per row and so lock several.
+    # Not a subquery: a plan may run it once per row and lock other rows each time.
     held = locked(columns, engine_id, keys, *conditions).cte("held")
-    # Nor `in`: of a row of several columns, Citus writes `true = any (...)` for the node.
+    # Not `in`: for a row of several columns, Citus sends `true = any (...)` to the node.
     is_held = (column == held.c[column.key] for column in others)
     statement = (
         delete(table)

@@ -1,7 +1,7 @@
 """A streaming standby of the database, which answers reads while the primary is away.
 
-Whether it is away is decided once for all requests: none of them waits for a server that another
-has found away.
+The process decides once for all requests whether the primary is away. After that, no request waits
+for it.
 """
 
 import asyncio
@@ -41,20 +41,20 @@ _AWAY = Gauge(
     "1 while the primary cannot be reached and the standby answers reads, else 0.",
 )
 _AWAY_AFTER = 2
-"""Failed attempts in a row to reach the primary after which it is away."""
+"""Number of consecutive failed connections after which the primary counts as away."""
 _LOOK_SECONDS = 0.5
-"""Pause between two looks for the primary, so that writes go on soon after its return."""
+"""Pause between two checks of the primary; short, because writes resume after such a check."""
 _ANSWER_SECONDS = 2
-"""Longest wait for the primary's answer to a look; one that is only slow is not away."""
+"""Longest wait for the primary's answer to a check; a primary that is only slow is not away."""
 _AGE_SECONDS = 1.0
-"""Time between two questions how far the standby has come; between them its age grows."""
+"""Time between two queries for the standby's progress; in between, its age grows with time."""
 
 _IDENTITY = """
     select (select system_identifier from pg_control_system()),
         (select oid::bigint from pg_database where datname = current_database())
 """
-# The time of a commit is the primary's. A standby that was started after the primary went away may
-# have replayed none; what the last checkpoint holds is there in any case.
+# The time of a commit is the primary's. A standby that started after the primary went away may not
+# have replayed any commit; it holds at least the state of the last checkpoint.
 _PROGRESS = text("""
     select
         case when pg_is_in_recovery() then
@@ -71,7 +71,7 @@ Identity = tuple[int, int]
 
 
 class OtherDatabaseError(psycopg.OperationalError):
-    """The read URL names another database than that of the service."""
+    """The read URL names a different database from the service's."""
 
 
 class Standby:
@@ -79,12 +79,12 @@ class Standby:
 
     Args:
         server: the standby.
-        primary: whose connections are broken off when it is away.
+        primary: the primary; its connections are broken off when it is away.
         revision: the schema revision that the process needs.
 
     Attributes:
-        is_primary_away: whether it answers.
-        turn: counts the changes between primary and standby.
+        is_primary_away: whether the standby answers reads.
+        turn: number of changes between primary and standby so far.
     """
 
     def __init__(self, server: DatabaseServer, primary: DatabaseServer, revision: str) -> None:
@@ -100,18 +100,18 @@ class Standby:
         self._looking = Shared(self._look)
 
     def check_primary(self) -> None:
-        """Check that the primary is not known to be away, so that nobody waits for it in vain.
+        """Refuse at once, instead of waiting, if the primary is known to be away.
 
         Raises:
-            Unavailable: it is.
+            Unavailable: the primary is away.
         """
         if self.is_primary_away:
             raise unavailable()
 
     async def read(self, attempt: Callable[[DatabaseServer], Awaitable[_T]]) -> _T:
-        """Read from the primary, or while it is away from the standby, if the request may.
+        """Read from the primary; while it is away, from the standby, if the request allows it.
 
-        `attempt` is made again, also where a connection broke, and changes nothing.
+        `attempt` may run again, for example after a lost connection; it must change nothing.
 
         Raises:
             Unavailable: the primary is away, and the standby may not or cannot answer.
@@ -134,7 +134,7 @@ class Standby:
         return await attempt(self.server)
 
     async def _is_reached(self) -> bool:
-        """Connect until that succeeds, or has failed so often that the primary is away."""
+        """Connect to the primary until that succeeds or the primary counts as away."""
         while not self.is_primary_away:
             try:
                 async with self._primary.engine.connect():
@@ -147,11 +147,11 @@ class Standby:
         return False
 
     async def _age(self) -> timedelta:
-        """Return the time since the last replayed commit, or more.
+        """Return an upper bound of the time since the last replayed commit.
 
         Raises:
             Unavailable: the standby has the schema of another release.
-            sqlalchemy.exc.SQLAlchemyError: it does not answer.
+            sqlalchemy.exc.SQLAlchemyError: the standby does not answer.
         """
         if self._looked is None or monotonic() - self._looked >= _AGE_SECONDS:
             await self._looking.result()
@@ -168,12 +168,12 @@ class Standby:
         self._looked = began
 
     async def watch(self, connect: Connect) -> None:
-        """Look for the primary until cancelled, on a connection of its own."""
+        """Check the primary at intervals until cancelled, on a separate connection."""
         while True:
             try:
                 connection = await connect()
             except psycopg.Error as error:
-                # What refuses a connection is there.
+                # A server that refuses a connection is not away.
                 (self._failed if is_away(error) else self._reached)()
                 await asyncio.sleep(_LOOK_SECONDS)
                 continue
@@ -183,10 +183,10 @@ class Standby:
                 self._failed()
 
     async def _keep_asking(self, connection: Connection) -> NoReturn:
-        """Ask the primary for a sign of life until it gives none.
+        """Query the primary at intervals until it does not answer.
 
         Raises:
-            TimeoutError: it is silent.
+            TimeoutError: the primary does not answer in time.
             psycopg.Error: the connection is lost.
         """
         asked: asyncio.Task[None] | None = None
@@ -204,7 +204,7 @@ class Standby:
             if asked is None or asked.done():
                 await connection.close()
             else:
-                # Not awaited: on a silent server the driver takes long to give up.
+                # Not awaited: if the server does not answer, the driver takes long to give up.
                 asked.cancel()
 
     def _reached(self) -> None:
@@ -229,7 +229,7 @@ class Standby:
 
 
 async def _ask(connection: Connection) -> None:
-    """Have the server answer; close the connection if it does not."""
+    """Run an empty query; close the connection if it fails."""
     try:
         await connection.execute(b"select")
     except BaseException:
@@ -241,12 +241,12 @@ async def _ask(connection: Connection) -> None:
 async def followed_standby(
     read_url: str, primary: DatabaseServer, primary_url: str, settings: Settings
 ) -> AsyncIterator[Standby]:
-    """Open a standby, and look for the primary during the block.
+    """Open a standby, and check the primary at intervals during the block.
 
-    A standby that is away is opened when it is needed; each of its connections is checked.
+    The standby may be away at the start: connections open on demand, and each one is checked.
 
     Raises:
-        SchemaError: the read URL is malformed, or names another database than the primary's.
+        SchemaError: the read URL is malformed, or does not name a standby of the primary.
     """
     url = check_address(read_url, "MEMORY_BANK_READ_URL")
     arguments = connect_arguments(settings) | {"connect_timeout": _ANSWER_SECONDS}
@@ -288,9 +288,9 @@ async def _check_identity(wanted: Identity, connection: Connection) -> None:
     """Check that a connection leads to a copy of the database of the service.
 
     Raises:
-        OtherDatabaseError: it leads elsewhere.
+        OtherDatabaseError: it leads to another database.
     """
-    # Without a transaction, which would have to be ended here.
+    # Autocommit avoids a transaction, which would have to be ended here.
     await connection.set_autocommit(True)
     identity = await _identity(connection)
     await connection.set_autocommit(False)
@@ -303,10 +303,10 @@ async def _check_identity(wanted: Identity, connection: Connection) -> None:
 
 
 async def _look_at_start(server: DatabaseServer) -> None:
-    """Warn of a standby that is away, or that follows no other server.
+    """Log a warning if the standby is unreachable, or does not follow another server.
 
     Raises:
-        SchemaError: it is another database.
+        SchemaError: the read URL names another database.
     """
     try:
         async with server.engine.connect() as connection:

@@ -1,7 +1,7 @@
-"""The rows of one scope in every table: what an erasure counts, names and removes.
+"""The rows of one scope in every table, for erasures to count, name and remove.
 
-A row belongs to a scope by the binding that its table declares (`conditioned_by`), which also
-confines callers. All functions take part in the caller's transaction.
+The binding that a table declares (`conditioned_by`) decides which scope a row belongs to; it also
+confines callers. All functions run in the caller's transaction.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -39,12 +39,12 @@ Counts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Subject:
-    """Everything of an engine whose scope contains some pairs; without pairs, everything.
+    """The rows of an engine whose scope contains given pairs; without pairs, all its rows.
 
     Attributes:
         engine_id: the engine.
-        scope: the pairs.
-        has_sessions: whether sessions, task memory and state of the user belong to it.
+        scope: the pairs of key and value.
+        has_sessions: whether the user's sessions, task memory and state belong to it.
     """
 
     engine_id: int
@@ -52,7 +52,7 @@ class Subject:
     has_sessions: bool = True
 
     def selects(self, row: type[Base]) -> ColumnElement[bool]:
-        """Select the rows of a table that belong to it."""
+        """Return the condition on a table's rows that belong to the subject."""
         binding: Binding = row.conditioned_by  # type: ignore[attr-defined]  # only for such rows
         if not self.has_sessions and _is_of_user(binding):
             return false()
@@ -79,9 +79,9 @@ class Erasure:
     Attributes:
         tables: the names of the tables.
         count: counts the subject's rows, by table.
-        remove: removes up to a number of rows; returns the removed, by table. Empty: none is left.
-        collection: the collection of the API whose resources the rows are, if any.
-        find_ids: returns those of some ids in the collection that belong to the subject.
+        remove: removes up to a number of rows; returns the counts by table. Empty: all are gone.
+        collection: the collection of the API that contains the rows as resources, if any.
+        find_ids: selects, from given ids in the collection, the ids that belong to the subject.
     """
 
     tables: tuple[str, ...]
@@ -100,7 +100,7 @@ class RowsOf:
     Attributes:
         row: the mapped class.
         only: a further condition on the rows.
-        most: the most rows removed at a time; None: as many as asked for.
+        most: the most rows removed per call; None: only the caller's limit applies.
     """
 
     row: type[Base]
@@ -155,7 +155,7 @@ class RowsOf:
 
 
 async def list_scopes(session: Session, engine_id: int) -> list[dict[str, str]]:
-    """Return the scopes of an engine's rows, some of them repeatedly."""
+    """Return the scopes of an engine's rows, possibly with repetitions."""
     scopes: list[dict[str, str]] = []
     for row in conditioned_rows():
         binding: Any = row.conditioned_by  # type: ignore[attr-defined]  # as in Subject
@@ -176,7 +176,7 @@ async def list_scopes(session: Session, engine_id: int) -> list[dict[str, str]]:
 
 
 def scopes_within(values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """Return scopes among the allowed values of keys: the only one, or else each pair alone."""
+    """Return the one scope if each key has one value, or else each pair as its own scope."""
     if all(len(some) == 1 for some in values.values()):
         return [{key: value for key, (value,) in values.items()}] if values else []
     return [{key: value} for key, some in values.items() for value in some]

@@ -40,7 +40,7 @@ def _compiled(
 def numbered(text: str) -> tuple[bytes, Sequence[str]]:
     """Return a text with numbers in place of its names, and the names in the numbers' order.
 
-    There may be only a few such texts: all are kept.
+    Only for a few different texts, because the cache keeps all of them.
     """
     names = list(dict.fromkeys(_NAME.findall(text)))
     numbers = {name: number for number, name in enumerate(names, 1)}

@@ -1,4 +1,4 @@
-"""Settings that hold for one transaction, such as the time that a statement may take."""
+"""Settings for one transaction, such as the time limit of statements."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -24,9 +24,10 @@ async def limited(
 ) -> AsyncIterator[None]:
     """Limit the time of each statement in the block, if a limit is given.
 
-    For filters whose cost depends on the caller's text: those with a regular expression, and those
-    that no index serves; and for lists that look at more than the conditions of a key leave. Such a
-    statement must not wait for locks: a lock held by others is not the caller's error.
+    It is for filters with a cost that depends on the caller's text: filters with a regular
+    expression or without an index. It is also for lists that must read rows which the conditions
+    of a key then exclude. The statements must not wait for locks, since a timeout caused by
+    another transaction's lock is not the caller's error.
 
     Raises:
         InvalidArgument: a statement took longer; the error names `field`.
@@ -46,10 +47,10 @@ async def limited(
 
 
 async def set_local(session: AsyncSession, settings: Mapping[str, str | int]) -> None:
-    """Make settings for the rest of the transaction, in one message.
+    """Apply settings for the rest of the transaction, in one round trip.
 
-    Not by `set_config`, which a distributed database does not pass on to its nodes. Values are ours
-    or the server's, never a caller's text.
+    It does not use `set_config`, which a distributed database does not propagate to its nodes.
+    Values must be the service's or the server's, never a caller's text.
     """
     connection = await session.connection()
     parts = (f"set local {name} = '{value}'" for name, value in settings.items())

@@ -19,16 +19,16 @@ _MAX_PORT = 65_535
 
 
 class AddressError(ValueError):
-    """A malformed address; the message repeats nothing that may be a secret."""
+    """A malformed address; the message does not repeat possible secrets."""
 
 
 def plain_url(url: str) -> str:
-    """Return an address in libpq's form, whatever driver it names.
+    """Return an address in libpq's form, without a driver's name in the scheme.
 
     Unescaped special characters of a password are encoded.
 
     Raises:
-        AddressError: it is not a Postgres address.
+        AddressError: the text is not a Postgres address.
     """
     match = _URL.fullmatch(url.strip())
     if match is None:
@@ -47,15 +47,15 @@ def plain_url(url: str) -> str:
 
 
 def _read(address: str) -> str:
-    """Return an address that libpq accepts.
+    """Return the address if libpq accepts it.
 
     Raises:
-        AddressError: libpq refuses it, or reads it in a way that cannot be meant.
+        AddressError: libpq refuses it, or probably misreads it.
     """
     try:
         parameters = conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:
-        # libpq's quotation may be a part of the password.
+        # libpq's message may quote a part of the password.
         why = _QUOTED.sub('"..."', str(error).strip())
         raise AddressError(f"{why}; {_FORMS}") from None
     if not address:
@@ -64,7 +64,7 @@ def _read(address: str) -> str:
     if not all(port.isdecimal() and 0 < int(port) <= _MAX_PORT for port in ports):
         raise AddressError(f"its port is no number from 1 to {_MAX_PORT}; {_FORMS}")
     if "@" in str(parameters.get("host", "")) or (
-        # Possibly a part of the password, which libpq ends at the first slash.
+        # Possibly a part of the password: libpq ends it at the first slash.
         "@" in str(parameters.get("dbname", "")) and "://" in address and "%40" not in address
     ):
         raise AddressError(f"it holds an @ that belongs to no user or password; {_FORMS}")

@@ -1,4 +1,4 @@
-"""Vectors in the driver's binary form: as text, writing their numbers would dominate."""
+"""Vectors in the driver's binary form; in text form, formatting numbers would take most time."""
 
 import struct
 
@@ -21,7 +21,7 @@ class HalfVector:
 
 
 class _HalfVectorDumper(Dumper):
-    # No type of its own: the cast around the parameter determines it.
+    # Without a type OID: the cast around the parameter determines the type.
     format = Format.BINARY
 
     @override

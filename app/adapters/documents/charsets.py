@@ -1,6 +1,6 @@
 """Decoding of bytes by a declared charset, a byte order mark or a guess (pure).
 
-Nothing is refused: an invalid byte becomes the replacement character.
+No input is refused: an invalid byte becomes the replacement character.
 """
 
 import codecs
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 HEAD_BYTES = 4_096
-"""Leading bytes that decide whether a file is text, and that may declare its charset."""
+"""Number of leading bytes that show whether a file is text, and may declare its charset."""
 _GUESSED_BYTES = 64 * 1024
-"""Leading bytes from which an undeclared charset is guessed."""
+"""Number of leading bytes from which an undeclared charset is guessed."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -30,15 +30,15 @@ _TAKEN = frozenset(
     | {"koi8-r", "koi8-u", "mac-roman", "big5", "gb2312", "gbk", "gb18030"}
     | {"euc_jp", "euc_kr", "shift_jis", "iso2022_jp", "johab"}
 )
-"""The accepted charsets; other codecs of Python are no charsets, or are slow."""
+"""The accepted charsets; Python's other codecs are not charsets, or are slow."""
 _MEANT = {"ascii": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
-"""The codecs meant by wide charsets without a byte order mark, and by a declared ASCII."""
+"""The codecs for wide charsets without a byte order mark, and for declared ASCII."""
 _META = re.compile(
     rb"<meta[^>]{0,200}charset\s{0,9}=\s{0,9}[\"']?([a-z0-9._:-]{1,40})", re.IGNORECASE
 )
 _STRANGE = bytes(set(range(32)) - set(b"\t\n\r\f\v\b\x1b"))
 _MOST_STRANGE = 50
-"""Text holds at most one control byte in this many bytes."""
+"""Text contains at most one control byte per this number of bytes."""
 _NUL = {0: "\ufffd"}
 """The one character that the database does not store."""
 
@@ -67,7 +67,7 @@ def text_of(pages: Iterable[bytes], charset: str = "", *, is_html: bool = False)
 
 
 def charset_of(data: bytes, declared: str = "") -> str:
-    """Return the charset of a whole text, in which it can be decoded and encoded without loss."""
+    """Return a charset in which a whole text can be decoded and encoded without loss."""
     for name in (_charset(data, declared, is_html=False), _FALLBACK):
         try:
             if data.decode(name).encode(name) == data:
@@ -82,7 +82,7 @@ def is_text(head: bytes) -> bool:
     if any(head.startswith(mark) for mark, _ in _MARKS):
         return True
     strange = len(head) - len(head.translate(None, _STRANGE))
-    # A few control bytes, as in terminal output, still make a text.
+    # Text may contain a few control bytes, such as terminal output.
     is_much = strange * _MOST_STRANGE > len(head) or b"\0" in head
     return strange == 0 or (not is_much and _is_utf8(head))
 

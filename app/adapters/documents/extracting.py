@@ -1,7 +1,7 @@
 """Detection of file types, and extraction of their text (pure).
 
-All of it streams: a file of any length is read in pages, and its text comes in parts. A broken
-file is not refused; it has less text, or none.
+Files of any length are read in pages, and their text is yielded in parts. A broken file is not
+refused; it has less text, or none.
 """
 
 import re
@@ -28,12 +28,12 @@ _CONTAINERS = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
     (b"\x7fELF", "application/x-elf"),
 )
-"""Containers that only their contents describe more precisely."""
+"""Container formats; only their contents determine a more precise type."""
 _MARK = b"\xef\xbb\xbf"
 
 
 def sniffed(head: bytes) -> str:
-    """Return the media type that bytes look like, from the first 4,096 of them."""
+    """Guess the media type of bytes from the first 4,096 of them."""
     head = head[:HEAD_BYTES]
     if is_text(head):
         begin = head.removeprefix(_MARK)
@@ -52,10 +52,10 @@ def sniffed(head: bytes) -> str:
 
 
 def format_read(declared: str, looks_like: str) -> TextFormat | None:
-    """Return the format in which a file is read. None: the file has no readable text.
+    """Return the format in which a file is read; None: the file has no readable text.
 
-    The declared type decides, unless the bytes look like a type without text. A file declared as
-    plain bytes is read as the type that it looks like.
+    The declared type decides, unless the bytes look like a type without text. For a file declared
+    as plain bytes, the guessed type decides.
     """
     if not _may_be_text(declared, looks_like):
         return None
@@ -71,7 +71,7 @@ def is_readable(declared: str, looks_like: str) -> bool:
 def extracted(pages: Iterable[bytes], declared: str, looks_like: str) -> Iterator[str]:
     """Yield the text of a file in parts of any size; a file without text yields nothing.
 
-    A long file takes long: call it in a thread.
+    Call it in a thread, because a long file takes long.
 
     Args:
         pages: the bytes, in pages of any size.

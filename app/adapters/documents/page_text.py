@@ -1,6 +1,6 @@
 """The text of HTML, without scripts and styles (pure).
 
-No tree is built: the parser's events are read and dropped, however deep the nesting.
+No tree is built: the parser's events are handled one by one, at any depth of nesting.
 """
 
 import re
@@ -23,27 +23,27 @@ _LINES = frozenset(
 _CELLS = frozenset({"td", "th"})
 _LAID_OUT = "pre"
 _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
-"""Soft hyphens and other invisible characters, which would keep a word from being found."""
+"""Soft hyphens and other invisible characters, which would prevent the match of a word."""
 _START, _END = "start", "end"
 _SPACE = re.compile(r"\s+")
 _STEP = 4 * 1024
 _MAX_OPEN = 512
-"""Open elements. An end tag without a start tag is looked up in all open elements: without this
-limit, time would grow with the square of the length."""
+"""Most open elements. The parser looks up an end tag without a start tag in all open elements:
+without this limit, time would grow with the square of the length."""
 MAX_HELD = 2 * 1024 * 1024
-"""Characters after which a parser, which holds all that it has read, is replaced."""
+"""Characters after which a parser, which keeps all its input, is replaced at the end of a block."""
 _MOST_HELD = 4 * MAX_HELD
-"""Characters after which any tag will do, where no block ends, as in a row of links."""
+"""Characters after which it is replaced at any tag, if no block ends, as in a row of links."""
 _BLOCK_END = re.compile(r"</(?:p|div|li|tr|dd|h[1-6])>", re.IGNORECASE)
 _MAX_WAIT = 4 * 1024 * 1024
-"""Characters without an event, as in a comment or tag that never ends. The parser reads a tag at
-once, and no other thread runs meanwhile: reading continues after the next `>`, without this one."""
+"""Most characters without an event, as in an unended comment or tag. The parser reads a whole tag
+at once and blocks all threads meanwhile. So this tag is dropped, up to the next `>`."""
 
 
 def text_of_html(parts: Iterable[str]) -> Iterator[str]:
     """Yield the text of a page, in paragraphs and lines. Linear in its length.
 
-    Nothing is refused: any input has some text, or none.
+    No input is refused; bad input has less text, or none.
     """
     target = _Target()
     reader = _Reader(target)
@@ -58,7 +58,7 @@ def text_of_html(parts: Iterable[str]) -> Iterator[str]:
                 waited = 0
         reader.close()
     except etree.LxmlError:
-        # An empty page, or one that the parser gives up on: the text so far stands.
+        # An empty page, or a parser that gives up: the text so far is the result.
         pass
     yield target.take()
 
@@ -82,7 +82,7 @@ class _Reader:
             self._is_skipping = not mark
         if end := self._cut(piece):
             self._feed(piece[: end - 1])
-            # The last sign may stand in a comment, which is no event.
+            # The last character may be part of a comment, which causes no event.
             self._target.tag = ""
             self._feed(piece[end - 1 : end])
             if self._may_end():
@@ -104,8 +104,8 @@ class _Reader:
         self._parser.close()
 
     def _begin(self) -> None:
-        # Without `huge_tree`, an unended comment of 10 MB makes the parser turn for ever, and the
-        # whole process with it.
+        # Without `huge_tree`, an unended comment of 10 MB makes the parser loop for ever and blocks
+        # the whole process.
         self._parser = etree.HTMLParser(target=self._target, no_network=True, huge_tree=True)
         self._held = 0
         self._target.open = 0
@@ -115,9 +115,9 @@ class _Reader:
         self._held += len(piece)
 
     def _cut(self, piece: str) -> int:
-        """Return after how many characters a new parser may continue; 0: none is needed."""
+        """Return the position in `piece` where a new parser may continue; 0: none is needed."""
         if self._target.open > _MAX_OPEN or self._held > _MOST_HELD:
-            # After a tag: the rest of a tag that is cut would be read as text.
+            # After a tag: the new parser would read the rest of a cut tag as text.
             return piece.find(">") + 1
         match = _BLOCK_END.search(piece) if self._held > MAX_HELD else None
         return match.end() if match else 0
@@ -172,7 +172,6 @@ class _Target:
         return text
 
     def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
-        """Read a start tag."""
         self._moved = True
         self.tag = _START
         self.open += 1
@@ -186,7 +185,6 @@ class _Target:
             self._laid_out += tag == _LAID_OUT
 
     def end(self, tag: str) -> None:
-        """Read an end tag."""
         self._moved = True
         self.tag = _END
         self.open -= 1

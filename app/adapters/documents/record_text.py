@@ -1,6 +1,6 @@
 """The text of JSON and CSV: one record a line, in searchable words (pure).
 
-Input that is not the declared JSON or CSV comes out more or less unchanged.
+Input that is not valid JSON or CSV is returned almost unchanged.
 """
 
 import csv
@@ -19,13 +19,13 @@ _LAID_OUT = {",": ", ", ":": ": "}
 _DELIMITERS = ",;\t|"
 _MAX_LINE = 64 * 1024
 _MAX_ROW = 256 * 1024
-"""A row is held as cells, each of which takes many times its length. A longer row, whose quotes
-span line breaks, is not treated as a row."""
+"""Most characters of a row, which is held as cells that take many times their length. Only quotes
+around line breaks make longer rows; such text is returned as raw lines."""
 _MAX_ROWS = 200_000
 """Further rows are returned as raw lines."""
 _MAX_NAME = 60
 _MAX_GROWTH, _FREE = 4, 64 * 1024
-"""The growth of the text over the file, as a factor, and characters that are always allowed."""
+"""Limit for the length of the text: a factor of the file's length, and a constant part."""
 
 
 def text_of_json(parts: Iterable[str]) -> Iterator[str]:
@@ -84,13 +84,13 @@ class _Json:
 
 def _unescaped(sign: str) -> str:
     if len(sign) == 6:
-        # Half a surrogate pair, and the character that the database does not store.
+        # Replaces half a surrogate pair, and NUL, which the database does not store.
         return bytes.fromhex(sign[2:]).decode("utf-16-be", "replace").replace("\0", "\ufffd")
     return _ESCAPED.get(sign[1], sign[1])
 
 
 def text_of_csv(parts: Iterable[str]) -> Iterator[str]:
-    """Yield a table, one line a row, each cell with its column name if columns have names."""
+    """Yield a table with one line per row; cells have their column names, if there are any."""
     rows = _Rows(parts)
     columns: Sequence[str] = ()
     read = written = 0
@@ -115,14 +115,14 @@ def _line(row: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def _columns(row: Sequence[str]) -> Sequence[str]:
-    """Return the column names if the first row holds them: texts, each once."""
+    """Return the first row as column names if its cells are distinct texts."""
     names = [" ".join(cell.split())[:_MAX_NAME] for cell in row]
     are_texts = all(any(sign.isalpha() for sign in name) for name in names)
     return names if are_texts and len(names) > 1 and len(set(names)) == len(names) else ()
 
 
 class _Rows:
-    """The rows of a table with their raw text; after invalid CSV, the raw text alone."""
+    """The rows of a table with their raw text; after invalid CSV, only the raw text."""
 
     def __init__(self, parts: Iterable[str]) -> None:
         self._lines = _Lines(parts)
@@ -142,7 +142,7 @@ class _Rows:
             for row in islice(rows, _MAX_ROWS):
                 yield row, self._take_raw()
         except csv.Error:
-            # A cell or a row this long is a quote that never ends.
+            # A cell or row over the limit is most likely an unended quote.
             yield None, self._take_raw()
         for part in self._lines.rest():
             yield None, part
@@ -161,7 +161,7 @@ class _Rows:
 
 
 class _Lines:
-    """The lines of a text, very long ones in pieces, and the remaining text."""
+    """The lines of a text, with very long lines in pieces, and the remaining text."""
 
     def __init__(self, parts: Iterable[str]) -> None:
         self._parts = iter(parts)

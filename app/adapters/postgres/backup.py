@@ -1,11 +1,11 @@
 """Backups of the embedded Postgres, by the bundled `pg_basebackup`, while the server runs.
 
-The programs run as the user of this process, so that backups belong to it. They reach the server
-over its socket, which only that user and the server's can enter.
+The programs run as the user of this process, which therefore owns the backups. They reach the
+server over its socket, which only that user and the server's can open.
 
-An incremental backup joined to one of another history would be corrupt, and Postgres does not
-notice: after a restore the system identifier and the timeline are those of before. So the folder of
-the cluster lists the manifests of its backups, and only these are parents.
+An incremental backup combined with a parent of another history would be corrupt, and Postgres does
+not detect it: a restore keeps the system identifier and the timeline. So the folder of the cluster
+lists the manifests of its backups, and only these backups can be parents.
 """
 
 import os
@@ -45,7 +45,7 @@ from app.kernel.release import RELEASE
 BACKUPS = "backups"
 """The folder within the data folder for backups before migrations."""
 ROOM = 1.1
-"""The free space that is asked for, as a multiple of what is written."""
+"""The required free space, as a multiple of the bytes to write."""
 MADE = "backed-up"
 """The file in the folder of the embedded Postgres that lists the backups of its cluster."""
 _MOST_MADE = 1_000
@@ -67,7 +67,7 @@ _REVISION = b"select version_num from alembic_version"
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A cluster whose server runs, to be backed up.
+    """A cluster with a running server, to back up.
 
     Attributes:
         data_dir: the data folder.
@@ -85,11 +85,11 @@ class RunningCluster:
 
 @dataclass(frozen=True)
 class Taken:
-    """A backup that was made.
+    """A finished backup.
 
     Attributes:
         backup: its entry in the catalog.
-        why_full: the reason for which an incremental one was not possible, if it was asked for.
+        why_full: the reason why a requested incremental backup was not possible; None otherwise.
     """
 
     backup: Backup
@@ -99,22 +99,22 @@ class Taken:
 def take_full(
     cluster: RunningCluster, folder: BackupFolder, report: Report, *, prefix: str = ""
 ) -> Backup:
-    """Make a backup that works alone, in a locked folder. Blocking.
+    """Make a full backup in a locked folder. Blocking.
 
     Raises:
-        BackupError: it cannot be made; nothing is left of it.
+        BackupError: the backup failed; its files were removed.
     """
     _check_room(cluster, folder)
     return _taken(cluster, folder, None, report, prefix=prefix)
 
 
 def take_incremental(cluster: RunningCluster, folder: BackupFolder, report: Report) -> Taken:
-    """Make a backup of what changed since the newest in a locked folder. Blocking.
+    """Make a backup of the changes since the newest backup in a locked folder. Blocking.
 
-    Without a usable parent it is a full one.
+    Without a usable parent, it is a full backup.
 
     Raises:
-        BackupError: it cannot be made; nothing is left of it.
+        BackupError: the backup failed; its files were removed.
     """
     parent = _find_parent(cluster, folder)
     if parent is None:
@@ -129,7 +129,7 @@ def take_incremental(cluster: RunningCluster, folder: BackupFolder, report: Repo
 
 
 def _find_parent(cluster: RunningCluster, folder: BackupFolder) -> Backup | None:
-    """Return the newest backup, if it was made of this cluster and its chain is there."""
+    """Return the newest backup, if it is of this cluster and its chain is complete."""
     known = [backup for backup in folder.list_all() if not backup.is_before_migration]
     if not known or known[-1].manifest not in _list_made(cluster.made):
         return None
@@ -160,10 +160,10 @@ def _check_room(cluster: RunningCluster, folder: BackupFolder) -> None:
 
 
 def check_room(folder: Path, need: int) -> None:
-    """Check that a file system has room.
+    """Check that a folder's file system has `need` bytes of free space.
 
     Raises:
-        BackupError: it has not.
+        BackupError: it has less.
     """
     free = shutil.disk_usage(folder).free
     if free < need:
@@ -172,7 +172,7 @@ def check_room(folder: Path, need: int) -> None:
 
 @dataclass(frozen=True)
 class _Facts:
-    """A cluster's version of Postgres, its identifier, the bytes of its databases, its schema."""
+    """The facts of a cluster that a backup records; `bytes` is the size of its databases."""
 
     postgres: str
     system_identifier: str
@@ -235,7 +235,7 @@ def _taken(
 
 
 def _new_name(folder: BackupFolder, prefix: str, kind: BackupKind) -> str:
-    """Return a name of the present second that no backup has."""
+    """Return an unused name with the current time; wait if this second's name is taken."""
     ending = "" if prefix else f"-{'incr' if kind is BackupKind.INCREMENTAL else 'full'}"
     while True:
         name = f"{prefix}{SystemClock().now():%Y%m%dT%H%M%SZ}{ending}"
@@ -278,10 +278,10 @@ def run_program(name: str, *arguments: str, look: Callable[[Path], None] | None 
     Args:
         name: the program.
         arguments: its arguments.
-        look: called now and then while it runs, with the file that has its output so far.
+        look: called at intervals during the run, with the file of the program's output so far.
 
     Raises:
-        BackupError: it failed; the message has its last error.
+        BackupError: the program failed; the message contains its last error.
     """
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "output"
@@ -303,7 +303,7 @@ def run_program(name: str, *arguments: str, look: Callable[[Path], None] | None 
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of all files in a folder that a program may be writing to."""
+    """Return the size in bytes of all files in a folder; files may change meanwhile."""
     total = 0
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):
@@ -312,10 +312,10 @@ def size_of(folder: Path) -> int:
 
 
 def check_readable(place: Path, manifest: Manifest) -> None:
-    """Read the write-ahead log that the start of a backup needs.
+    """Check that the write-ahead log needed at the start of a restored server is readable.
 
     Raises:
-        BackupError: it cannot be read.
+        BackupError: it is not readable.
     """
     for needed in manifest.ranges:
         try:
@@ -332,16 +332,16 @@ def check_readable(place: Path, manifest: Manifest) -> None:
 
 
 def raise_first(found: Iterator[str]) -> None:
-    """Raise an error that names the first damages, if there are any."""
+    """Raise `BackupError` with the first damages, if there are any."""
     if named := list(islice(found, _MOST_NAMED)):
         raise BackupError(" ".join(named))
 
 
 def verify(folder: BackupFolder, backup: Backup, report: Report) -> None:
-    """Check that every byte of a backup is as it was made. Blocking.
+    """Check that every byte of a backup is unchanged. Blocking.
 
     Raises:
-        BackupError: it is not; the message names the files, 20 at most.
+        BackupError: files differ; the message names at most 20 of them.
     """
     place = folder.place_of(backup.id)
     manifest = read_manifest(place)
@@ -355,17 +355,17 @@ def keep(folder: BackupFolder, count: int, report: Report) -> list[str]:
     """Remove the oldest chains of a locked folder; return the ids of their backups.
 
     Args:
-        folder: the backups; those before migrations stay.
-        count: how many of the newest chains stay.
+        folder: the backups; backups before migrations stay.
+        count: the number of newest chains that stay.
         report: receives the progress.
 
     Raises:
-        BackupError: no chain that stays is whole; nothing was removed.
+        BackupError: none of the chains to keep is whole; none was removed.
     """
     chains: list[list[Backup]] = []
     listed = folder.list_all()
     for backup in listed:
-        # Another database in this folder, made where a volume was missing, pushes nothing out.
+        # Backups of another database do not count: it may exist only because a volume was missing.
         is_other = backup.system_identifier != listed[-1].system_identifier
         if backup.is_before_migration or is_other:
             continue

@@ -4,8 +4,8 @@ DIR/
   catalog.json                all backups, the oldest first
   erasures.ndjson             the list of erasures, as of the last backup
   lock                        held while a backup is made, removed or restored
-  20261123T201500Z-full/      a backup that works alone
-  20261124T201500Z-incr/      what changed since its parent
+  20261123T201500Z-full/      a full backup
+  20261124T201500Z-incr/      the changes since its parent
   20261125T201500Z-full.part  an unfinished one, which the next backup removes
 """
 
@@ -89,7 +89,7 @@ class BackupFolder:
         return self.path / f"{name}{_PART}"
 
     def list_all(self) -> list[Backup]:
-        """Return the backups that are there, the oldest first.
+        """Return the backups whose folders exist, the oldest first.
 
         Raises:
             BackupError: the catalog is damaged, or cannot be read.
@@ -106,17 +106,17 @@ class BackupFolder:
         return [backup for backup in listed if self.place_of(backup.id).is_dir()]
 
     def list_some(self) -> list[Backup]:
-        """Return the backups as `list_all` does.
+        """Return the backups like `list_all`.
 
         Raises:
-            BackupError: there is none.
+            BackupError: there is no backup.
         """
         if listed := self.list_all():
             return listed
         raise BackupError(f"There is no backup in {self.path}.")
 
     def find(self, name: str | None) -> Backup:
-        """Return the backup of an id, or the newest.
+        """Return the backup with an id, or the newest if `name` is None.
 
         Raises:
             BackupError: there is no such backup, or several databases have a newest one.
@@ -135,7 +135,7 @@ class BackupFolder:
         raise BackupError(f"There is no backup {name} in {self.path}; there are: {names}.")
 
     def chain_of(self, backup: Backup) -> list[Backup]:
-        """Return the backups that a restore of this one reads: a full one, then its followers.
+        """Return the chain that ends with this backup, beginning with the full one.
 
         Raises:
             BackupError: one of them is missing.
@@ -151,20 +151,20 @@ class BackupFolder:
         return chain
 
     def add(self, backup: Backup) -> None:
-        """Give a finished backup its name, and enter it into the catalog."""
-        # Entries without a folder are passed over; a folder without its entry would be lost.
+        """Enter a finished backup into the catalog, and give it its final name."""
+        # The entry first: entries without a folder are skipped, but a folder without an entry
+        # would be lost.
         self._write([*self.list_all(), backup])
         self.part_of(backup.id).rename(self.place_of(backup.id))
 
     def remove(self, names: Sequence[str]) -> None:
-        """Remove backups; an interruption leaves none half removed under its name."""
+        """Remove backups; after an interruption, none is incomplete under its final name."""
         for name in names:
             self.place_of(name).rename(self.part_of(name))
         self._write([backup for backup in self.list_all() if backup.id not in names])
         self._remove_unfinished()
 
     def _remove_unfinished(self) -> None:
-        """Remove what an interrupted backup has left."""
         for path in self.path.glob(f"*{_PART}"):
             if _NAME.fullmatch(path.name.removesuffix(_PART)):
                 shutil.rmtree(path)
@@ -173,13 +173,13 @@ class BackupFolder:
     def locked(self) -> Iterator[None]:
         """Keep other commands from changing the folder during the block; create it if absent.
 
-        What an interrupted command has left is removed.
+        Leftovers of an interrupted command are removed.
 
         Raises:
-            BackupError: another command uses it, or it cannot be used.
+            BackupError: another command uses the folder, or it is unusable.
         """
         try:
-            # A folder that was there keeps its mode: others may use it, and backups have their own.
+            # An existing folder keeps its mode: others may use it, and backups have stricter modes.
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = open_private(self.path / _LOCK)
         except OSError as error:
@@ -197,7 +197,7 @@ class BackupFolder:
         """
         try:
             lock = open_private(self.path / _LOCK)
-        except OSError:  # nobody removes from what is read-only
+        except OSError:  # a read-only folder, from which no command can remove backups
             yield
             return
         with self._held(lock):
@@ -213,7 +213,7 @@ class BackupFolder:
             os.close(lock)
 
     def write_file(self, name: str, content: str) -> None:
-        """Replace a file of this folder, durably and as a whole."""
+        """Replace a file of this folder durably and atomically."""
         made = self.path / f"{name}{_PART}"
         made.unlink(missing_ok=True)
         descriptor = open_private(made)

@@ -1,7 +1,7 @@
 """The embedded Postgres: started in the data folder, restarted if it dies, stopped with us.
 
-Acknowledged rows survive every end of the service and of the server. After kill -9 of the service,
-Linux stops the server at once. macOS and Windows have no such signal: there the server keeps
+Acknowledged rows survive any end of the service and of the server. After kill -9 of the service,
+Linux stops the server at once. macOS and Windows have no signal for this: there the server keeps
 running until the next start, which stops it first.
 """
 
@@ -42,8 +42,8 @@ class EmbeddedPostgres:
     Args:
         settings: the data folder, the user and the time limit of a start.
         copies: the folder for copies of binaries that the server's user could not execute in place.
-        connections: how many it allows; None: as its configuration says.
-        holder: the process that holds the folder; None: this one, which does not serve.
+        connections: the most connections that it allows; None: the value of its configuration.
+        holder: the process that holds the folder; None: this process, without an address.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class EmbeddedPostgres:
         """Start the server; return once it accepts connections and the database exists.
 
         Raises:
-            PostgresStartError: the server cannot run; every process it started has ended.
+            PostgresStartError: the server cannot run; all its processes have ended.
         """
         supervisor = self._open()
         try:
@@ -131,12 +131,12 @@ class EmbeddedPostgres:
 
 
 def holder_of(data_dir: Path) -> Holder | None:
-    """Return the process that holds a data folder, as far as it lives and permissions show."""
+    """Return the process that holds a data folder; None: no live one, or it cannot be read."""
     return Holder.of(data_dir / FOLDER)
 
 
 def check_exists(data_dir: Path) -> None:
-    """Check that a data folder has a database, as far as permissions show.
+    """Check that a data folder has a database; pass if permissions prevent the check.
 
     Raises:
         PostgresStartError: it has none.
@@ -172,11 +172,11 @@ async def embedded_postgres(
 
     Args:
         settings: as for `EmbeddedPostgres`.
-        connections: how many it allows; None: as its configuration says.
+        connections: as for `EmbeddedPostgres`.
         holder: as for `EmbeddedPostgres`.
 
     Raises:
-        PostgresStartError: the server cannot run; every process it started has ended.
+        PostgresStartError: the server cannot run; all its processes have ended.
     """
     server = EmbeddedPostgres(settings, connections=connections, holder=holder)
     try:

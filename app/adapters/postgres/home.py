@@ -4,11 +4,11 @@
       cluster/       the database; owned by the user that runs the server
       run/           the socket, accessible only to that user and root
       postgres.log   the server's log; never a statement or a value
-      service.lock   held by the service; says which process that is, and where it serves
+      service.lock   held by the service; contains its process id and the address that it serves
       server.lock    held by the server and each of its processes
-      pg_hba.conf    the access rules: everyone who reaches the socket, over nothing else; `all`
-                 leaves out connections of backups, which have a rule of their own
-  backed-up      which backups were made of this cluster, by the digests of their manifests
+      pg_hba.conf    the access rules: only local connections over the socket; `all` does not
+                     include connections of backups, which have a separate rule
+      backed-up      the digests of the manifests of this cluster's backups
 
 Postgres refuses to run as root. Started by root, it runs as an unprivileged user, and root's own
 files lie outside the folders of that user. If that user cannot enter the folders above (a checkout
@@ -95,13 +95,13 @@ class PostgresHome:
 def open_home(
     data_dir: Path, *, user: str, copies: Path, holder: Holder | None = None
 ) -> PostgresHome:
-    """Hold the folder below `data_dir`, and determine the server's user and its path.
+    """Lock the folder below `data_dir`, and determine the server's user and its path.
 
     Args:
         data_dir: the data folder; created if absent.
         user: the server's user if root starts it and the folder has no other owner yet.
         copies: the folder for copies of binaries that the user could not execute in place.
-        holder: the process that holds it; None: this one, which does not serve.
+        holder: the process that holds the folder; None: this process, without an address.
 
     Raises:
         PostgresStartError: the folder is unusable, or another process uses it.
@@ -133,7 +133,7 @@ def _lock_folder(folder: Path, holder: Holder, undo: ExitStack) -> None:
 
 
 def _held(folder: Path) -> str:
-    """Return what to do about a folder that another process holds."""
+    """Return the message for a folder that another process holds."""
     other = Holder.of(folder)
     if other is None:
         process = "another process of this service"
@@ -201,9 +201,9 @@ def _path_for_user(
 
 
 def _sockets(folder: Path, account: Account | None, undo: ExitStack) -> Path:
-    """Return the socket's folder: beside the database, or a short path if that is too long.
+    """Return the socket's folder: next to the cluster, or a short path if that is too long.
 
-    It is the same after a restart of the server alone, whose clients go on to use it.
+    The path is deterministic, because clients continue to use it after a restart of the server.
     """
     beside = folder / SOCKETS
     if len(os.fsencode(beside / SOCKET_NAME)) <= _SOCKET_PATH_MAX_BYTES:

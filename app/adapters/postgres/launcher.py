@@ -3,7 +3,7 @@
     python -I -S launcher.py PARENT UID GID DEATH_SIGNAL FOLDER PROGRAM [ARGUMENT ...]
 
 It is a separate script because the code between fork and exec must not run inside a process with
-threads. It starts with the rights of the parent, so it may lie where the later user cannot read. It
+threads. It starts with the rights of the parent, so the later user need not be able to read it. It
 imports only the standard library, before the rights are dropped.
 """
 
@@ -23,7 +23,7 @@ def _drop_rights(uid: int, gid: int) -> None:
 
 
 def _die_with(parent: int, death_signal: int) -> None:
-    """Request a signal from Linux for the end of the thread that started this process."""
+    """Ask Linux to send a signal when the thread that started this process ends."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, death_signal, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl")

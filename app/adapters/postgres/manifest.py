@@ -1,4 +1,4 @@
-"""The manifest of a base backup, and the verification of a backup by it.
+"""The manifest of a base backup, and the verification of a backup against it.
 
 The bundled `pg_verifybackup` ends with a segmentation fault, so a backup is verified here.
 """
@@ -15,11 +15,11 @@ _WAL = "pg_wal"
 _ALGORITHM = "SHA256"
 
 Report = Callable[[str, int, int], None]
-"""Receives the name of a step, and how many bytes of how many are done."""
+"""Receives the name of a step, the number of finished bytes, and the total."""
 
 
 class BackupError(RuntimeError):
-    """A backup cannot be made or used; the message gives the reason in a sentence or two."""
+    """A backup cannot be made or used; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ListedFile:
 
 @dataclass(frozen=True)
 class WalRange:
-    """Write-ahead log that the start of a backup reads, by positions such as `0/2000028`."""
+    """A range of the WAL that a restored server reads; positions are like `0/2000028`."""
 
     timeline: int
     start: str
@@ -41,20 +41,20 @@ class WalRange:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest whose own digest is right."""
+    """A manifest with a verified digest."""
 
     digest: str
     system_identifier: str
     files: Mapping[str, ListedFile]
-    """The files by their paths within the backup; those of `pg_wal` are not among them."""
+    """The files by their paths within the backup, without the files in `pg_wal`."""
     ranges: Sequence[WalRange]
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a backup, and check it by the digest in its last line.
+    """Read the manifest of a backup, and check the digest in its last line.
 
     Raises:
-        BackupError: it is absent, damaged, or has other digests than SHA-256.
+        BackupError: the manifest is absent or damaged, or has digests other than SHA-256.
     """
     path = folder / MANIFEST
     try:
@@ -86,7 +86,7 @@ def _path_of(file: Mapping[str, str]) -> str:
 
 
 def list_wal(folder: Path) -> dict[str, ListedFile]:
-    """Return the files of a backup's write-ahead log, which its manifest leaves out."""
+    """Return the files of a backup's write-ahead log, which are not in its manifest."""
     return {
         str(path.relative_to(folder)): ListedFile(path.stat().st_size, sha256_of(path))
         for path in sorted((folder / _WAL).rglob("*"))
@@ -101,7 +101,7 @@ def sha256_of(path: Path) -> str:
 
 
 def damages(folder: Path, expected: Mapping[str, ListedFile], report: Report) -> Iterator[str]:
-    """Compare a backup's files with those expected; yield a sentence for each that differs.
+    """Compare a backup's files with the expected files; yield a sentence for each difference.
 
     Args:
         folder: the backup.

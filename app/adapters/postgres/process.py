@@ -1,8 +1,8 @@
-"""Start of the embedded Postgres's programs: as a given user, tied to this process.
+"""Start of the embedded Postgres's programs, as a given user and tied to this process.
 
-On Linux such a program receives SIGINT when the *thread* that started it ends, also by kill -9 of
-the whole process: start a server only from a thread that lives as long as the server. Other systems
-have no such signal; there the next start stops a leftover server.
+On Linux a program receives SIGINT when the *thread* that started it ends, also by kill -9 of the
+whole process: start a server only from a thread that lives as long as the server. Other systems
+have no signal for this; there the next start stops a leftover server.
 """
 
 import os
@@ -18,7 +18,7 @@ _PROBE_SECONDS = 10
 
 
 class PostgresStartError(RuntimeError):
-    """The embedded Postgres cannot run; the message tells the operator why in one sentence."""
+    """The embedded Postgres cannot run; the message is one sentence for the operator."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def launch(
     output: int,
     keep: Sequence[int] = (),
 ) -> "subprocess.Popen[bytes]":
-    """Start a program in its own session, so that Ctrl-C in the terminal does not reach it.
+    """Start a program in its own session, which Ctrl-C in the terminal does not reach.
 
     Args:
         command: the program's absolute path and its arguments.
@@ -67,7 +67,7 @@ def launch(
 
 
 def can_run(program: Path, account: Account, *, folder: str, keep: Sequence[int] = ()) -> bool:
-    """Return True if that user can execute `program` from within `folder`, by trying."""
+    """Return True if a user can execute `program` from within `folder`, by running it."""
     tried = launch(
         [str(program), "--version"],
         folder=folder,
@@ -84,7 +84,7 @@ def can_run(program: Path, account: Account, *, folder: str, keep: Sequence[int]
 
 
 def ask_to_stop(process: "subprocess.Popen[bytes]", *, at_once: bool = False) -> None:
-    """Ask a server to close its connections and stop; `at_once` leaves the rest to recovery."""
+    """Ask a server to close its connections and stop; `at_once` relies on later crash recovery."""
     if sys.platform == "win32":
         process.terminate()  # no such signals on Windows; committed rows are in the WAL
     else:

@@ -1,4 +1,4 @@
-"""Restores of backups of the embedded Postgres: a cluster gets its name once it is proved."""
+"""Restores of backups of the embedded Postgres; a cluster gets its final name after all checks."""
 
 import os
 import shutil
@@ -28,13 +28,13 @@ def restored(
 ) -> Iterator[str]:
     """Restore a backup into a data folder, and run a server on it for the block. Blocking.
 
-    The data folder has the database once the block has ended without an error, and has nothing of
-    it before and otherwise.
+    The data folder contains the database only after the block has ended without an error. After an
+    error, the restored files are removed.
 
     Args:
         settings: the data folder and the user.
         folder: the backups.
-        backup: one of them.
+        backup: the backup to restore.
         report: receives the progress.
 
     Yields:
@@ -62,7 +62,8 @@ def restored(
         _join(home, made, [folder.place_of(each.id) for each in chain], report)
         with _served(replace(home, cluster_name=made.name)) as url:
             yield url
-        # Not before: it refuses a cluster that was not shut down, as a backup is.
+        # After the server's stop: `pg_checksums` refuses a cluster that was not shut down, like a
+        # backup.
         run_program("pg_checksums", "--check", f"--pgdata={made}")
         # Backups of a former cluster here have another history.
         (home.folder / MADE).unlink(missing_ok=True)
@@ -77,7 +78,7 @@ def _check_version(backup: Backup) -> None:
 
 
 def _join(home: PostgresHome, made: Path, parts: Sequence[Path], report: Report) -> None:
-    """Write what the backups of a chain make together into an empty folder."""
+    """Combine the backups of a chain into an empty folder."""
     total = sum(map(size_of, parts))
     run_program(
         "pg_combinebackup",
@@ -93,13 +94,13 @@ def _join(home: PostgresHome, made: Path, parts: Sequence[Path], report: Report)
 
 @contextmanager
 def _served(home: PostgresHome) -> Iterator[str]:
-    # The start reads all of the log that was written during the backup.
+    # A long time limit: the start replays all WAL that was written during the backup.
     supervisor = Supervisor(home, _START_SECONDS)
     url = server.url_of(home.sockets)
     try:
         supervisor.start()
         yield url
-        # What the end of the server would write otherwise may take longer than it has.
+        # Otherwise the final checkpoint may exceed the time limit of the server's stop.
         with closing(psycopg.connect(url, autocommit=True)) as connection:
             connection.execute("checkpoint")
     finally:

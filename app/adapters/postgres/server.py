@@ -22,20 +22,20 @@ from app.adapters.postgres.home import CLUSTER, FOLDER, SOCKETS, PostgresHome
 DATABASE = "memory_bank"
 _ROLE = "memory_bank"
 _MAINTENANCE_DATABASE = "postgres"
-_PORT = "5432"  # names the socket; nothing listens on a network
+_PORT = "5432"  # part of the socket's name; the server does not listen on a network
 _CONNECT_SECONDS = 5
 
-# Limits that an operator may change in the cluster's postgresql.conf.
+# Initial values; an operator may change them in the cluster's postgresql.conf.
 _TUNABLE = {
     "max_connections": "100",
     "max_wal_size": "512MB",
     "shared_buffers": "128MB",
-    # The pages of a scope are in the system's cache: an I/O worker would take longer.
+    # The pages of a scope are in the system's cache; an I/O worker would only add latency.
     "io_method": "sync",
 }
-# Given at every start, so that neither an old file nor ALTER SYSTEM weakens them. Acknowledged
-# rows are on the disk. Failed statements, and every message or detail that may quote a value, stay
-# out of the log: there, `log` ranks above `error`. Summaries of the WAL make incremental backups.
+# Set at every start; otherwise an old file or ALTER SYSTEM could weaken them. Acknowledged rows are
+# on disk. Failed statements, and messages or details that may quote a value, stay out of the log:
+# `log_min_messages` ranks `log` above `error`. Incremental backups need the summaries of the WAL.
 _FIXED = {
     "fsync": "on",
     "full_page_writes": "on",
@@ -68,14 +68,14 @@ def url_of(sockets: Path, database: str = DATABASE) -> str:
 
 
 def variables_of(url: str) -> dict[str, str]:
-    """Return the variables by which a program of Postgres finds the database of an address."""
+    """Return the environment variables that lead a program of Postgres to a database."""
     parts = conninfo_to_dict(url)
     names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE"}
     return {variable: str(parts[name]) for name, variable in names.items()}
 
 
 def new_cluster_folder(home: PostgresHome) -> Path:
-    """Create an empty folder to initialise, and remove those of failed attempts."""
+    """Create an empty folder to initialise, and remove the folders of failed attempts."""
     for failed in home.folder.glob("cluster.new-*"):
         shutil.rmtree(failed, ignore_errors=True)
     made = Path(tempfile.mkdtemp(prefix="cluster.new-", dir=home.folder))
@@ -106,7 +106,7 @@ def server_command(home: PostgresHome, connections: int | None = None) -> list[s
 
     Args:
         home: its folder.
-        connections: how many it allows; None: as its configuration says.
+        connections: the most connections that it allows; None: the value of its configuration.
     """
     allowed = {} if connections is None else {"max_connections": str(connections)}
     placed = {
@@ -131,9 +131,9 @@ def adopt_cluster(home: PostgresHome, made: Path) -> None:
 
 
 def try_claim(home: PostgresHome) -> int | None:
-    """Acquire the lock that a server passes to its processes; None while any of them lives.
+    """Acquire the lock that a server passes to its processes; return None while one of them lives.
 
-    With the lock held, the running marks of an earlier server are removed.
+    Once the lock is acquired, the PID file and the socket of an earlier server are removed.
     """
     lock = open_private(home.folder / "server.lock")
     if not try_lock(lock):
@@ -147,7 +147,7 @@ def try_claim(home: PostgresHome) -> int | None:
 def stop_left_over(home: PostgresHome) -> None:
     """Ask a server that outlived its service to stop, if it still answers."""
     left = _left_behind(home.folder)
-    # A server that answers on a socket of this folder wrote this file, so the number is its own.
+    # A server that answers on a socket of this folder wrote this file, so its PID is in it.
     if left and any(answers(sockets) for sockets in (home.folder / SOCKETS, left[1])):
         os.kill(left[0], signal.SIGINT)
 
@@ -155,7 +155,7 @@ def stop_left_over(home: PostgresHome) -> None:
 def find_running(data_dir: Path) -> str | None:
     """Return the database address of a data folder whose server accepts connections, or None.
 
-    It holds no lock: the server belongs to another process, which may stop it.
+    The caller holds no lock: the server belongs to another process, which may stop it at any time.
     """
     folder = data_dir.resolve() / FOLDER
     left = _left_behind(folder)
@@ -166,7 +166,7 @@ def find_running(data_dir: Path) -> str | None:
 
 
 def has_cluster(data_dir: Path) -> bool:
-    """Return True if a data folder has a database, running or not, as far as permissions show."""
+    """Return True if a data folder has a database, or if permissions prevent the check."""
     try:
         return (data_dir / FOLDER / CLUSTER).exists()
     except PermissionError:
@@ -174,7 +174,7 @@ def has_cluster(data_dir: Path) -> bool:
 
 
 def _left_behind(folder: Path) -> tuple[int, Path] | None:
-    """Return a running server's own record: its process id, and the folder of its socket."""
+    """Return the server's process id and its socket's folder, as recorded in `postmaster.pid`."""
     try:
         lines = (folder / CLUSTER / "postmaster.pid").read_text().splitlines()
         return int(lines[0]), Path(lines[4])

@@ -1,7 +1,7 @@
 """Supervision of one home's server, from one thread, until it is stopped.
 
-The thread starts every process of the server and lives as long as it, because on Linux the server
-receives SIGINT when that thread ends: with the process, however that ends.
+The thread starts every process of the server and lives as long as the server. On Linux, the server
+receives SIGINT when that thread ends, also if the whole process is killed.
 """
 
 import logging
@@ -20,7 +20,7 @@ from app.adapters.postgres.home import PostgresHome
 from app.adapters.postgres.process import PostgresStartError, ask_to_stop, launch
 
 _POLL_SECONDS = 0.02
-# A server whose service was killed is usually shutting down; after this time it is asked to.
+# Time for the server of a killed service to shut down by itself before it is asked to stop.
 _LEFT_OVER_PATIENCE_SECONDS = 2.0
 _FAST_STOP_SECONDS = 15.0
 _IMMEDIATE_STOP_SECONDS = 5.0
@@ -48,7 +48,7 @@ class Supervisor:
 
     @property
     def process_id(self) -> int | None:
-        """The id of the process started last."""
+        """The id of the last started process."""
         return self._process.pid if self._process else None
 
     def start(self) -> None:
@@ -57,8 +57,8 @@ class Supervisor:
         self._ready.result()
 
     def stop(self) -> None:
-        """Stop the server: orderly, else at once, else by force. May be repeated."""
-        with self._guard:  # nothing is started after this
+        """Stop the server: in order, then at once, then by force. May be repeated."""
+        with self._guard:  # no process is started after this
             self._stopping.set()
         if self._thread.ident is None:
             return
@@ -91,7 +91,7 @@ class Supervisor:
             delay = min(2 * delay, _RESTART_LONGEST_SECONDS)
 
     def _serve_once(self) -> bool:
-        """Run one server to its end; return False if it was the first and did not start."""
+        """Run one server until it ends; return False if the first one did not start."""
         try:
             process = self._bring_up()
         except PostgresStartError as error:
@@ -130,7 +130,7 @@ class Supervisor:
         return process
 
     def _claim(self, deadline: float) -> int:
-        """Wait until no process of an earlier server lives, and lock out other servers."""
+        """Wait until no process of an earlier server lives; return the lock, now acquired."""
         began = time.monotonic()
         asked = False
         while (lock := server.try_claim(self._home)) is None:
@@ -141,7 +141,6 @@ class Supervisor:
         return lock
 
     def _check_version(self) -> None:
-        """Refuse a folder that another major version of Postgres wrote."""
         written = (self._home.cluster / "PG_VERSION").read_text().strip()
         if written != MAJOR:
             raise self._failed(
@@ -150,7 +149,7 @@ class Supervisor:
             )
 
     def _initialise(self, lock: int, deadline: float) -> None:
-        """Create the cluster under another name, so that an interruption leaves nothing behind."""
+        """Create the cluster under a temporary name; rename it once it is complete."""
         made = server.new_cluster_folder(self._home)
         process, logged = self._spawn(server.initdb_command(self._home, made), lock)
         try:

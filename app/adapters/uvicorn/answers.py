@@ -1,4 +1,4 @@
-"""The transport of a connection as its requests see it."""
+"""The transport that requests of a connection use."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 class AnswerTransport:
     """Sends the head of an answer together with the first part of its body.
 
-    Each write is a call of the system and wakes the client, so a head whose answer declares a body
-    waits for it.
+    Each write is a system call and wakes the client. So the head of an answer with a body waits for
+    the body.
 
     Args:
-        transport: of the connection.
+        transport: the transport of the connection.
         end: closes the connection after a final answer.
     """
 
@@ -32,7 +32,7 @@ class AnswerTransport:
         """Send a part of an answer."""
         cycle = self._cycle
         if cycle is not None and cycle.response_started:
-            # Its head; what was sent before it told the client to go on with the request.
+            # The head of the answer; earlier writes were `100 Continue`.
             self._cycle = None
             if cycle.expected_content_length:
                 self._head = data
@@ -44,7 +44,7 @@ class AnswerTransport:
             self._transport.write(data)
 
     def flush(self) -> None:
-        """Send a head that no body follows."""
+        """Send a waiting head, if any."""
         if self._head:
             self._transport.write(self._head)
             self._head = b""
@@ -55,5 +55,5 @@ class AnswerTransport:
         self._end()
 
     def let_go(self) -> None:
-        """Drop the reference to the connection, which is lost."""
+        """Drop the reference to the lost connection."""
         self._end = self._transport.close

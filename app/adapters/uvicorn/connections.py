@@ -1,17 +1,17 @@
 """Connections of the HTTP server, bounded in number, time and buffered bytes.
 
-uvicorn only limits how long a connection may idle between two requests. Here a client is also cut
+uvicorn only limits the idle time of a connection between two requests. Here a client is also cut
 off if it
 
-    sends no request, or its headers too slowly        408 where there is anything to answer
+    sends no request, or its headers too slowly        408 if a request has begun
     sends headers, or trailers, without an end         431
     does not finish the body of a request that has been answered already
     does not take its answer
 
-An awaited request body is bounded by `app.web.body`, which can answer. A running request is never
-cut off, however long it takes to answer or pauses within its answer. If too many clients are
-connected, `room.py` closes another connection: active clients are served while others hold
-connections open.
+`app.web.body` limits the time of an awaited request body, because it can send an error answer. A
+running request is never cut off, however long it takes or pauses within its answer. If too many
+clients are connected, `room.py` closes another connection: active clients are served while others
+hold connections open.
 
 Source: RFC 9112, sections 3, 6, 7.1.2 and 9.
 """
@@ -44,13 +44,13 @@ CLOSED = Counter(
     ["reason"],
 )
 _LINGER_SECONDS = 1.0
-"""Time to read and discard input after a final answer: a reset could lose the answer."""
+"""Time to read and discard input after a final answer; a reset instead could lose the answer."""
 RESERVED_HEADER_SECONDS = 2.0
-"""Time for a header on a connection of the reserve, which is small and must soon be free again."""
+"""Time limit for a header on a reserved connection; short, because the reserve is small."""
 _MAX_PIPELINED = 32
-"""Requests that may be queued on a connection; each takes a hundred times its bytes in memory."""
+"""Most queued requests of a connection; each takes a hundred times its size in memory."""
 _VERSIONS = frozenset({"1.0", "1.1"})
-"""Accepted versions: the parser would also take a request line without one, as in HTTP/0.9."""
+"""Accepted versions; the parser also accepts a request line without a version, as in HTTP/0.9."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class Bounds:
     max_header_bytes: int
     max_connections: int
     reserved_connections: int
-    """The connections of `max_connections` that are kept in reserve."""
+    """The number of connections, out of `max_connections`, that are kept in reserve."""
 
 
 class _Phase(Enum):
-    """The message part that the next bytes of a connection belong to."""
+    """The message part to which the next bytes of a connection belong."""
 
     NOTHING = auto()
     HEAD = auto()
@@ -82,7 +82,7 @@ Rendered = tuple[int, Headers, bytes]
 
 
 class Connection(HttpToolsProtocol):
-    """One client connection, called by the event loop and by the parser while it is fed."""
+    """One client connection; the event loop and, during `data_received`, the parser call it."""
 
     bounds: ClassVar[Bounds]
     rooms: ClassVar[Rooms["Connection"]]
@@ -95,15 +95,15 @@ class Connection(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        # uvicorn's option is typed as whole seconds, though nothing that reads it requires that.
-        self.timeout_keep_alive = self.bounds.idle_seconds  # type: ignore[assignment]  # as above
+        # uvicorn types the option as whole seconds, but its code also accepts fractions.
+        self.timeout_keep_alive = self.bounds.idle_seconds  # type: ignore[assignment]  # fractions
         self._room: Room[Connection] = self.rooms.general
         self._is_reserved = False
         self._header_seconds = self.bounds.header_seconds
         self._phase = _Phase.NOTHING
         self._messages = 0
         self._unread = 0
-        """Bytes since the last head, body piece or message; `max_header_bytes` bounds them."""
+        """Bytes since the last head, body piece or message; at most `max_header_bytes`."""
         self._is_over = False
         """True once input is ignored."""
         self._running: RequestResponseCycle | None = None
@@ -189,7 +189,8 @@ class Connection(HttpToolsProtocol):
 
     @property
     def _has_begun(self) -> bool:
-        # Line breaks may precede a request: they are neither a message nor idling.
+        # Line breaks may precede a request. After them the connection counts as active, although no
+        # message has begun.
         return self._phase is _Phase.HEAD or self._unread > 0
 
     @override
@@ -209,12 +210,12 @@ class Connection(HttpToolsProtocol):
             raise _RefusedError
         is_other = self.parser.should_upgrade()
         if is_other and has_body(self.headers):
-            # The parser takes the rest for another protocol, which this service does not speak.
+            # The parser treats the rest as another protocol, which this service does not support.
             raise _RefusedError
         if self._is_reserved:
             self.scope["state"][RESERVED] = True
         super().on_headers_complete()
-        self.cycle.transport = self._answers  # type: ignore[assignment]  # what it uses of one
+        self.cycle.transport = self._answers  # type: ignore[assignment]  # it has the used methods
         if self._is_reserved:
             self.cycle.keep_alive = False
         self._phase = _Phase.BODY
@@ -244,7 +245,7 @@ class Connection(HttpToolsProtocol):
 
     @override
     def _unsupported_upgrade_warning(self) -> None:
-        """Suppress the warning: anyone could fill the log."""
+        """Suppress the warning, with which any client could fill the log."""
 
     @override
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -272,7 +273,7 @@ class Connection(HttpToolsProtocol):
 
     def _on_late(self, phase: _Phase) -> None:
         if self._is_answering:
-            # The delay may be ours; an awaited body has its own limit.
+            # The service may cause the delay; an awaited body has its own limit.
             self._start_reading_timer(phase)
         elif phase is _Phase.HEAD and self._has_begun:
             message = f"The headers took longer than {self._header_seconds:g} seconds."
@@ -304,8 +305,7 @@ class Connection(HttpToolsProtocol):
         if self._phase is _Phase.BODY:
             if not (self.cycle.response_started or self.pipeline):
                 self._write(error)
-            # The application may wait for the rest of the body; for it, the client has
-            # disconnected.
+            # The application may wait for the rest of the body; it sees a disconnected client.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         elif self._is_answering:
@@ -362,7 +362,7 @@ class Connection(HttpToolsProtocol):
         self._wait()
 
     def end(self) -> None:
-        """Close after a final answer, as its request demands."""
+        """Close the connection after a final answer."""
         if self._phase is _Phase.BODY and self.cycle.response_complete:
             # More of the body may come: `on_response_complete`, called next, lingers.
             self._is_over = True

@@ -1,4 +1,4 @@
-"""Checks of a request's head that the parser does not make.
+"""Checks of a request's head in addition to the parser's.
 
 Source: RFC 9112, sections 3.2 and 6.3.
 """
@@ -8,9 +8,9 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def has_one_host(version: str, url: bytes, given: Headers) -> bool:
-    """Return True if a request has one `Host`, and no other host in its target.
+    """Return True if a request has one `Host`, and no different host in its target.
 
-    HTTP/1.0 does not know the header.
+    HTTP/1.0 does not require the header.
     """
     named = [value for name, value in given if name == b"host"]
     if len(named) != 1:

@@ -1,4 +1,4 @@
-"""Connection slots: a bounded number, where the longest waiting makes room for another."""
+"""A bounded number of connection slots; the longest-waiting connection makes room for a new one."""
 
 from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,7 +10,7 @@ RESERVED = "reserved"
 _LINGERING = 32
 """Lingering connections allowed when all slots are taken; free slots allow more."""
 _RECENT_SECONDS = 1.0
-"""Shortest wait before displacement: below it, a connection is new or about to ask again."""
+"""Shortest wait before displacement; below it, a connection is new or about to send a request."""
 
 
 class _Occupant(Protocol):
@@ -58,12 +58,12 @@ class Room(Generic[_C]):
         self._waiting.pop(connection, None)
 
     def wait(self, connection: _C, now: float) -> None:
-        """Note that a connection is waiting for a request from now on."""
+        """Record that a connection waits for a request from now on."""
         if connection in self._inside:
             self._waiting[connection] = now
 
     def ask(self, connection: _C) -> None:
-        """Note that a connection has a request."""
+        """Record that a connection has a request."""
         self._waiting.pop(connection, None)
 
     def displace(self, since: float) -> bool:
@@ -85,7 +85,7 @@ class Rooms(Generic[_C]):
 
     Args:
         general: the number of slots for any connection.
-        reserve: the number of further slots, for one request each, of operators.
+        reserve: the number of further slots, for one request each, meant for operators.
         give_up_body: ends the request of a caller with many open bodies.
     """
 
@@ -94,7 +94,7 @@ class Rooms(Generic[_C]):
         self.reserve = Room[_C](reserve)
         self._give_up_body = give_up_body
         self._lingering: dict[_C, None] = {}
-        """Connections after their last answer, which no longer count; the oldest first."""
+        """Connections after their last answer, which occupy no slot; the oldest first."""
 
     def enter(self, connection: _C, now: float) -> Room[_C] | None:
         """Return the room that admits a connection; None if all are full."""
@@ -106,7 +106,7 @@ class Rooms(Generic[_C]):
         return None
 
     def _make_room(self, now: float) -> bool:
-        """Displace a connection of the general room, if one may go; it may take a moment."""
+        """Free a slot of the general room if possible; the slot may be free only a moment later."""
         return (
             self._give_up_body(slow=True)
             or self.general.displace(now - _RECENT_SECONDS)

@@ -21,12 +21,12 @@ log = structlog.get_logger()
 
 
 class Server(uvicorn.Server):
-    """A server that leaves signals to its process."""
+    """A server that does not handle signals."""
 
     @override
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        # uvicorn raises the signal again after its stop. That would kill the process before the
+        # After its stop, uvicorn raises the signal again. That would kill the process before the
         # worker and the database have stopped.
         yield
 
@@ -35,9 +35,9 @@ class SharingServer(Server):
     """A server that takes its share of the connections of a socket.
 
     Args:
-        config: that of the server.
+        config: the configuration of the server.
         bound: the socket.
-        share: of this process.
+        share: the share of this process.
     """
 
     def __init__(self, config: uvicorn.Config, bound: socket, share: ConnectionShare) -> None:
@@ -50,7 +50,7 @@ class SharingServer(Server):
         await super().startup(sockets=[])
         connections = self.server_state.connections
         acceptor = Acceptor(self._bound, self._connection, self._share, lambda: len(connections))
-        # It is closed with the server, before the connections.
+        # uvicorn closes `servers` at its stop, before the connections.
         self.servers = [cast("asyncio.Server", acceptor)]
 
     def _connection(self) -> asyncio.Protocol:
@@ -66,9 +66,9 @@ def connections(
     """Return the connection class of a server.
 
     Args:
-        within: its limits.
+        within: the limits of the connections.
         give_up_body: see `Rooms`.
-        render_last: renders an answer that the server gives by itself.
+        render_last: renders an answer that the server makes without the application.
     """
 
     class BoundedConnection(Connection):
@@ -110,9 +110,9 @@ async def served(
     http: type[Connection],
     share: ConnectionShare | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve on a socket beside the block; yield the task that ends with the server.
+    """Serve on a socket during the block; yield the task that ends with the server.
 
-    With a `share`, other processes serve on it, too.
+    With a `share`, other processes serve on the same socket, too.
     """
     config = _config(app, settings, http)
     server = Server(config) if share is None else SharingServer(config, bound, share)

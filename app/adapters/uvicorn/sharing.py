@@ -1,8 +1,8 @@
-"""A listening socket that several processes share, each of which takes its part of the connections.
+"""A listening socket shared by several processes, which balance its connections.
 
-A new connection wakes all of them. An event loop that took as many as are waiting would leave none
-to the others, and connections stay: one process would then work for all. So each takes one at a
-time, and leaves it to others for a moment while these have fewer.
+A new connection wakes all processes. If an event loop accepted all waiting connections, the other
+processes would get none. Connections stay open, so one process would then do all the work. So each
+process accepts one at a time, and first waits a moment if others have fewer connections.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ from app.adapters.shared import look_at
 log = structlog.get_logger()
 
 _LEFT_SECONDS = 0.002
-"""Time for which a connection is left to processes that have fewer."""
+"""Time for which a connection is left to processes with fewer connections."""
 _FULL_SECONDS = 1.0
-"""Pause after the system has refused a connection, as it has no more files or memory."""
+"""Pause after the system refused a connection for lack of file descriptors or memory."""
 _NONE = 0xFFFF_FFFF
-"""The count of a process that does not run, to which nothing is left."""
+"""The count of a process that does not run; the largest, so that no process waits for it."""
 
 
 class ConnectionShares:
-    """The connections of each process, in memory that all of them see.
+    """The connection counts of all processes, in shared memory.
 
     Args:
-        count: how many processes there are.
+        count: the number of processes.
     """
 
     def __init__(self, count: int) -> None:
@@ -38,12 +38,12 @@ class ConnectionShares:
             self.leave(number)
 
     def note(self, number: int, connections: int) -> bool:
-        """Note how many connections a process has; return True if no other has fewer."""
+        """Record a process's number of connections; return True if no other has fewer."""
         self._counts[number] = connections
         return connections <= min(self._counts)
 
     def leave(self, number: int) -> None:
-        """Note that a process has ended."""
+        """Record that a process has ended."""
         self._counts[number] = _NONE
 
 
@@ -61,8 +61,8 @@ class Acceptor:
     Args:
         listener: the shared socket.
         factory: makes the protocol of a connection.
-        share: of this process.
-        count: returns how many connections it has.
+        share: the share of this process.
+        count: returns the number of its connections.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Acceptor:
         self._loop.add_reader(self._listener, self._come)
 
     def _come(self) -> None:
-        """Take the connection that has come, or leave it to others at first."""
+        """Accept a new connection, or first leave it to other processes for a moment."""
         shares, number = self._share.shares, self._share.number
         if shares.note(number, self._count() + len(self._opening)):
             self._take()
@@ -128,4 +128,4 @@ class Acceptor:
         self._listener.close()
 
     async def wait_closed(self) -> None:
-        """Return at once: open connections are their server's."""
+        """Return at once, because the server waits for open connections itself."""

@@ -5,14 +5,15 @@ import socket
 from collections.abc import Callable
 
 _KEPT_BYTES = 128 * 1024
-"""Limit for unsent bytes in the system's buffer, which may otherwise take megabytes."""
+"""Limit for unsent bytes in the system's buffer, which otherwise may hold megabytes."""
 
 
 class Unsent:
-    """The unsent rest of an answer; nothing may be added while it is watched.
+    """The unsent rest of an answer; no data may be added while it is watched.
 
     Args:
-        seconds: the time that a client may spend without taking any of it.
+        transport: the transport of the connection.
+        seconds: the longest time in which a client reads none of it.
         give_up: called once that time has passed.
     """
 
@@ -27,7 +28,7 @@ class Unsent:
         _limit_buffer(transport)
 
     def watch(self) -> None:
-        """Watch the unsent rest from now on, until all is taken."""
+        """Watch the unsent rest from now on, until it is sent."""
         self.stop()
         self._left = self._transport.get_write_buffer_size()
         if self._left:
@@ -41,7 +42,7 @@ class Unsent:
             self._timer = None
 
     def end(self) -> None:
-        """Stop watching for good and drop references: the connection is closed."""
+        """Stop watching and drop references, because the connection is closed."""
         self.stop()
         self._give_up = _nothing
 
@@ -57,7 +58,7 @@ def _nothing() -> None:
 
 
 def _limit_buffer(transport: asyncio.Transport) -> None:
-    """Limit the system's buffer, so that the client's progress is visible."""
+    """Limit the system's buffer; a large one would hide the client's progress."""
     connection = transport.get_extra_info("socket")
     is_tcp = connection.family in {socket.AF_INET, socket.AF_INET6}
     if is_tcp and hasattr(socket, "TCP_NOTSENT_LOWAT"):
