@@ -106,7 +106,7 @@ class Operation(WireModel):
 
 
 def _of_every(row: OperationRow) -> dict[str, Any]:
-    """Return the metadata that every operation has, whatever its kind."""
+    """Return the metadata common to operations of all kinds."""
     told: dict[str, Any] = {
         "kind": row.kind,
         "state": row.state,
