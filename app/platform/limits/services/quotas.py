@@ -118,7 +118,7 @@ def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
 async def check_room(
     session: Session, settings: Settings, engine_id: int, counted: Counted, count: int
 ) -> None:
-    """Check that so many more of what is counted fit into an engine, and at least one more byte.
+    """Check that an engine has room for `count` more of a counted kind, and for one more byte.
 
     Raises:
         ResourceExhausted: they do not; the message names the quota.

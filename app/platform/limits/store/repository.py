@@ -15,11 +15,11 @@ from app.kernel.limits import Counted
 from app.platform.limits.store.tables import EngineTotalsRow
 
 Totals = Mapping[Counted, int]
-"""The amounts that an engine holds of everything counted."""
+"""The amounts that an engine holds, by counted kind."""
 
 _KEY = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
 _SUMMED = 0
-"""The backend of the rows that others are added to; no connection has this number."""
+"""The backend of the rows into which others are merged; no connection has this number."""
 _IS_OF_CONNECTION = EngineTotalsRow.backend != _SUMMED
 
 
