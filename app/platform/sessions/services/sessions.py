@@ -231,7 +231,7 @@ class SessionService:
     ) -> dict[str, Any]:
         """Fill the response of an operation with the present session.
 
-        If the session no longer exists (deleted, expired, created anew, engine deleted), the
+        If the session no longer exists (deleted, expired, recreated, engine deleted), the
         response keeps only its name.
         """
         name = SessionName.parse(stored["name"])

@@ -1,6 +1,6 @@
 """Statements on the states that sessions share, all within the caller's transaction.
 
-Writers lock the session first, then the state of its user, then that of the engine.
+Writers lock the session first, then the state of its user, then the state of its engine.
 """
 
 import json
@@ -53,9 +53,9 @@ async def read(session: Session, engine_id: int, users: Collection[str]) -> Shar
 
 
 async def write(session: Session, change: StateChange) -> None:
-    """Write the changes of shared state that are not in place already; the session is locked.
+    """Write the changes of shared state that differ from the stored state; the session is locked.
 
-    Thus a caller who sends back what it has read writes nothing outside its reach.
+    Thus a caller that sends back an unchanged state writes no rows outside its reach.
 
     Raises:
         InvalidArgument: a state would become too large; the message names the field.
