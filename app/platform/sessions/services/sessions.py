@@ -244,7 +244,6 @@ class SessionService:
 
     @staticmethod
     async def _session(session: DatabaseSession, engine: EngineName, row: SessionRow) -> Session:
-        """Return a session with its shared state."""
         held = await shared.read(session, row.engine_id, [row.user_id])
         return Session.from_row(engine, row, held)
 

@@ -134,7 +134,6 @@ async def _write_apps(
 
 
 async def _first_state(session: Session, *statements: Any) -> dict[str, Any]:  # noqa: ANN401 - SQLAlchemy has no common type
-    """Execute statements until one returns a state."""
     for statement in statements:
         state: dict[str, Any] | None = (await session.execute(statement)).scalar_one_or_none()
         if state is not None:
@@ -143,7 +142,6 @@ async def _first_state(session: Session, *statements: Any) -> dict[str, Any]:  #
 
 
 def _kept_keys(change: StateChange, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that stay or are added."""
     return {
         key: value for key, value in state.items() if not (value is None and change.removes_nulls)
     }
@@ -156,11 +154,6 @@ def _merged(column: Any, change: StateChange, state: Mapping[str, Any]) -> Any: 
 
 
 def _check_size(change: StateChange, state: Mapping[str, Any], what: str) -> None:
-    """Refuse a state that is too long in its stored form.
-
-    Raises:
-        InvalidArgument: the state is too long.
-    """
     if size_of(state) > change.most_bytes:
         raise InvalidArgument.of_field(
             change.field,
