@@ -264,7 +264,6 @@ class KeyRing:
         return self._held
 
     def _read_once(self) -> asyncio.Task[None]:
-        """Start a reading unless one is running."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read())
         return self._reading

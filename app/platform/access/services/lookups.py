@@ -59,7 +59,7 @@ class KnownKey:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A time by the injected and the monotonic clock, and the count of changes to a standby."""
+    """A time by the injected and the monotonic clock, and the count of primary/standby switches."""
 
     now: datetime
     seconds: float
