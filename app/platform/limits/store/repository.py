@@ -24,7 +24,7 @@ _IS_OF_CONNECTION = EngineTotalsRow.backend != _SUMMED
 
 
 async def read_totals(session: Session, engine_id: int) -> Totals:
-    """Return an engine's totals, up to what was committed before this statement."""
+    """Return an engine's totals, with all changes committed before this statement."""
     sums = (func.coalesce(func.sum(getattr(EngineTotalsRow, kind)), 0) for kind in Counted)
     statement = select(*sums).where(EngineTotalsRow.engine_id == engine_id)
     row = (await session.execute(statement)).one()
