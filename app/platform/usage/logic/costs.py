@@ -116,8 +116,8 @@ class Sums:
 def details(meter: Metered, settings: PriceList) -> dict[str, Any]:
     """Return the cost fields of an operation's metadata.
 
-    The counts are present even if no model was called, as proof of that. `cost` is
-    present if a model was called and every called model has a price in the settings.
+    The counts are present, and zero, even if no model was called. `cost` is present if a model was
+    called and every called model has a price in the settings.
     """
     spent = meter.by_model
     total = Sums.of(spent.values())

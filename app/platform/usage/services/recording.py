@@ -93,5 +93,5 @@ class _Recording:
 
 
 async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
-    """Add the costs of an attempt to those of earlier ones in the operation's metadata."""
+    """Add the costs of an attempt to the costs of earlier ones in the operation's metadata."""
     await job.note(session, costs.with_earlier(details, job.claim.details))
