@@ -1,6 +1,6 @@
 """The wire form of operations.
 
-Source: google.longrunning.Operation; the metadata types are those of the Memory Bank API.
+Source: google.longrunning.Operation; the metadata types are from the Memory Bank API.
 """
 
 from collections.abc import Mapping

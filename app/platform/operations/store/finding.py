@@ -77,7 +77,7 @@ class FreeOperation(NamedTuple):
 async def find(
     db: Database, now: datetime, but: Collection[str], passed: PassedOver
 ) -> list[FreeOperation]:
-    """Return the operation of any engine that has been due longest and whose key is free.
+    """Return the operation of any engine that has been due longest among those with a free key.
 
     If others took the operations in `but`, or some engines and callers are passed over, return the
     next few.

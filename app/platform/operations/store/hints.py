@@ -1,9 +1,9 @@
 """Hints for workers of a distributed database: which engines have work, and when.
 
 A search for due operations would query every shard. So each engine with unfinished operations has
-a row in a table that is not distributed. A hint is written after the commit of its operation:
-inside the transaction, all writers of an engine would wait for one row. If a hint is lost, a search
-over all engines finds the work. Each function sends one statement as a transaction of its own. It
+a row in a table that is not distributed. A hint is written after the commit of its transaction:
+inside it, all writers of an engine would wait for one row. If a hint is lost, a search over all
+engines finds the work. Each function sends one statement as a transaction of its own. It
 counts as a change, since no standby may answer it.
 """
 
@@ -17,8 +17,8 @@ CHANNEL = "memory_bank_operations"
 """The channel that announces a new operation."""
 MOST_ENGINES = 8
 """Engines read at once."""
-# `touched` of a new row starts at the microseconds of the clock: a worker that has read an earlier,
-# since removed row of the engine can tell them apart. Rows are locked in one order, which prevents
+# `touched` of a new row starts at the microseconds of the clock: a worker must not mistake it for
+# an earlier row of the engine that has been removed. Rows are locked in one order, which prevents
 # deadlocks of two hints.
 _LEAVE = f"""
 with left_here as (

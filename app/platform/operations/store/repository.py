@@ -321,7 +321,7 @@ async def extend_done(
 async def update_done(
     session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
 ) -> None:
-    """Do the same without an audit event: the operation's own request continues and has one."""
+    """Update an ended operation without an audit event: its own request continues and has one."""
     values = {"response": response, "details": _merged_details(details)}
     statement = update(OperationRow).where(_is(row)).values(values)
     await session.execute(statement.execution_options(synchronize_session=False))
