@@ -127,8 +127,8 @@ async def examine(
 async def list_orphans(session: Session, engine_id: int | None) -> list[list[CheckFinding]]:
     """Return the rows whose parent row is missing, for each foreign key.
 
-    The foreign keys are declared by this release: a restore may have left out or not validated
-    those of the database.
+    The foreign keys are declared by this release, not read from the database: a restore may have
+    left some out, or not validated them.
 
     Raises:
         MissingError: a table is missing.
