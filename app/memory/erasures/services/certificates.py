@@ -37,7 +37,7 @@ def certificate(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def not_covered(subject: Subject, *, spares_keys: bool) -> list[str]:
-    """Return the kinds of data left out; only the scope of just a user has sessions."""
+    """Return the kinds of data left out; sessions are erased only for the scope of a user."""
     is_of_user = USER in subject.scope
     has_sessions = subject.has_sessions and len(subject.scope) == 1
     left = ["sessions"] if is_of_user and not has_sessions else []
