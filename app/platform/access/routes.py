@@ -1,7 +1,7 @@
 """Routes of API keys and of their holders; this service's own.
 
-Those of keys take no request id: the answers to create and rotate hold a secret that is stored
-nowhere, so a repeated request could not get it again.
+The routes of keys take no request id: the responses of create and rotate hold a secret that is not
+stored, so a repeated request could not get it again.
 """
 
 from app.kernel.permissions import Permission

@@ -1,1 +1,1 @@
-"""The audit log: who did what, when, from where, and with which result."""
+"""The audit log: the caller, action, time, address and result of each event."""

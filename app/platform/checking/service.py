@@ -1,4 +1,4 @@
-"""The checks of `memory-bank check`: whether a database is whole."""
+"""The checks of `memory-bank check`, which verify that a database is whole."""
 
 import asyncio
 import re
@@ -35,8 +35,8 @@ class CheckOptions:
 
     Attributes:
         engine_id: the only engine whose rows are checked; None: all of them.
-        is_quick: True for the checks that read few rows alone.
-        is_full: True to compute every digest anew, not those of a sample.
+        is_quick: True to run only the checks that read few rows.
+        is_full: True to recompute every digest, not only a sample.
         after_restore: True to end the leases and fill the rate buckets that a restore brought back.
     """
 
@@ -53,11 +53,11 @@ class CheckOptions:
 
 @dataclass
 class CheckService:
-    """One run of the checks on one database; nothing is written but after a restore.
+    """One run of the checks on one database; it writes only after a restore.
 
     Attributes:
         examinations: the checks of rows that features register.
-        counted: what features count.
+        counted: the rows that features count.
         examined: called with the number of rows, after each batch.
     """
 
@@ -149,7 +149,7 @@ class CheckService:
         """End all leases, and fill the rate buckets.
 
         Raises:
-            FailedPrecondition: a process works on the database, which holds the leases.
+            FailedPrecondition: a running process of the service may hold leases.
         """
         seen = self.settings.tuning.process_seen_seconds
         async with self.db.transaction() as session:
@@ -225,7 +225,7 @@ class CheckService:
 
     @contextmanager
     def _skipped_if_absent(self, *checks: CheckName) -> Iterator[None]:
-        """Mark checks as not made if something that they read is missing."""
+        """Mark checks as skipped if the schema lacks an object that they read."""
         try:
             yield
         except MissingError:

@@ -66,7 +66,7 @@ async def retry_operation(context: Mutation, name: OperationPath) -> Operation:
     """
     ways = context.resources.registry.retries.values()
     if not any(context.caller.may(way.permission) for way in ways):
-        # Told before what is there is looked up, as for every missing permission.
+        # Refused before the operation is looked up, as for every missing permission.
         context.require(Permission.MEMORIES_GENERATE)
     service = RetryService(context.resources)
     return Operation.from_row(await service.retry(name, context.once({}), context.require))

@@ -1,6 +1,6 @@
 """The wire form of operations.
 
-Source: google.longrunning.Operation; the metadata types are those of the Memory Bank API.
+Source: google.longrunning.Operation; the metadata types are from the Memory Bank API.
 """
 
 from collections.abc import Mapping
@@ -106,7 +106,7 @@ class Operation(WireModel):
 
 
 def _of_every(row: OperationRow) -> dict[str, Any]:
-    """Return the metadata that every operation has, whatever its kind."""
+    """Return the metadata common to operations of all kinds."""
     told: dict[str, Any] = {
         "kind": row.kind,
         "state": row.state,

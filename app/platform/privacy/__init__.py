@@ -1,1 +1,1 @@
-"""Rules about sensitive values, applied to what comes into an engine."""
+"""Rules about sensitive values, applied to data that enters an engine."""

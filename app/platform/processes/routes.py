@@ -1,4 +1,4 @@
-"""The route that tells what runs here; this service's own."""
+"""The route of the state of the whole service; this service's own."""
 
 from app.kernel.permissions import Permission
 from app.platform.processes.schemas import ServerInfo

@@ -1,4 +1,4 @@
-"""The wire form of what runs in the service; the method is this service's own."""
+"""The wire form of the state of the service; the method is this service's own."""
 
 from pydantic import Field, JsonValue
 

@@ -54,7 +54,7 @@ async def sweep_once(resources: Resources) -> None:
 
 
 async def remove_deleted_engines(batches: SweepBatches) -> int:
-    """Remove hidden engines with all their rows, whatever the state of their operations.
+    """Remove hidden engines with all their rows, regardless of the state of their operations.
 
     Returns the number of rows.
     """
@@ -62,7 +62,7 @@ async def remove_deleted_engines(batches: SweepBatches) -> int:
     limit = batches.resources.settings.tuning.sweep_batch_rows
 
     async def remove(session: Session, engine_id: int, _: Sequence[Key]) -> int:
-        # With none left below it, the engine itself is the row.
+        # With no rows left below it, the engine itself counts as one.
         return await service.remove_engine_batch(session, engine_id, limit) or 1
 
     return await batches.spread(engines.find_deleted, remove, shared=1)

@@ -82,7 +82,7 @@ class UpkeepService:
             await engines.mark_deleted(session, engine.engine_id, now)
             await erasure.withdraw_texts(session, engine.engine_id)
             await kept_requests.clear(session, engine.engine_id, kept_requests.EVERYTHING)
-            # Such operations could wait for hours, with nothing left to do.
+            # Such operations could wait for hours, although no work is left.
             gone = NotFound.of(name_of(engine))
             for kind in self._registry.waiting_kinds:
                 await operations.fail_waiting(session, engine.engine_id, kind, (now, keep), gone)
@@ -99,7 +99,7 @@ class UpkeepService:
             await ticks.note_done(session, done)
 
     async def show_sweeps(self) -> None:
-        """Update the metric of when each sweep last succeeded."""
+        """Update the metric with the time of the last success of each sweep."""
         sweeps = {_tick_of(sweep.name): sweep.name for sweep in self._registry.sweeps}
         async with self.resources.db.snapshot() as session:
             done = await ticks.list_done(session, sweeps)
@@ -127,7 +127,7 @@ class UpkeepService:
     def _registry(self) -> Registry:
         registry = self.resources.registry
         if not registry.sweeps:
-            # An empty registry would silently remove nothing, but for the engine itself.
+            # An empty registry would silently remove only the engine itself.
             raise RuntimeError("The features of this process are not registered.")
         return registry
 
@@ -144,7 +144,7 @@ def _tick_of(sweep: str) -> str:
 
 
 async def _swept(name: str, removing: Awaitable[int]) -> bool:
-    """Await a sweep, which it counts and logs; return True if it succeeded."""
+    """Await a sweep, count and log its rows; return True if it succeeded."""
     try:
         removed = await removing
     except ServiceError as error:

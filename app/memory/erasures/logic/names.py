@@ -36,7 +36,7 @@ def mentions(text: str) -> list[Mention]:
 
 
 def ids_of(found: Iterable[Mention]) -> dict[str, set[str]]:
-    """Return the ids of mentions, and those of the task memories around them, by collection."""
+    """Return the ids of mentions and of the task memories that contain them, by collection."""
     ids: dict[str, set[str]] = {}
     for collection, name, _ in found:
         ids.setdefault(collection, set()).update((name, _parent(name)))
@@ -44,22 +44,22 @@ def ids_of(found: Iterable[Mention]) -> dict[str, set[str]]:
 
 
 def _parent(name: str) -> str:
-    """Return the id of the task memory in which a resource is; any other id is its own."""
+    """Return the id of the task memory that contains a resource; other ids are unchanged."""
     return name.partition("/")[0]
 
 
 @dataclass(frozen=True)
 class Erased:
-    """An erased part of a bank: ids of resources, by collection, and the scope of the rest."""
+    """The erased part of a bank: ids of resources by collection, the scope, and the alias."""
 
     ids: Mapping[str, Collection[str]]
     scope: Mapping[str, str]
     alias: str
 
     def renamed(self, text: str, named: Sequence[Mention] | None = None) -> str:
-        """Return a text that ends, where it names something erased, with the alias in its place.
+        """Return a text cut at the first erased resource that it names; the alias replaces the id.
 
-        `named` are the mentions in the text, where they are known.
+        `named` holds the mentions in the text if they are already known.
         """
         for mention in mentions(text) if named is None else named:
             ids = self.ids.get(mention.collection, ())
@@ -68,7 +68,7 @@ class Erased:
         return text
 
     def cut(self, text: str, named: Sequence[Mention]) -> str:
-        """Return a text that ends with the alias in place of the first thing that it names."""
+        """Return a text cut at the first resource that it names; the alias replaces the id."""
         for mention in named:
             if mention.name != self.alias:
                 return self._cut(text, mention)
@@ -78,7 +78,7 @@ class Erased:
         return f"{text[: mention.start]}{mention.collection}/{self.alias}"
 
     def pruned(self, value: Any) -> Any:  # noqa: ANN401 - any JSON
-        """Return a JSON object without the parts that name or concern what is erased."""
+        """Return a JSON object without parts that name erased resources or concern the scope."""
         if not isinstance(value, dict):
             return value
         parts = {key: self._part(below) for key, below in value.items() if not self._is_in(key)}
@@ -106,12 +106,12 @@ class Erased:
 def without(
     values: Mapping[str, Collection[str]], scope: Mapping[str, str]
 ) -> dict[str, list[str]] | None:
-    """Return the values of scope keys without a scope that they allow.
+    """Return the allowed values of scope keys, with one allowed scope removed.
 
-    Several pairs can only be taken away where all keys but one have no other value.
+    If several keys of the scope have other values, no value can be removed: all stay.
 
     Returns:
-        None: they allow nothing else.
+        The remaining values; None if they allow no other scope.
     """
     others = [key for key, value in scope.items() if set(values[key]) != {value}]
     if not others:

@@ -1,4 +1,4 @@
-"""Pseudonyms of scopes, by a keyed digest: whoever has the key can test a guess."""
+"""Pseudonyms of scopes, by a keyed digest: a holder of the key can test a guess."""
 
 import hashlib
 import hmac
@@ -20,7 +20,7 @@ class Pseudonyms:
 
     @property
     def key_id(self) -> str:
-        """The id of the key, which tells nothing of it."""
+        """The id of the key; it does not reveal the key."""
         return hashlib.sha256(b"pseudonym-key:" + self.key).hexdigest()[:_ID_CHARS]
 
     def of(self, scope: Mapping[str, str]) -> str:
@@ -29,5 +29,5 @@ class Pseudonyms:
 
 
 def alias_of(pseudonym: str) -> str:
-    """Return the short form that takes the place of names."""
+    """Return the short form that replaces names."""
     return f"erased-{pseudonym.removeprefix(_PREFIX)[:_ALIAS_CHARS]}"

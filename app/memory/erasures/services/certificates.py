@@ -24,7 +24,7 @@ USER = "user_id"
 
 
 async def pseudonyms_of(session: Session, settings: Settings) -> Pseudonyms:
-    """Return the pseudonyms by the key of the settings, else by that of the database."""
+    """Return the pseudonyms for the key in the settings, else for the key in the database."""
     if settings.pseudonym_key:
         return Pseudonyms(settings.pseudonym_key.get_secret_value().encode())
     return Pseudonyms(await repository.pseudonym_key(session))
@@ -37,7 +37,7 @@ def certificate(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def not_covered(subject: Subject, *, spares_keys: bool) -> list[str]:
-    """Return what an erasure leaves out: sessions are of a user alone."""
+    """Return the kinds of data left out; sessions are erased only for the scope of a user."""
     is_of_user = USER in subject.scope
     has_sessions = subject.has_sessions and len(subject.scope) == 1
     left = ["sessions"] if is_of_user and not has_sessions else []
@@ -59,7 +59,7 @@ def line_of(row: ErasureRow) -> str:
 
 
 async def append(settings: Settings, row: ErasureRow) -> None:
-    """Append an erasure to the list, if this service has a data folder; repeated lines are one."""
+    """Append an erasure to the list, if this service has a data folder; readers drop repeats."""
     if settings.database_url is None:
         await asyncio.to_thread(_append, settings.data_dir / LIST, line_of(row))
 
@@ -68,7 +68,7 @@ def _append(path: Path, line: str) -> None:
     with path.open("ab+") as file:
         if file.seek(0, os.SEEK_END):
             file.seek(-1, os.SEEK_END)
-            # A line that was cut off damages no further one.
+            # End a line that was cut off: it must not damage the next one.
             file.write(b"" if file.read() == b"\n" else b"\n")
         file.write(line.encode())
         file.flush()

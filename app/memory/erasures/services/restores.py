@@ -22,7 +22,7 @@ from app.memory.erasures.store import repository
 from app.platform.access.store import erasure as keys
 
 UNDER_WAY = timedelta(hours=1)
-"""An erasure that began so long before an export may not have ended by then."""
+"""Time before an export; an erasure that began within it may not have ended by then."""
 
 
 class ErasureLine(BaseModel):
@@ -48,7 +48,7 @@ def read_lines(text: str) -> Sequence[ErasureLine]:
     """Return the erasures of a list, each once.
 
     Raises:
-        InvalidArgument: a line is none of this list; the error has its number.
+        InvalidArgument: a line does not belong to such a list; the error gives its number.
     """
     lines: dict[tuple[str, str], ErasureLine] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -66,12 +66,12 @@ def read_lines(text: str) -> Sequence[ErasureLine]:
 
 @dataclass(frozen=True)
 class RestoreService:
-    """Finds what a restored backup has brought back."""
+    """Repeats the erasures of data that a restored backup has brought back."""
 
     resources: Resources
 
     async def queue(self, lines: Sequence[ErasureLine]) -> list[OperationName]:
-        """Queue the erasures of a list that this database does not know.
+        """Queue the erasures in a list that this database does not know.
 
         Raises:
             FailedPrecondition: pseudonyms of the list were made with another key.
@@ -117,7 +117,7 @@ class RestoreService:
         line: ErasureLine,
         scope: Mapping[str, str] | None,
     ) -> list[OperationName]:
-        """Queue one erasure under its certificate; with nothing to erase, only record it."""
+        """Queue one erasure under its certificate; without a scope to erase, only record it."""
         if scope is not None:
             service = ErasureService(self.resources)
             subject = Subject(engine.engine, scope, line.has_sessions)
@@ -125,7 +125,7 @@ class RestoreService:
                 "certificate_id": line.certificate_id,
                 "is_service_wide": line.is_service_wide,
             }
-            # The backup may be older than the engine, though not than a key bound to the scope.
+            # The backup may be older than the engine, but not than a key bound to the scope.
             with suppress(NotFound):
                 return [await service.repeat(session, engine, subject, given)]
         await repository.add(session, _ended(engine, line))

@@ -1,6 +1,6 @@
-"""Traces of a scope in rows of others: names, records of requests, callers and keys.
+"""Traces of a scope in rows outside it: names, records of requests, callers and keys.
 
-Each function looks at one batch in the caller's transaction, and changes it unless told not to.
+Each step processes one batch in the caller's transaction, and changes it unless `is_dry`.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -28,11 +28,11 @@ from app.platform.operations.store.erasure import KeptAnswer
 from app.platform.operations.store.tables import OperationRow
 
 _SMALL_ROWS, _LARGE_ROWS = 300, 100
-"""Rows of a batch that are read at once: fewer take longer in all, more hold up the event loop."""
+"""Rows of a batch read at once: fewer take longer in total, more block the event loop."""
 _RENAMED_ROWS = 60
-"""Rows of a statement that renames: it takes the database longer than to read them."""
+"""Rows that one statement renames: the database needs longer to rename than to read them."""
 _PAUSE_SECONDS = 0.002
-"""About the time of a small request, which would else wait behind one step after another."""
+"""About the duration of a small request, which could otherwise wait behind many steps."""
 _PRUNED = ("request", "response", "details")
 _each = partial(each, pause_seconds=_PAUSE_SECONDS)
 
@@ -42,11 +42,11 @@ class Traces:
     """The traces of one scope.
 
     Attributes:
-        erasures: find the resources of the scope.
+        erasures: hooks that find the resources of the scope.
         subject: the scope.
-        alias: takes the place of names and callers.
-        tokens: the callers by tokens that are bound to the scope.
-        is_service_wide: whether keys that reach other engines end, too.
+        alias: the replacement for names and callers.
+        tokens: the callers whose tokens are bound to the scope.
+        is_service_wide: True to end or narrow keys that reach other engines, too.
     """
 
     erasures: Sequence[Erasure]
@@ -56,7 +56,7 @@ class Traces:
     is_service_wide: bool
 
     async def erased(self, session: Session, texts: Iterable[Iterable[str]]) -> Erased:
-        """Return which of the resources named in the texts of rows belong to the scope."""
+        """Return the resources of the scope that the texts of rows name."""
         named = await _each(texts, lambda some: [*chain.from_iterable(map(mentions, some))])
         return await self._erased_of(session, chain.from_iterable(named))
 
@@ -92,7 +92,7 @@ class Traces:
         return {key.key_id for key, left in bound.changed if left is None} | set(self.tokens)
 
     def steps(self, callers: Collection[str], *, is_dry: bool = False) -> Sequence["TraceStep"]:
-        """Return what goes over the tables with traces; nothing changes where `is_dry`."""
+        """Return the steps over the tables with traces; with `is_dry`, they change nothing."""
         requests = partial(self._remove_requests, callers=callers, is_dry=is_dry)
         renamed = partial(self._rename_events, callers=callers, is_dry=is_dry)
         pruned = partial(self._prune_operations, is_dry=is_dry)
@@ -111,7 +111,7 @@ class Traces:
         callers: Collection[str],
         is_dry: bool,
     ) -> tuple[int, NamedEvent | None]:
-        """Rename what a batch of the audit log names."""
+        """Replace the names and the callers of the scope in a batch of audit events."""
         rows = await events.list_next(session, self.subject.engine_id, limit, after)
         read = await _each(rows, _ReadEvent.of)
         named = chain.from_iterable(chain(event.resource, event.operation) for event in read)
@@ -124,9 +124,9 @@ class Traces:
         return len(changed), rows[-1] if len(rows) == limit else None
 
     async def rename_refusals(self, session: Session, since: datetime) -> int:
-        """Rename what refused writes to scopes under erasure named; return the count.
+        """Replace all names in the events of writes refused during the erasure; return the count.
 
-        Who asked may have named what was already gone, so that nothing tells whose it was.
+        The caller may have named a resource that was already gone, and its scope is then unknown.
         """
         rows = await events.list_refused(
             session, self.subject.engine_id, Reason.SCOPE_BEING_ERASED, since
@@ -144,7 +144,7 @@ class Traces:
         row = read.row
         resource, operation = row.resource or "", row.operation or ""
         after = {"operation": erased.renamed(operation, read.operation)}
-        # Whatever an operation of the scope names belongs to it, though it be gone since long.
+        # A resource named by an operation of the scope belongs to it, even if it no longer exists.
         rename = erased.renamed if after["operation"] == operation else erased.cut
         after["operation"] = rename(operation, read.operation)
         after["resource"] = rename(resource, read.resource)
@@ -164,7 +164,7 @@ class Traces:
         callers: Collection[str],
         is_dry: bool,
     ) -> tuple[int, tuple[str, str] | None]:
-        """Remove those of a batch of request ids that tell of the scope."""
+        """Remove the request records of a batch that concern the scope."""
         engine_id = self.subject.engine_id
         rows = await operations.list_requests(session, engine_id, limit, after)
         erased = await self.erased(session, map(_texts, rows))
@@ -179,7 +179,7 @@ class Traces:
     async def _prune_operations(
         self, session: Session, after: str | None, limit: int, *, is_dry: bool
     ) -> tuple[int, str | None]:
-        """Remove the scope's part from a batch of operations on several."""
+        """Remove the scope's part from a batch of operations on several scopes."""
         rows = await operations.list_shared(
             session, self.subject, limit, after, for_update=not is_dry
         )
@@ -206,9 +206,9 @@ class Traces:
     async def rename_callers(
         self, session: Session, callers: Collection[str], since: datetime | None = None
     ) -> dict[str, int]:
-        """Rename what the callers did; return the counts of changed rows.
+        """Replace the callers in rows about their actions; return the counts of changed rows.
 
-        Given `since`, events of the audit log and revisions before it are left out.
+        With `since`, earlier audit events and revisions are left out.
         """
         if not callers:
             return {"audit_events": 0, "operations": 0, "memory_revisions": 0}
@@ -225,13 +225,13 @@ class Traces:
     async def end_keys(
         self, session: Session, bound: "BoundKeys", now: datetime
     ) -> tuple[dict[str, int], dict[str, int]]:
-        """End the keys bound to the scope alone and narrow the others; return removed and changed.
+        """End the keys bound to the scope alone, and narrow the others.
 
-        The caller has read them for update.
+        The caller has read the keys for update. Returns the counts of removed and of changed rows.
         """
         for key, left in bound.changed:
             if left is None:
-                # An empty list allows nothing; no condition would allow everything.
+                # An empty list allows no value; a missing condition would allow every value.
                 nothing: dict[str, list[str]] = {name: [] for name in key.scope_conditions or {}}
                 await keys.end(session, key, self.alias, nothing, now)
             else:
@@ -241,7 +241,7 @@ class Traces:
 
 
 class _ReadEvent(NamedTuple):
-    """An event of the audit log with what its resource and its operation name."""
+    """An audit event with the mentions in its resource and its operation."""
 
     row: NamedEvent
     resource: Sequence[Mention]
@@ -257,9 +257,9 @@ class BoundKeys:
     """The keys whose conditions name a scope.
 
     Attributes:
-        changed: those that an erasure ends or narrows, with the conditions that are left to them;
-            None ends a key.
-        are_spared: True if others stay as they are, since they reach other engines.
+        changed: the keys that an erasure ends or narrows, with their remaining conditions; None
+            ends a key.
+        are_spared: True if other keys stay unchanged, since they reach other engines.
     """
 
     changed: Sequence[tuple[ApiKeyRow, Mapping[str, list[str]] | None]]
@@ -272,10 +272,10 @@ class TraceStep:
 
     Attributes:
         table: its name in the certificate.
-        work: works on the rows after one, None at the start, at most so many; it returns how many
-            concern the scope, and the row to go on after, None at the end.
+        work: processes a limited number of rows after a given one (None: the start). It returns
+            the number that concern the scope, and the row to continue after (None: the end).
         slice_rows: rows that are read at once.
-        removes: True if it removes the rows rather than changes them.
+        removes: True if it removes the rows; False if it changes them.
     """
 
     table: str
@@ -285,7 +285,7 @@ class TraceStep:
     removes: bool
 
     async def run(self, session: Session, after: Any, limit: int) -> tuple[int, Any]:  # noqa: ANN401 - a key
-        """Work on a batch of some `limit` rows, as `work` does, in slices."""
+        """Process a batch of about `limit` rows in slices; return the same as `work`."""
         count, rows = 0, min(limit, self.slice_rows)
         for _ in range(0, limit, rows):
             more, after = await self.work(session, after, rows)
@@ -305,7 +305,7 @@ def _texts_of_operation(row: OperationRow) -> Iterable[str]:
 
 
 def _is_of(row: KeptAnswer, erased: Erased, callers: Collection[str]) -> bool:
-    """Return True if a record of a request tells of the scope."""
+    """Return True if a record of a request concerns the scope."""
     if row.caller.partition("#")[0] in callers:
         return True
     return any(erased.renamed(text) != text for text in _texts(row))

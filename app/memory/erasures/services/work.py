@@ -1,8 +1,8 @@
-"""The work of an erasure: batches, each a transaction that also counts what it removed.
+"""The work of an erasure: batches, each a transaction that also counts its changed rows.
 
-A worker that is killed leaves an erasure that the next one continues with the same counts: every
-step finds what is left. Names in rows of others go first, while the resources that they name can
-still be recognised.
+If a worker is killed, the next one continues the erasure with the same counts, since every step
+searches for the remaining rows. Names in rows outside the scope are replaced first, while the
+resources that they name can still be recognised.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ from app.platform.operations.store import erasure as operations
 log = structlog.get_logger()
 
 _ROUNDS = 5
-"""Times that everything is removed and counted again before the erasure gives up."""
+"""Rounds of removal and counting before the erasure gives up."""
 _MARGIN = timedelta(minutes=1)
-"""Limit for what the clocks of processes differ by."""
+"""Largest expected difference between the clocks of processes."""
 _VACUUM_SECONDS = 20.0
-"""Longest wait for the space of the removed rows; the database frees it later by itself."""
+"""Longest wait for a vacuum of the removed rows; otherwise autovacuum frees the space later."""
 
 _Counts = Mapping[str, int]
 
@@ -57,10 +57,10 @@ class ErasureWork:
         return cls(job, resources)
 
     async def run(self) -> None:
-        """Erase and count until nothing is left; then end the operation with the certificate.
+        """Erase and count until no rows are left; then end the operation with the certificate.
 
         Raises:
-            Aborted: rows of the scope keep appearing; the same request continues.
+            Aborted: rows of the scope keep appearing; a repeated request continues the erasure.
         """
         engine = EngineName.parse(self.job.claim.engine_name)
         async with self.job.db.snapshot() as session:
@@ -92,7 +92,7 @@ class ErasureWork:
 
     @asynccontextmanager
     async def _batch(self) -> AsyncIterator[tuple[Session, dict[str, int], dict[str, int]]]:
-        """Open the transaction of a batch; it counts what the block adds to the two mappings."""
+        """Open the transaction of a batch; add the counts in both mappings to the erasure."""
         removed: dict[str, int] = {}
         renamed: dict[str, int] = {}
         async with paced(self.job.db.transaction()) as session:
@@ -126,10 +126,10 @@ class ErasureWork:
             renamed.update(await traces.rename_callers(session, callers))
 
     async def _finish(self, traces: Traces, engine: EngineName) -> bool:
-        """End the erasure unless rows of the scope are left; return False if there are."""
+        """End the erasure, or return False if rows of the scope are left."""
         subject = traces.subject
         async with self.job.db.transaction() as session:
-            # Transactions that wrote below the engine have ended.
+            # With this lock, all transactions that wrote below the engine have ended.
             await engines.get(session, engine, Lock.EXCLUSIVE)
             counts: dict[str, int] = {}
             for erasure in traces.erasures:
@@ -155,14 +155,14 @@ class ErasureWork:
     async def _end_traces(
         self, session: Session, traces: Traces, bound: BoundKeys, row: ErasureRow
     ) -> dict[str, int]:
-        """Rename what came since the erasure began; return the counts of changed rows."""
+        """Rename traces added since the erasure began; return the counts of changed rows."""
         since = row.start_time - _MARGIN
         renamed = await traces.rename_callers(session, traces.callers(bound), since)
         renamed["audit_events"] += await traces.rename_refusals(session, since)
         return renamed
 
     async def _vacuum(self, traces: Traces) -> None:
-        """Free the space of the removed rows, as far as that is possible now."""
+        """Vacuum the tables that lost rows; only log a failure or a timeout."""
         async with self.job.db.snapshot() as session:
             counts = (await self._row(session)).counts
         of_erasures = {table for erasure in traces.erasures for table in erasure.tables}

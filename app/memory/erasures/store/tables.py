@@ -9,7 +9,7 @@ from app.adapters.db.base import Base, JsonObject
 
 
 class ErasureRow(Base):
-    """An erasure of a scope. Its certificate outlives its engine, to be repeated after a restore.
+    """An erasure of a scope. The row outlives its engine: a restore repeats the erasure.
 
     While `scope` is set, a trigger refuses writes to that scope: see the migration `erasures`.
     """
@@ -28,9 +28,9 @@ class ErasureRow(Base):
     has_sessions: Mapped[bool] = mapped_column(Boolean)
     """True if the sessions, task memory and state of the user are erased, too."""
     is_service_wide: Mapped[bool] = mapped_column(Boolean, server_default=text("true"))
-    """True if keys that reach further than the engine end, too: who asked for it reached all."""
+    """True if keys that also reach other engines end, too; the requester reached all engines."""
     scope: Mapped[JsonObject | None]
-    """Only while the erasure runs."""
+    """The pairs of the scope; null once the erasure has ended."""
     operation_id: Mapped[str] = mapped_column(Text)
     counts: Mapped[JsonObject]
     """The rows removed so far, by table."""

@@ -139,7 +139,7 @@ class AccessService(Authenticator):
         return key
 
     async def has_keys(self) -> bool:
-        """Return True if any key exists; without one, nobody can have called yet."""
+        """Return True if any key exists; without one, no caller can have used the service."""
         async with self.db.snapshot() as session:
             return await repository.exists(session)
 

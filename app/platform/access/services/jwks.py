@@ -52,7 +52,7 @@ _PUBLIC_MEMBERS = ("kty", "crv", "n", "e", "x", "y")
 
 
 class KeysUnread(Exception):
-    """The keys cannot be read; the message gives the reason and quotes nothing that was read."""
+    """The keys cannot be read; the message gives the reason without quoting the source."""
 
 
 class _Jwk(BaseModel):
@@ -179,7 +179,7 @@ class AddressSource(KeySource):
         self._url = url
         self._timeout_seconds = timeout_seconds
         self._client = open_client(timeout_seconds, _MAX_BYTES)
-        # Read so rarely that no connection is kept open, so nothing needs closing.
+        # Reads are rare: no connection is kept open, so none has to be closed.
         self._client.headers["Connection"] = "close"
 
     @override
@@ -264,7 +264,6 @@ class KeyRing:
         return self._held
 
     def _read_once(self) -> asyncio.Task[None]:
-        """Start a reading unless one is running."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read())
         return self._reading
@@ -277,7 +276,7 @@ class KeyRing:
                 self._held = await asyncio.to_thread(read_key_set, body, self._algorithms)
                 self._body = body
                 log.info("issuer_keys.read", keys=len(self._held.keys))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the keys of before go on serving
+        except Exception as error:  # noqa: BLE001 - after any error, the previous keys keep serving
             if not self._is_failing:
                 why = str(error) if isinstance(error, KeysUnread) else describe(error)
                 log.warning("issuer_keys.unread", why=why)

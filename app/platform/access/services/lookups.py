@@ -2,10 +2,10 @@
 
 A flood of secrets must not become a flood of statements, many keys must not cost more than one, and
 a revoked key must stop working within a second. So results are cached as long as the database
-reports that no key has ended since; that is checked once in `_LIFE`, however many keys there are.
-Requests that arrive during a statement share its answer or, all together, the next statement; the
-next one is delayed briefly if the previous one met an unknown secret. Secrets of other shapes than
-ours are few, and looked up only if they are among those few.
+reports that no key has ended since. That is checked once per `_LIFE`, for all keys together.
+Requests that arrive during a statement share its answer or the next statement. After a statement
+with an unknown secret, the next one is delayed briefly. Few keys have secrets that were not
+generated here. Their hashes are read together; other secrets of foreign shape are not looked up.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class KnownKey:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A time by the injected clock and by the monotonic clock, and the turn of the database."""
+    """A time by the injected and the monotonic clock, and the count of primary/standby switches."""
 
     now: datetime
     seconds: float
@@ -124,7 +124,7 @@ class KeyLookups:
         return await self._look_up(secret_hash, now)
 
     async def find_hash(self, secret_hash: bytes) -> KnownKey | None:
-        """Return the key of a secret that was known before, by its SHA-256, as `find` does."""
+        """Return the key of a previously known secret by its SHA-256, as `find` does."""
         now = self._now()
         await self._ensure_confirmed(now)
         known = self._good.get(secret_hash)
@@ -205,7 +205,7 @@ class KeyLookups:
                     await asyncio.sleep(_PAUSE_SECONDS)
         finally:
             self._answering = None
-            # Empty unless this task was cancelled: nobody else would answer these.
+            # Empty unless this task was cancelled: no other task would answer these.
             for asked in self._asked.values():
                 asked.set_exception(_unavailable("The look-up of the key was broken off."))
             self._asked.clear()
@@ -252,7 +252,7 @@ def _match_key(secret_hash: bytes, rows: Collection[KeyHit]) -> KnownKey | None:
 
 def _caller(row: ApiKeyRow, expire_time: datetime | None) -> Caller:
     conditions = row.scope_conditions or {}
-    # Names from a newer release that this one does not know grant nothing.
+    # Unknown names, such as from a newer release, grant no permissions.
     roles = frozenset(Role(role) for role in row.roles if role in _ROLES)
     permissions = (Permission(name) for name in row.permissions if name in _PERMISSIONS)
     return Caller(

@@ -1,9 +1,9 @@
-"""JSON Web Tokens: callers vouched for by an issuer, beside those with API keys.
+"""JSON Web Tokens: authentication of callers by an issuer, in addition to API keys.
 
 The log names the fault of a token; the caller never learns it. Before its signature is verified,
 only the algorithm and the key name of a token are read. Keys that a token embeds or points to are
-ignored. Importing this module is expensive: `open_tokens` of `access.py` does it where there is an
-issuer.
+ignored. Importing this module is expensive: `open_tokens` of `access.py` does it only if an issuer
+is configured.
 
 Source: RFC 7515; RFC 7519; RFC 8725.
 """

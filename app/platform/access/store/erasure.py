@@ -15,7 +15,7 @@ async def list_bound(
 ) -> Sequence[ApiKeyRow]:
     """Return the keys whose conditions allow a scope, working or not.
 
-    For an update, no other transaction changes keys until this one ends.
+    With `for_update`, no other transaction can end keys until this one ends.
     """
     if for_update:
         await hold(session)
@@ -27,7 +27,7 @@ async def list_bound(
 
 
 async def list_conditions(session: Session) -> Sequence[Mapping[str, list[str]]]:
-    """Return what each key is bound to, if anything."""
+    """Return the scope conditions of each key that has any."""
     statement = select(ApiKeyRow.scope_conditions).where(ApiKeyRow.scope_conditions.is_not(None))
     listed = (await session.execute(statement)).scalars()
     return [conditions for conditions in listed if conditions]
@@ -36,7 +36,7 @@ async def list_conditions(session: Session) -> Sequence[Mapping[str, list[str]]]
 async def end(
     session: Session, key: ApiKeyRow, alias: str, conditions: Mapping[str, list[str]], now: datetime
 ) -> None:
-    """Revoke a key that was read for update, and remove from it whom it was for."""
+    """Revoke a key that was read for update; replace its display name and its conditions."""
     await session.execute(
         update(ApiKeyRow)
         .where(ApiKeyRow.key_id == key.key_id)
@@ -60,7 +60,7 @@ async def narrow(session: Session, key: ApiKeyRow, conditions: Mapping[str, list
 
 
 async def rename_creators(session: Session, creators: Collection[str], alias: str) -> None:
-    """Put an alias in place of those who made keys."""
+    """Replace some creators of keys with an alias."""
     await session.execute(
         update(ApiKeyRow)
         .where(ApiKeyRow.creator.in_(creators))

@@ -60,7 +60,7 @@ async def hold(session: Session) -> None:
     """Lock all keys for this transaction, waiting for any other holder.
 
     For transactions that end keys: they depend on which other keys exist, and they write the single
-    row of changes. Without this lock, two that had locked keys could deadlock on it.
+    row of changes. Without this lock, two transactions that hold key locks could deadlock on it.
     """
     await session.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
@@ -185,7 +185,7 @@ def _is_manager(now: datetime) -> tuple[ColumnElement[bool], ...]:
 async def note_uses(session: Session, key_ids: Collection[str], now: datetime) -> None:
     """Store the last use of keys, skipping any that is locked.
 
-    The statement waits for no lock, so it delays nobody and cannot deadlock.
+    The statement waits for no lock: it delays no request and cannot deadlock.
     """
     free = (
         select(ApiKeyRow.key_id)

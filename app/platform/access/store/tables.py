@@ -21,7 +21,7 @@ class ApiKeyRow(Base):
     display_name: Mapped[str] = mapped_column(Text)
     roles: Mapped[list[str]] = mapped_column(_TEXTS)
     permissions: Mapped[list[str]] = mapped_column(_TEXTS)
-    """Permissions in addition to those of the roles."""
+    """Permissions that the roles do not include."""
     projects: Mapped[list[str] | None] = mapped_column(_TEXTS)
     engines: Mapped[list[str] | None] = mapped_column(_TEXTS)
     """Ids; null means all, as for `projects`."""
@@ -30,7 +30,7 @@ class ApiKeyRow(Base):
     creator: Mapped[str | None] = mapped_column(Text)
     """The creating key, `jwt:` and the subject of a token, or `command-line`.
 
-    Null for keys created by a start of the service.
+    Null for keys created when the service starts.
     """
     create_time: Mapped[datetime]
     expire_time: Mapped[datetime | None]
@@ -41,8 +41,8 @@ class ApiKeyRow(Base):
 class ApiKeySecretRow(Base):
     """A secret of a key, stored only as its SHA-256.
 
-    Rotation adds a secret and sets an expiry on the others. Their rows stay, so that a rotated
-    secret is still recognised, even if the settings name it.
+    Rotation adds a secret and sets an expiry on the others. Their rows stay: a rotated secret must
+    be recognised, even if the settings name it.
     """
 
     __tablename__ = "api_key_secrets"

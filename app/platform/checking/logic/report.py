@@ -9,7 +9,7 @@ from typing_extensions import override
 from app.kernel.checks import CheckName, Level
 
 MAX_NAMES = 20
-"""The most names that a report has of one problem."""
+"""Maximum number of names in a report of one problem."""
 _PASSED = "passed"
 _SKIPPED = "skipped"
 _STATES = {Level.FAILED: "FAILED", Level.WARNING: "warning", Level.NOTE: _PASSED}
@@ -18,9 +18,9 @@ _LEVELS = list(Level)
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """One problem, with the number of things that have it and the names of some.
+    """One problem, with the number of affected objects and the names of some.
 
-    No text that a user wrote is part of it.
+    It contains no text that a user wrote.
     """
 
     level: Level
@@ -29,13 +29,13 @@ class CheckFinding:
     names: tuple[str, ...] = ()
 
     def __add__(self, other: "CheckFinding") -> "CheckFinding":
-        """Add what a further batch has found of the same problem."""
+        """Add the finding of a further batch about the same problem."""
         names = (*self.names, *other.names)[:MAX_NAMES]
         return CheckFinding(self.level, self.problem, self.count + other.count, names)
 
     @override
     def __str__(self) -> str:
-        """Return one line."""
+        """Return the finding as one line."""
         counted = f"{self.count:,}: " if self.count != 1 or self.names else ""
         more = self.count - len(self.names)
         further = [f"and {more:,} more"] if self.names and more else []
@@ -49,7 +49,7 @@ class CheckOutcome:
 
     Attributes:
         check: the check.
-        skipped: the reason why it could not be made; None: it was.
+        skipped: the reason why the check was skipped; None: it was made.
     """
 
     check: CheckName
@@ -57,7 +57,7 @@ class CheckOutcome:
     _found: dict[tuple[Level, str], CheckFinding] = field(default_factory=dict)
 
     def add(self, findings: Iterable[CheckFinding]) -> None:
-        """Add findings; those of the same problem become one."""
+        """Add findings; merge findings of the same problem."""
         for finding in findings:
             key = finding.level, finding.problem
             known = self._found.get(key)
@@ -70,7 +70,7 @@ class CheckOutcome:
 
     @property
     def level(self) -> Level:
-        """The level of the worst that was found."""
+        """The level of the worst finding."""
         return next((finding.level for finding in self.findings), Level.NOTE)
 
     @property
@@ -81,7 +81,7 @@ class CheckOutcome:
         return _STATES[self.level]
 
     def lines(self) -> Iterator[str]:
-        """Return the lines that tell it on a terminal."""
+        """Return the lines that show the outcome on a terminal."""
         told = [*map(str, self.findings), *([self.skipped] if self.skipped else [])]
         head = f"{self.check.number:>2}  {self.check:<15}  {self.state:<7}"
         yield f"{head}  {told[0]}" if told else head.rstrip()
@@ -109,13 +109,13 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The outcomes of all checks that were asked for, in order."""
+    """The outcomes of all requested checks, in order."""
 
     outcomes: Sequence[CheckOutcome]
 
     @property
     def is_whole(self) -> bool:
-        """True if nothing is wrong; warnings do not count."""
+        """True if no check failed or was skipped; warnings do not count."""
         return all(
             outcome.skipped is None and outcome.level is not Level.FAILED
             for outcome in self.outcomes
@@ -126,7 +126,7 @@ class CheckReport:
         return {outcome.check: outcome for outcome in self.outcomes}
 
     def lines(self) -> Iterator[str]:
-        """Return the lines that tell it on a terminal; the last one has the result."""
+        """Return the lines that show the report on a terminal; the last one has the result."""
         for outcome in self.outcomes:
             yield from outcome.lines()
         failed = [str(failure.check) for failure in self.outcomes if failure.level is Level.FAILED]

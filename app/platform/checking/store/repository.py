@@ -1,6 +1,6 @@
-"""Statements that look whether a database is whole.
+"""Statements that check whether a database is whole.
 
-All functions take part in the caller's transaction, and return what is wrong.
+All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,11 +47,11 @@ select max({key}) as last, count(*) as number from (
 ) batch
 """
 _ABSENT = {"42P01", "42703", "42704", "42883"}
-"""The states of a statement that names a table, a column, a type or a function in vain."""
+"""SQLSTATEs of a missing table, column, type or function."""
 
 
 class MissingError(Exception):
-    """Something that a check reads is missing from the schema."""
+    """The schema lacks an object that a check reads."""
 
 
 async def find_extension(session: Session) -> str | None:
@@ -70,15 +70,15 @@ async def list_revisions(session: Session) -> Collection[str]:
 
 
 async def list_missing(session: Session) -> Sequence[str]:
-    """Return what the schema lacks, by name; functions of another text count, too."""
+    """Return the names of missing objects; a function with another text counts as missing."""
     rows = await session.execute(schema.look(with_texts=True))
     return [str(name) for name in schema.missing(rows.all())]
 
 
 async def list_engines(session: Session, engine_id: int | None) -> Sequence[int]:
-    """Return the engines that are not being deleted, or the one that is named if it is there.
+    """Return the engines that are not being deleted, or only the given one if it exists.
 
-    An engine that an archive is being restored into is left out: it is not whole yet.
+    An engine into which an archive is being restored is left out: it is not whole yet.
 
     Raises:
         MissingError: there is no table of engines.
@@ -109,13 +109,13 @@ async def find_batch(
 async def examine(
     session: Session, examination: Examination, values: Mapping[str, Any]
 ) -> list[CheckFinding]:
-    """Return what an examination finds; `values` are those of its parameters.
+    """Return the findings of an examination; `values` are its parameters.
 
     Raises:
         MissingError: something that it reads is missing.
     """
     if ":lengths" in examination.finds:
-        # By itself: models and memories may lie on different nodes.
+        # A statement of its own: models and memories may be on different nodes.
         (row,) = await _rows(session, _LENGTHS, {})
         values = {**values, "lengths": row.lengths}
     finds = examination.finds
@@ -125,10 +125,10 @@ async def examine(
 
 
 async def list_orphans(session: Session, engine_id: int | None) -> list[list[CheckFinding]]:
-    """Return the rows of engines without the row that they belong to, for each reference.
+    """Return the rows whose parent row is missing, for each foreign key.
 
-    The references are those that this release declares, so that none that a restore has left out,
-    or not validated, is trusted.
+    The foreign keys are declared by this release, not read from the database: a restore may have
+    left some out, or not validated them.
 
     Raises:
         MissingError: a table is missing.
@@ -157,14 +157,14 @@ def _orphans(key: ForeignKeyConstraint) -> str:
 
 
 def _of_engine(engine_id: int | None) -> str:
-    """Return the condition on the rows of one engine, on one node of a cluster, or of all."""
+    """Return the condition for the rows of one engine (one node of a cluster), or of all."""
     return "true" if engine_id is None else "engine_id = :engine"
 
 
 async def compare_totals(
     session: Session, engine_id: int, counted: Sequence[CountedRows]
 ) -> list[CheckFinding]:
-    """Return the totals of an engine that differ from what its rows add up to.
+    """Return the totals of an engine that differ from the sums over its rows.
 
     Raises:
         MissingError: a table is missing.
@@ -205,7 +205,7 @@ async def _summed(session: Session, finds: str, values: Mapping[str, Any]) -> li
 async def _rows(
     session: Session, statement: TextClause, values: Mapping[str, Any]
 ) -> Sequence[Any]:
-    """Run a statement of a check; the transaction goes on if it fails."""
+    """Run a statement of a check in a savepoint: after a failure, the transaction stays usable."""
     try:
         async with session.begin_nested():
             return (await session.execute(statement, dict(values))).all()

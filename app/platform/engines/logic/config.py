@@ -31,7 +31,7 @@ MAX_TTL = timedelta(days=365_000)
 _MAX_REVISIONS_PER_CANDIDATE = 10
 MAX_SCOPE_KEY_CHARS = 256
 STORED: dict[str, Any] = {"stored": True}
-"""Validation context for stored configurations: what was accepted once stays readable."""
+"""Validation context for stored configurations: values accepted once stay readable."""
 
 ScopeKeys = Annotated[
     list[Annotated[str, Field(max_length=MAX_SCOPE_KEY_CHARS)]], Field(max_length=MAX_ENTRIES)
@@ -391,6 +391,6 @@ def customization_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> Cus
 
 
 def search_language(config: MemoryBankConfig) -> str | None:
-    """Return the text-search configuration of an engine's memories; None: set by each text."""
+    """Return the text-search configuration of an engine's memories; None: chosen for each text."""
     search = config.similarity_search_config
     return search.language.configuration if search and search.language else None

@@ -1,4 +1,4 @@
-"""Topics that memories may be about, and examples of what to extract.
+"""Topics of memories, and examples of extraction.
 
 Source: wire specification, section 12.2.
 """

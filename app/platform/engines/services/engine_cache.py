@@ -20,7 +20,7 @@ _LARGEST = 256 * 1024
 _VALUE = 8
 """Weight of a value without characters."""
 _RECENT_SECONDS = 0.75
-"""Age up to which an engine counts as read just now, as for the keys of callers."""
+"""Age up to which a cached engine counts as recent, as for the keys of callers."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class EngineCache:
     def note(self, row: EngineRow) -> None:
         """Cache an engine that was just read, by a transaction that has ended.
 
-        One that fails at its end takes the values of its rows away.
+        A transaction that fails at its end expires the values of its rows.
         """
         if not is_detached(row):
             raise RuntimeError(
@@ -93,7 +93,7 @@ class EngineCache:
 
 
 def _weight(row: EngineRow) -> int:
-    """Return the approximate size of what users have set, exact only up to `_LARGEST`."""
+    """Return the approximate size of the values set by users, exact only up to `_LARGEST`."""
     left: list[object] = [row.bank_config, row.labels, row.encryption_spec]
     left += [row.display_name, row.description]
     weight = 0

@@ -1,4 +1,4 @@
-"""The engines that are being restored, for the admission of requests."""
+"""A cached check that an engine is not being restored, for the admission of requests."""
 
 import time
 from collections.abc import Callable
@@ -13,16 +13,16 @@ from app.platform.engines.store import repository
 from app.platform.engines.store.restoring import is_restoring
 
 _RECENT_SECONDS = 0.75
-"""Age of a reading that admits requests, as for the keys of callers."""
+"""Maximum age of a reading that admits requests, as for the keys of callers."""
 _MAX_KNOWN = 10_000
 
 
 class RestoringEngines:
-    """The engines of which one process has read, within the last second, that none is restored.
+    """The engines that one process has recently read and that were not being restored.
 
-    Each is read by itself: a request for an engine must not depend on the nodes of others. Only
-    reads rely on it, of an engine that was empty when the restore began. Writes read the engine in
-    their own transaction (`repository.get`).
+    Each engine is read separately: a request for it must not depend on the nodes of others. Only
+    read requests rely on this, and the engine was empty when its restore began. Writes read the
+    engine in their own transaction (`repository.get`).
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -39,7 +39,7 @@ class RestoringEngines:
         return kept
 
     def note(self, engine_id: int) -> None:
-        """Note an engine whose restore this process has begun."""
+        """Drop the reading of an engine whose restore this process has begun."""
         self._settled_at.pop(engine_id, None)
 
     async def check(self, engine: EngineName) -> None:

@@ -24,8 +24,8 @@ from app.platform.engines.store.tables import EmbeddingModelRow, EngineRow
 from app.platform.operations.store.tables import OperationRow
 
 _STALE = timedelta(seconds=300)
-"""Time after a switch in which writes by the former model may end: two minutes of a transaction, a
-minute of difference of clocks, and twice the recovery of a commit that several nodes prepare."""
+"""Time after a switch in which writes with the former model may still commit: two minutes for a
+transaction, one for clock differences, and twice the recovery time of a two-phase commit."""
 
 
 class Lock(Enum):
@@ -37,7 +37,7 @@ class Lock(Enum):
     UPDATE = "UPDATE"
     """The engine cannot be changed; writers of its children do not wait."""
     EXCLUSIVE = "EXCLUSIVE"
-    """Nothing can be written below the engine; for deleting it."""
+    """No rows can be written below the engine; for deleting it."""
 
 
 async def get(
@@ -97,7 +97,7 @@ def is_engine_settled(engine_id: int) -> ColumnElement[bool]:
 async def find_location(session: Session, engine_id: int) -> LocationName | None:
     """Return the location of an engine in any state.
 
-    The operations of a removed engine still hold it: they stay readable.
+    The operations of a removed engine still hold its location, and stay readable.
     """
     parts = (func.split_part(OperationRow.engine_name, "/", place) for place in (2, 4))
     # One statement: a missing engine must not take longer to look up than an existing one.
@@ -118,7 +118,7 @@ async def is_live(session: Session, engine_id: int) -> bool:
 
 
 async def list_with_encryption(session: Session, limit: int) -> Sequence[int]:
-    """Return engines of any project that have encryption settings; for the log of a start."""
+    """Return engines of any project that have encryption settings; for the start-up log."""
     statement = select(EngineRow.engine_id).where(
         EngineRow.encryption_spec.is_not(None), EngineRow.delete_time.is_(None)
     )
@@ -227,12 +227,12 @@ async def serve_model(session: Session, engine_id: int, model_id: str) -> None:
 
 
 def stale_vectors(session: Session) -> dict[str, Any]:
-    """Return the columns of an engine that from now on may have vectors of a former model."""
+    """Return the columns that mark an engine as possibly having vectors of a former model."""
     return {"stale_vectors_until": database_time(session) + _STALE}
 
 
 async def set_models(session: Session, engine_id: int, values: dict[str, Any]) -> None:
-    """Set an engine's embedding state, which no version of the engine covers."""
+    """Set an engine's embedding state, without a new version of the engine."""
     await session.execute(
         update(EngineRow)
         .where(EngineRow.engine_id == engine_id)
@@ -242,7 +242,7 @@ async def set_models(session: Session, engine_id: int, values: dict[str, Any]) -
 
 
 async def end_stale_vectors(session: Session, engine_id: int, until: datetime) -> None:
-    """Note that no stale vectors are left, unless others may have been written since `until`."""
+    """Record that no stale vectors are left, unless `stale_vectors_until` has changed."""
     await session.execute(
         update(EngineRow)
         .where(EngineRow.engine_id == engine_id, EngineRow.stale_vectors_until == until)
@@ -252,7 +252,7 @@ async def end_stale_vectors(session: Session, engine_id: int, until: datetime) -
 
 
 async def find_with_stale_vectors(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find engines that may have vectors of models that do not serve them; for a sweep."""
+    """Find engines that may have vectors of models other than the serving one; for a sweep."""
     return await _find(
         session,
         search,

@@ -1,6 +1,6 @@
-"""The statement that admits requests for an engine: whether an archive is being restored into it.
+"""The statement that checks whether an archive is being restored into an engine, for requests.
 
-It asks for one engine, so on a distributed database it depends on the node of that engine alone.
+It reads one engine, so on a distributed database it depends only on the node of that engine.
 """
 
 from app.adapters.db.session import Database

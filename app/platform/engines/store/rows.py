@@ -25,5 +25,5 @@ def privacy_of(row: EngineRow) -> PrivacyConfig | None:
 
 
 def is_detached(row: EngineRow) -> bool:
-    """Return True if no transaction holds the row, so that none can take its values away."""
+    """Return True if no transaction holds the row, or could still expire its values."""
     return inspect(row).session is None

@@ -34,7 +34,7 @@ class EngineRow(Base):
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]
     delete_time: Mapped[datetime | None]
-    # The model whose vectors serve it; null until it has a vector.
+    # The model that serves it; null until it has a vector.
     embedding_model: Mapped[str | None] = mapped_column(Text)
     # The target of the last re-embedding until it serves: its vectors are kept as well.
     embedding_target: Mapped[str | None] = mapped_column(Text)
@@ -54,7 +54,7 @@ class EmbeddingModelRow(Base):
 
 
 class BucketsRow(Base):
-    """The time, in milliseconds, from which made ids carry their bucket; the only row."""
+    """The single row with the time, in milliseconds, from which generated ids carry a bucket."""
 
     __tablename__ = "ids_carry_buckets_from"
 

@@ -1,4 +1,4 @@
-"""Blocks: the units that a process has leased from the shared buckets, and when it asks for more.
+"""Blocks: the units that a process has leased from shared buckets, and the time of the next lease.
 
 Nothing here reads a clock or the database.
 """
@@ -23,7 +23,7 @@ class BucketPace:
         units_per_second: units refilled per second.
         capacity: units; at least the cost of the costliest request.
         block: units that a process takes at a time, if available.
-        pause_seconds: time between two looks at a bucket that has run short.
+        pause_seconds: time between two checks of a bucket that has run short.
     """
 
     units_per_second: int
@@ -61,8 +61,8 @@ class RateBlock:
 
     Attributes:
         units: units leased and not used yet.
-        left: units in the bucket at the last look.
-        look_time: the time of that look.
+        left: units in the bucket at the last check.
+        look_time: the time of that check.
     """
 
     units: int = 0
@@ -81,7 +81,7 @@ class RateBlock:
         self.units = min(self.units + cost, max(pace.block, cost))
 
     def receive(self, granted: int, left: float, now: datetime) -> None:
-        """Record the result of a look at the bucket."""
+        """Record the result of a check of the bucket."""
         self.units += granted
         self.left = left
         self.look_time = now

@@ -2,7 +2,7 @@
 
 Long bodies count in bytes before their first byte is read. Every body counts in number once it is
 slow, since many clients send head and body in two writes. A key's bound is checked before the
-process's, so that its holder learns of its own bound.
+process's: a refusal then names the bound of its own holder.
 """
 
 from collections.abc import Callable

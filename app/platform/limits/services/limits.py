@@ -69,7 +69,7 @@ class LimitService(Limits):
     @override
     def hold_answer(self, caller: Caller | None, address: str | None, size: int) -> HeldBody:
         held = self.hold_body(caller, address, _nothing)
-        # It is complete: there is nothing to give up.
+        # An answer is complete, so it is never given up.
         held.end()
         try:
             held.keep(size)

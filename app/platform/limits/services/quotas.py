@@ -118,10 +118,10 @@ def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
 async def check_room(
     session: Session, settings: Settings, engine_id: int, counted: Counted, count: int
 ) -> None:
-    """Check that so many more of what is counted fit into an engine, and at least one more byte.
+    """Check that an engine has room for `count` more of a counted kind, and for one more byte.
 
     Raises:
-        ResourceExhausted: they do not; the message names the quota.
+        ResourceExhausted: it has not; the message names the quota.
     """
     limits = bounds(settings, counted, Counted.BYTES)
     if not limits:
@@ -140,10 +140,10 @@ async def check_held(
 ) -> None:
     """Check that an engine's holdings, including uncommitted ones, are within a quota.
 
-    `going` is the part of them that is removed once the new content has arrived.
+    `going` is the amount to be removed once the new content has arrived.
 
     Raises:
-        ResourceExhausted: they are not; the message names the quota.
+        ResourceExhausted: they exceed the quota, which the message names.
     """
     limits = bounds(settings, quota)
     if not limits:
@@ -156,10 +156,10 @@ async def check_held(
 
 
 async def check_more(session: Session, settings: Settings, engine_id: int, quota: Counted) -> None:
-    """Check that an engine may hold any more of something.
+    """Check that an engine is below a quota.
 
     Raises:
-        ResourceExhausted: it may not; the message names the quota.
+        ResourceExhausted: it is not; the message names the quota.
     """
     if await is_full(session, settings, engine_id, quota):
         message = f"reasoningEngines/{engine_id} has reached its limit of {quota}"
@@ -168,7 +168,7 @@ async def check_more(session: Session, settings: Settings, engine_id: int, quota
 
 
 async def is_full(session: Session, settings: Settings, engine_id: int, quota: Counted) -> bool:
-    """Return True if an engine has reached its limit of something."""
+    """Return True if an engine has reached a quota."""
     limits = bounds(settings, quota)
     if not limits:
         return False

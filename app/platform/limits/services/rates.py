@@ -20,7 +20,7 @@ from app.settings.settings import Settings
 MAX_BLOCKS = 20_000
 """Limit for blocks, at about 200 bytes each; those used last are kept.
 
-Units in an evicted block are lost to its key or engine, and nobody gets more than the rate.
+The key or engine of an evicted block loses its units; no one can exceed the rate.
 """
 _MAX_NAME_CHARS = 100
 
@@ -69,7 +69,7 @@ class Rate:
             async with self._db.transaction() as session:
                 granted, left = await claims.take(session, subject, needed, wanted, self.pace)
         except Unavailable:
-            # A standby serves reads while nothing can be written; rates must not refuse them. Each
+            # A standby serves reads while writes are impossible; rates must not refuse them. Each
             # process then has the whole rate to itself.
             granted, left = wanted, 0.0
         # Read afterwards: the units reported as available then must exist by then.
@@ -95,12 +95,12 @@ class Rates:
         self._engines = rate(Bound.ENGINE, settings.engine_rate_units_per_second)
 
     async def charge(self, key_id: str, engine_id: int | None, cost: int) -> None:
-        """Take the cost of a request from the rate of its key, then from that of its engine.
+        """Take the cost of a request from the rate of its key, then from the rate of its engine.
 
         Opens a transaction if a block is used up. Do not call it inside one.
 
         Raises:
-            ResourceExhausted: one of them has too few units left; nothing is taken from either.
+            ResourceExhausted: one of them has too few units left; no units are taken from either.
         """
         block = None if self._keys is None else await self._keys.take(key_id, cost)
         if self._engines is None or engine_id is None:

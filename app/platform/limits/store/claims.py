@@ -1,7 +1,7 @@
 """Leases of units from the buckets that all processes share.
 
-As for other leases, time is that of the database, the only clock shared by processes on several
-machines. All functions take part in the caller's transaction.
+As for other leases, time is by the clock of the database, the only one that processes on several
+machines share. All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection
@@ -17,8 +17,8 @@ from app.platform.limits.store.tables import RateBucketRow
 FULL_AFTER = timedelta(hours=1)
 """The time in which any bucket fills: the settings allow no longer burst."""
 
-# The row is locked before the time is read, so that no time is counted twice. Units are granted
-# only if they suffice: parts that nobody can use yet would lie idle in many processes.
+# The row is locked before the time is read, or time could be counted twice. Units are granted only
+# if they suffice: smaller parts could not be used yet and would lie idle in many processes.
 _TAKE = text(
     """
     insert into rate_buckets as bucket (subject, tokens, granted, update_time)
@@ -80,7 +80,7 @@ def select_full(_: Session, search: RowSearch) -> Selected:
 
 
 async def remove_full(session: Session, some: Selected) -> int:
-    """Remove such buckets; return the count."""
+    """Remove the selected full buckets; return the count."""
     statement = (
         delete(RateBucketRow)
         # Repeated: the bucket may have been used since it was selected.

@@ -15,16 +15,16 @@ from app.kernel.limits import Counted
 from app.platform.limits.store.tables import EngineTotalsRow
 
 Totals = Mapping[Counted, int]
-"""The amounts that an engine holds of everything counted."""
+"""The amounts that an engine holds, by counted kind."""
 
 _KEY = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
 _SUMMED = 0
-"""The backend of the rows that others are added to; no connection has this number."""
+"""The backend of the rows into which others are merged; no connection has this number."""
 _IS_OF_CONNECTION = EngineTotalsRow.backend != _SUMMED
 
 
 async def read_totals(session: Session, engine_id: int) -> Totals:
-    """Return an engine's totals, up to what was committed before this statement."""
+    """Return an engine's totals, with all changes committed before this statement."""
     sums = (func.coalesce(func.sum(getattr(EngineTotalsRow, kind)), 0) for kind in Counted)
     statement = select(*sums).where(EngineTotalsRow.engine_id == engine_id)
     row = (await session.execute(statement)).one()

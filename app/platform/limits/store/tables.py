@@ -41,7 +41,7 @@ class EngineTotalsRow(Base):
     """Live memories; recoverable deleted ones are not counted."""
     sessions: Mapped[int]
     events: Mapped[int]
-    """Events of sessions, and those of streams that still hold their content."""
+    """Events of sessions, and events of streams that still hold their content."""
     bytes: Mapped[int]
     """The length of the content of all of them, with revisions and session states."""
     artifact_bytes: Mapped[int] = mapped_column(server_default=text("0"))

@@ -1,4 +1,4 @@
-"""The shares of a process's places: no engine and no caller may hold them all."""
+"""Fair shares of a process's places: no engine and no caller may hold them all."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PassedOver:
-    """Engines and callers that hold their share of places, so that others are served first."""
+    """Engines and callers that already hold their share of places; others are served first."""
 
     engines: tuple[int, ...] = ()
     callers: tuple[str, ...] = ()

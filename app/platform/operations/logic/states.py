@@ -1,4 +1,4 @@
-"""States and kinds of operations, and the `@type` of what they carry."""
+"""States and kinds of operations, and the `@type` of their messages."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -26,21 +26,21 @@ Answered = Literal[
     "SummarizeSessionResponse",
     "UndoOperationResponse",
 ]
-"""The messages that operations answer with; each is in `answers` of the feature that makes it."""
+"""The messages that operations return; each is in `answers` of the feature that makes it."""
 
-# Kinds that the statements of leases name.
+# Kinds named by the statements of leases.
 INGEST: Final = "ingestion.ingest"
 """Processes a stream's events; while it waits, it is the timer. Each stream has one."""
 SUMMARIZE: Final = "sessions.summarize"
 """Makes the due summaries of a session and policy; each policy has at most one."""
 
 SOON = timedelta(seconds=5)
-"""Longest pause between the looks of workers that are notified of new operations."""
+"""Longest time between polls by workers that are notified of new operations."""
 
 ERASE_SCOPE: Final = "engines.eraseScope"
-"""Erases everything of a scope; itself it is no part of that."""
+"""Erases all data of a scope, but not this operation itself."""
 SCAN_PRIVACY: Final = "engines.scanPrivacy"
-"""Counts or masks sensitive values; what is masked cannot be restored."""
+"""Counts or masks sensitive values; masked values cannot be restored."""
 
 
 class OperationState(StrEnum):
@@ -59,7 +59,7 @@ class OperationState(StrEnum):
 
 
 def type_url(name: Answered) -> str:
-    """Return the `@type` of what an operation answers with."""
+    """Return the `@type` of an operation's response."""
     return _EMPTY_TYPE if name == "Empty" else _TYPES + name
 
 

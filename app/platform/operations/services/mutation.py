@@ -90,7 +90,7 @@ class Mutation(Generic[Row]):
         return await repository.insert_done(self.session, self.operation, response)
 
     async def queue(self, key: str | None, request: dict[str, Any]) -> OperationRow:
-        """Answer with an operation for a worker; those of one key run one after another."""
+        """Answer with an operation for a worker; operations with one key run one after another."""
         self._answer()
         return await repository.insert(self.session, self.operation.queued(key, request))
 
@@ -116,7 +116,7 @@ async def mutate(
     writes_vectors: bool = True,
     now: datetime | None = None,
 ) -> AsyncIterator[Mutation[Row]]:
-    """Open the transaction of a change, and look whether the same request was done before.
+    """Open the transaction of a change, and check whether the same request was done before.
 
     If so, `replayed` has its operation, which the block returns. Otherwise the block ends with
     `done` or `queue`, whose operation is committed together with its effects.

@@ -39,7 +39,7 @@ class RetryService:
                 request is not kept.
             NotFound: the operation does not exist.
             PermissionDenied: the caller may not call the kind's own method.
-            ResourceExhausted: what the kind's own method checks is used up, or the queue is full.
+            ResourceExhausted: a limit of the kind's own method is reached, or the queue is full.
         """
         resources, now = self.resources, self.resources.clock.now()
         async with resources.db.transaction() as session:
@@ -53,7 +53,7 @@ class RetryService:
             way = self._checked(failed, now)
             most = resources.settings.engine_max_queued_operations
             await leases.check_queue(session, failed.engine_id, most)
-            # Before the operation's lock: whoever erases locks the engine first, too.
+            # Before the operation's lock: an erasure locks the engine first, too.
             new = await way.renew(resources, session, failed, new)
             locked = await leases.lock(session, failed.engine_id, failed.operation_id)
             if locked is None:

@@ -48,7 +48,7 @@ def count_ended(
     def count(_: object) -> None:
         for row in rows:
             _FINISHED.labels(row.kind, state.value, reason).inc()
-            # Operations that end before they are due, as with their engine, were never late.
+            # An operation that ends before it is due, such as with its engine, was never late.
             _SECONDS.labels(row.kind).observe(max(0.0, (now - row.due_time).total_seconds()))
             _ATTEMPTS.labels(row.kind).observe(row.attempts)
 

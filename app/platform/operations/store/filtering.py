@@ -18,7 +18,7 @@ _ERROR = OperationRow.error
 _FIELDS: Fields = {
     "done": BooleanField(
         and_(OperationRow.state != PENDING, OperationRow.state != RUNNING),
-        # As in the index.
+        # The same condition as in the index.
         or_(OperationRow.state == PENDING, OperationRow.state == RUNNING),
     ),
     "state": EnumField(OperationRow.state, tuple(OperationState)),

@@ -1,7 +1,7 @@
 """Operations that a worker may claim, found without locks; `leases.take` locks one and takes it.
 
-Each function sends one statement as a transaction of its own, and as a change, so that no standby
-answers it.
+Each function sends one statement as a transaction of its own. It counts as a change, since no
+standby may answer it.
 """
 
 from collections.abc import Collection, Sequence
@@ -12,9 +12,9 @@ from app.adapters.db.session import Database
 from app.platform.operations.logic.places import PassedOver
 
 _MOST = 8
-"""Operations found at once: as many workers can take one each without looking again."""
+"""Operations found at once; that many workers can each take one without another search."""
 _MOST_ENGINES = 1_000
-"""Engines found by one look over all of them."""
+"""Engines found by one search over all of them."""
 # A running operation was due when it was claimed, so the due time bounds the index scan.
 _IS_DUE = """
     o.due_time <= $1::timestamptz
@@ -39,7 +39,7 @@ _NOT_TAKEN = "o.operation_id <> all($2::text[])"
 _OF_OTHER_CALLERS = "(o.caller is null or o.caller <> all($3::text[]))"
 _FIRST = _FIND.format(which="true", limit=1).encode()
 _OTHERS = _FIND.format(which=_NOT_TAKEN, limit=_MOST).encode()
-# The index is read past all that an engine has waiting, which the quota of its queue bounds.
+# The scan reads past all waiting operations of a passed engine; its queue quota bounds them.
 _OF_OTHERS = _FIND.format(
     which=f"{_NOT_TAKEN} and {_OF_OTHER_CALLERS} and o.engine_id <> all($4::bigint[])",
     limit=_MOST,
@@ -55,7 +55,7 @@ select least(
 from operations
 where engine_id = $2::bigint and (state = 'PENDING' or state = 'RUNNING')
 """
-# Whether a key is free is left to the look at the engine: here each shard would plan a join for it.
+# Keys are not checked here, since each shard would plan a join; `find_of_engine` checks them.
 _ENGINES = f"""
 select o.engine_id, min(o.due_time) as oldest
 from operations as o
@@ -77,9 +77,9 @@ class FreeOperation(NamedTuple):
 async def find(
     db: Database, now: datetime, but: Collection[str], passed: PassedOver
 ) -> list[FreeOperation]:
-    """Return the operation of any engine that has been due longest and whose key is free.
+    """Return the operation of any engine that has been due longest among those with a free key.
 
-    Where others took those named by `but`, or some engines and callers are passed over, return the
+    If others took the operations in `but`, or some engines and callers are passed over, return the
     next few.
     """
     statement, values = (_OTHERS, [now, list(but)]) if but else (_FIRST, [now])
@@ -92,9 +92,9 @@ async def find(
 async def find_of_engine(
     db: Database, engine_id: int, now: datetime, callers: Collection[str]
 ) -> list[FreeOperation]:
-    """Return the few of an engine's operations that have been due longest, with free keys.
+    """Return the few longest-due operations of an engine that have free keys.
 
-    Those of some callers are passed over.
+    Operations of the given callers are passed over.
     """
     rows = await db.run(_OF_ENGINE, [now, engine_id, list(callers)], is_change=True)
     return [FreeOperation(*row) for row in rows]

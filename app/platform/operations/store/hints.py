@@ -1,10 +1,10 @@
 """Hints for workers of a distributed database: which engines have work, and when.
 
-A look for due operations would ask every shard. So each engine with unfinished operations has a
-row in a table that is not distributed. A hint comes after the commit that it tells of: inside the
-transaction, all writers of an engine would wait for one row. A lost hint is found by a look over
-all engines. Each function sends one statement as a transaction of its own, and as a change, so that
-no standby answers it.
+A search for due operations would query every shard. So each engine with unfinished operations has
+a row in a table that is not distributed. A hint is written after the commit of its transaction:
+inside it, all writers of an engine would wait for one row. If a hint is lost, a search over all
+engines finds the work. Each function sends one statement as a transaction of its own. It
+counts as a change, since no standby may answer it.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,9 +17,9 @@ CHANNEL = "memory_bank_operations"
 """The channel that announces a new operation."""
 MOST_ENGINES = 8
 """Engines read at once."""
-# A new row starts at the microseconds of the clock, so that a worker that has read an earlier row
-# of the engine, removed since, does not take it for that one. Rows are locked in one order, so that
-# two hints cannot deadlock.
+# `touched` of a new row starts at the microseconds of the clock: a worker must not mistake it for
+# an earlier row of the engine that has been removed. Rows are locked in one order, which prevents
+# deadlocks of two hints.
 _LEAVE = f"""
 with left_here as (
     insert into due_engines as known (engine_id, due_time, touched)
@@ -57,7 +57,7 @@ class Hint(NamedTuple):
 
 
 async def leave(db: Database, engines: Mapping[int, datetime], woken: Collection[int] = ()) -> None:
-    """Note when engines have work; wake the workers for those in `woken`."""
+    """Record when engines have work; wake the workers for the engines in `woken`."""
     values = [list(engines), list(engines.values()), list(woken)]
     await db.run(_LEAVE, values, is_change=True)
 
@@ -69,7 +69,7 @@ async def read(db: Database, now: datetime, but: Collection[int]) -> list[Hint]:
 
 
 async def settle(db: Database, hint: Hint, due: datetime | None) -> None:
-    """Note when an engine has work next, None: never, unless there was a hint meanwhile."""
+    """Record when an engine next has work (None: never), unless it has a newer hint."""
     if due is None:
         await db.run(_REMOVE, [*hint], is_change=True)
     else:
@@ -79,7 +79,7 @@ async def settle(db: Database, hint: Hint, due: datetime | None) -> None:
 async def next_due(db: Database, but: Collection[int]) -> datetime | None:
     """Return when the next engine, except those in `but`, has work.
 
-    That is a past time if a look has left some to others.
+    The time is past if a read has left some work to other workers.
     """
     due: datetime | None
     ((due,),) = await db.run(_NEXT, [list(but)], is_change=True)

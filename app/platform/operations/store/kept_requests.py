@@ -31,7 +31,7 @@ from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 
 RETRIED_BY = "retriedBy"
-"""The key of the newer operation in a retried one's metadata."""
+"""Key in the metadata of a retried operation; its value names the newer operation."""
 
 # A literal, as in the index: a parameter would not match it.
 _IS_KEPT = and_(
@@ -39,7 +39,7 @@ _IS_KEPT = and_(
     OperationRow.request.is_not(None),
 )
 _entry = func.jsonb_each(OperationRow.scopes).table_valued("key", "value")
-# Requests with a text concern one scope; of others, the first value of each key counts.
+# A request with a text concerns one scope; for others, the first value of each key counts.
 _SCOPE = (
     select(
         func.jsonb_object_agg(
@@ -58,14 +58,14 @@ EVERYTHING = Clause(true(), needs_limit=False)
 
 
 def concerning(scopes: Iterable[Mapping[str, str]]) -> Clause:
-    """Select the requests that concern one of some scopes."""
+    """Select the requests that concern at least one of the scopes."""
     parts = [of_one(scope) for scope in scopes]
     concerned = OperationRow.scopes.bool_op("@>")(any_(literal(parts, ARRAY(JSONB()))))
     return Clause(concerned, needs_limit=False)
 
 
 async def hand_on(session: Session, row: OperationRow, newer: str) -> None:
-    """Note the operation that retries a locked one; the request is now with the newer one."""
+    """Record the operation that retries a locked one; move the request to the newer one."""
     noted = func.jsonb_build_object(RETRIED_BY, newer)
     await session.execute(
         update(OperationRow)
@@ -78,7 +78,7 @@ async def hand_on(session: Session, row: OperationRow, newer: str) -> None:
 
 
 async def clear(session: Session, engine_id: int, clause: Clause) -> None:
-    """Clear the requests of an engine's selected operations, and of those that name no scopes."""
+    """Clear the requests of an engine's selected operations and of operations without scopes."""
     wanted = select(OperationRow.operation_id).where(
         OperationRow.engine_id == engine_id,
         _IS_KEPT,
@@ -107,7 +107,7 @@ def select_old(kept: timedelta, session: Session, search: RowSearch) -> Selected
 
 
 async def clear_old(session: Session, old: Selected) -> int:
-    """Clear the requests of such operations; return the count."""
+    """Clear the requests of the selected old operations; return the count."""
     cleared = await session.execute(
         update(OperationRow)
         .where(tuple_(*_KEY).in_(select(old.subquery())))

@@ -1,4 +1,4 @@
-"""The hold of a worker on a running operation."""
+"""The ownership of a running operation by a worker."""
 
 from dataclasses import dataclass
 

@@ -73,13 +73,13 @@ class NewOperation:
     scopes: Scopes | None = None
     """The scopes concerned; None: possibly any."""
     caller: str | None = None
-    """The id of the key that asked for it, if not the session's caller."""
+    """The id of the key that requested it, if not the session's caller."""
     memory_id: str | None = None
-    """The memory that is the parent in its name; None: the engine is."""
+    """The memory that is the parent in its name; None: the engine is the parent."""
 
     @classmethod
     def of(cls, engine: EngineName, kind: str, method: str, now: datetime, keep: timedelta) -> Self:
-        """Build an operation on an engine, whose metadata are those of the method."""
+        """Build an operation on an engine, with the metadata type of the method."""
         details = {"@type": metadata_url(method)}
         return cls(engine.engine, str(engine), kind, now, keep, details)
 
@@ -161,7 +161,7 @@ async def _insert(
     """Insert an operation.
 
     Raises:
-        NotFound: it concerns scopes out of the session caller's reach.
+        NotFound: it concerns scopes outside the reach of the session's caller.
     """
     check_scopes(session, new.scopes)
     columns = new.columns(state, response)
@@ -227,7 +227,7 @@ async def remove(session: Session, row: OperationRow) -> None:
 async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
     """Cancel a pending operation; ask a running one to stop; leave an ended one alone.
 
-    The caller has locked the row, so that no worker claims it in between.
+    The caller has locked the row: no worker can claim it in between.
     An operation without a request is not cancelled: it only cleans up after an effect that is
     already visible, such as a deleted engine.
     """
@@ -276,7 +276,7 @@ async def fail(
 ) -> bool:
     """End an operation without effects; return False if its lease was lost.
 
-    `keeps`: the request of a failed, not of a cancelled, operation stays for a retry.
+    With `keeps`, the request of a failed (not a cancelled) operation is kept for a retry.
     """
     state = OperationState.CANCELLED if isinstance(error, Cancelled) else OperationState.FAILED
     values = {**_end_values(state, *ended), "error": error.as_operation_error()}
@@ -288,7 +288,7 @@ async def fail(
 async def fail_waiting(
     session: Session, engine_id: int, kind: str, ended: Ended, error: ServiceError
 ) -> None:
-    """Fail the pending operations of a kind, of an engine that is being deleted."""
+    """Fail the pending operations of a kind for an engine that is being deleted."""
     waits = and_(
         OperationRow.engine_id == engine_id,
         OperationRow.kind == kind,
@@ -299,9 +299,9 @@ async def fail_waiting(
 
 
 async def lock_done(session: Session, row: OperationRow) -> OperationRow:
-    """Lock an ended operation and return it as it is now; as it was read if it has been removed."""
+    """Lock an ended operation and return its present row; return `row` if it was removed."""
     statement = select(OperationRow).where(_is(row)).with_for_update()
-    # The session may have read it before.
+    # The session may have loaded an older version before.
     statement = statement.execution_options(populate_existing=True)
     return (await session.execute(statement)).scalar_one_or_none() or row
 
@@ -321,7 +321,7 @@ async def extend_done(
 async def update_done(
     session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
 ) -> None:
-    """Do the same for an operation whose own request continues and is audited itself."""
+    """Update an ended operation without an audit event: its own request continues and has one."""
     values = {"response": response, "details": _merged_details(details)}
     statement = update(OperationRow).where(_is(row)).values(values)
     await session.execute(statement.execution_options(synchronize_session=False))
@@ -340,7 +340,7 @@ def _merged_details(details: dict[str, Any]) -> ColumnElement[Any]:
 
 
 def _end_values(state: OperationState, now: datetime, keep: timedelta) -> dict[str, Any]:
-    """Return the columns set by an ending; the request's text goes, as it may need erasure."""
+    """Return the columns to set at an end; the request goes, as its text may need erasure."""
     return {
         "state": state,
         "request": None,
@@ -384,7 +384,7 @@ async def _end(
 
 
 def _end_event(row: Any, now: datetime, error: ServiceError | None) -> NewEvent:  # noqa: ANN401 - columns of an operation
-    """Return the audit event of an ended operation, attributed to whoever asked for it."""
+    """Return the audit event of an ended operation, attributed to the requester."""
     name = name_of(row.engine_name, row.memory_id, row.operation_id)
     done = Audited(caller=row.caller, method=row.kind, resource=name, engine_id=row.engine_id)
     return NewEvent(done, now, error, operation=name)

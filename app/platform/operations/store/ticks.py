@@ -1,4 +1,4 @@
-"""Time slots of periodic work, each taken by one process; and when its parts last succeeded."""
+"""Time slots of periodic work, each taken by one process, and the last successes of its parts."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
 
 
 async def note_done(session: Session, names: Collection[str]) -> None:
-    """Note that parts of periodic work have just succeeded."""
+    """Record that parts of periodic work have just succeeded."""
     if not names:
         return
     now = await database_now(session)
@@ -50,6 +50,6 @@ async def note_done(session: Session, names: Collection[str]) -> None:
 
 
 async def list_done(session: Session, names: Collection[str]) -> dict[str, datetime]:
-    """Return when parts of periodic work last succeeded, by name."""
+    """Return the time of the last success of parts of periodic work, by name."""
     statement = select(TickRow.name, TickRow.last_slot).where(TickRow.name.in_(names))
     return dict((await session.execute(statement)).all())

@@ -17,7 +17,7 @@ _PENDING = "hints"
 
 
 async def wake(session: Session, engine_id: int, due: datetime, now: datetime) -> None:
-    """Announce an engine's work at commit; wake the workers if it is due before they look again."""
+    """Announce an engine's work at commit; wake the workers if it is due before their next poll."""
     is_soon = due <= now + SOON
     if is_distributed(session):
         _noted(session).add(engine_id, due, is_soon=is_soon)
@@ -28,7 +28,7 @@ async def wake(session: Session, engine_id: int, due: datetime, now: datetime) -
 def tell(session: Session, engine_id: int, due: datetime) -> None:
     """Announce an engine's work to the workers of a distributed database, without waking them.
 
-    On a single server they look at the operations themselves.
+    On a single server, workers poll the operations themselves.
     """
     if is_distributed(session):
         _noted(session).add(engine_id, due, is_soon=False)
@@ -47,16 +47,16 @@ class _Hints:
             self._woken.add(engine_id)
 
     async def leave(self, db: Database) -> None:
-        """Leave the hints, after the commit; one that is lost delays its work by a few seconds."""
+        """Store the hints after the commit; a lost hint delays its work by a few seconds."""
         try:
-            # Hints are the service's own, whoever the caller is, and no condition applies to them.
+            # Hints belong to the service: the conditions of the caller do not apply to them.
             await hints.leave(db.of_service(), self._due, self._woken)
         except Exception as error:  # noqa: BLE001 - the change is committed
             log.warning("operations.hint_lost", error=describe(error))
 
 
 def _noted(session: Session) -> _Hints:
-    """Return the hints of a transaction, which are left after its commit."""
+    """Return the hints of a transaction, which are stored after its commit."""
     noted = session.info.get(_PENDING)
     if noted is None:
         noted = session.info[_PENDING] = _Hints()

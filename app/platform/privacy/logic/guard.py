@@ -21,12 +21,12 @@ MASKED_COUNTS = "maskedCounts"
 
 
 def noted(counts: Mapping[str, int]) -> dict[str, Any]:
-    """Return the metadata about masked values; nothing if there are none."""
+    """Return the metadata about masked values; empty if there are none."""
     return {MASKED_COUNTS: dict(counts)} if counts else {}
 
 
 def known_kinds(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]:
-    """Return all kinds that can be looked for in an engine, its custom patterns included."""
+    """Return all kinds that an engine can detect, including its custom patterns."""
     return {*map(str, Kind), *Guard.of(own, defaults, Place.GENERATION).custom}
 
 
@@ -38,7 +38,7 @@ def kinds_sought(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]
 
 @dataclass(frozen=True)
 class Guard:
-    """Kinds that are masked, and those that are refused, at a place.
+    """The kinds that are masked and the kinds that are refused at a place.
 
     Attributes:
         custom: compiled patterns by name.
@@ -51,7 +51,7 @@ class Guard:
 
     @classmethod
     def of(cls, own: PrivacyConfig | None, defaults: PrivacyConfig, place: Place) -> "Guard":
-        """Return an engine's own rules; the defaults are for the kinds that these do not name.
+        """Return an engine's rules; the defaults apply to kinds without a rule of its own.
 
         A custom pattern without a rule is masked in generation, as credentials are.
         """
@@ -75,7 +75,7 @@ class Guard:
     ) -> "Guard":
         """Return an engine's rules about direct writes.
 
-        What a user told an agent, who writes it by a tool, is treated as the conversation is, too.
+        If an agent writes through a tool (`is_told`), the rules about conversations apply, too.
         """
         written = cls.of(own, defaults, Place.DIRECT)
         return written.joined(cls.of(own, defaults, Place.GENERATION)) if is_told else written
@@ -84,24 +84,24 @@ class Guard:
     def seeking(
         cls, own: PrivacyConfig | None, defaults: PrivacyConfig, kinds: Collection[str]
     ) -> "Guard":
-        """Return rules that mask some kinds, whatever the engine's own say."""
+        """Return rules that mask the given kinds, regardless of the engine's own rules."""
         rules = cls.of(own, defaults, Place.GENERATION)
         return replace(rules, masks=frozenset(kinds), rejects=frozenset())
 
     def joined(self, other: "Guard") -> "Guard":
-        """Return rules that also mask and refuse what other ones of the engine do."""
+        """Return rules that also mask and refuse the kinds of other rules of the engine."""
         return replace(self, masks=self.masks | other.masks, rejects=self.rejects | other.rejects)
 
     @property
     def is_idle(self) -> bool:
-        """True if nothing is looked for."""
+        """True if no kinds are masked or refused."""
         return not self.masks and not self.rejects
 
     def admitted(self, value: object, path: str = "") -> Masked:
-        """Return a value of a request without what is masked.
+        """Return a value of a request with the masked kinds replaced.
 
         Raises:
-            InvalidArgument: it holds what is refused; its fields and kinds are named.
+            InvalidArgument: it holds a refused kind; the error names fields and kinds.
         """
         refused = masked(value, self.rejects, self.custom, path) if self.rejects else None
         if refused is not None and refused.places:
@@ -109,11 +109,11 @@ class Guard:
         return masked(value, self.masks, self.custom, path)
 
     def across(self, texts: Sequence[str]) -> tuple[list[str], Mapping[str, int]]:
-        """Return texts said one after another without all that is found in them, and the counts."""
+        """Return consecutive texts of a conversation, masked together, and the counts by kind."""
         return mask_together(texts, self.masks | self.rejects, self.custom)
 
     def without(self, value: object) -> Masked:
-        """Return a value that no caller sent, such as a model's, without all that is found."""
+        """Mask a value that no caller sent, such as a model's; refused kinds are masked, too."""
         return masked(value, self.masks | self.rejects, self.custom)
 
 

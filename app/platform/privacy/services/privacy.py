@@ -1,4 +1,4 @@
-"""Admission of what comes in: masked or refused before anything of it is stored or sent."""
+"""Admission of requests: values are masked or refused before any part is stored or sent."""
 
 import asyncio
 import collections
@@ -31,10 +31,10 @@ _MASKED = Counter(
 )
 _BARE = str.maketrans("", "", "[]")
 _CUSTOM = "CUSTOM"
-"""Label of all custom patterns: their names are an operator's, and without a bound."""
+"""Label of all custom patterns: operators choose their names, in any number."""
 
 SCAN = "SCAN"
-"""Label of what a scan masks in what is stored."""
+"""Label of values that a scan masks in stored data."""
 
 Request = TypeVar("Request", bound=WireModel)
 
@@ -43,14 +43,14 @@ Request = TypeVar("Request", bound=WireModel)
 class PrivacyService:
     """Applies the rules of engines to requests.
 
-    It runs outside any transaction, and beside the event loop: a long text takes a while.
+    It runs outside transactions. It masks requests in a thread, since long texts take a while.
     """
 
     db: Database
     settings: Settings
     known: EngineCache
     is_told: bool
-    """True if an agent writes, by a tool, what it was told."""
+    """True if an agent writes through a tool, and so repeats words of its user."""
 
     @classmethod
     def of(cls, resources: Resources) -> "PrivacyService":
@@ -59,7 +59,7 @@ class PrivacyService:
         return cls(resources.db, resources.settings, known, resources.surface in TOOL_SURFACES)
 
     async def guard(self, name: EngineName, place: Place) -> Guard:
-        """Return the rules of an engine at a place, as they were within the last second.
+        """Return the rules of an engine at a place; they may be up to a second old.
 
         Raises:
             NotFound: the engine does not exist.
@@ -77,23 +77,23 @@ class PrivacyService:
     async def admit(
         self, name: EngineName, place: Place, request: Request, fields: set[str]
     ) -> tuple[Request, Mapping[str, int]]:
-        """Return a request with these fields masked, and how many values were, by kind.
+        """Return a request with these fields masked, and the number of masked values by kind.
 
         Raises:
             NotFound: the engine does not exist.
-            InvalidArgument: the request holds what the engine refuses.
+            InvalidArgument: the request holds a value that the engine refuses.
         """
         [admitted], counts = await self.admit_all(name, place, [("", request)], fields)
         return admitted, counts
 
     async def admit_id(self, name: EngineName, place: Place, path: str, text: str) -> str:
-        """Return a name that is one field of a request, with kinds in place of what is masked.
+        """Return a name sent in one field of a request, with masked values replaced by kinds.
 
-        They stand without brackets, which such names cannot have.
+        The kinds have no brackets, which such names cannot contain.
 
         Raises:
             NotFound: the engine does not exist.
-            InvalidArgument: the name holds what the engine refuses.
+            InvalidArgument: the name holds a value that the engine refuses.
         """
         guard = await self.guard(name, place)
         if guard.is_idle:
@@ -109,11 +109,11 @@ class PrivacyService:
         requests: Sequence[tuple[str, Request]],
         fields: set[str],
     ) -> tuple[list[Request], Mapping[str, int]]:
-        """Return parts of a request with these fields masked; each is given with its path in it.
+        """Return the parts of a request, given with their paths, with these fields masked.
 
         Raises:
             NotFound: the engine does not exist.
-            InvalidArgument: one of them holds what the engine refuses.
+            InvalidArgument: a part holds a value that the engine refuses.
         """
         results, counts = await self.admit_each(name, place, requests, fields)
         for result in results:
@@ -128,7 +128,7 @@ class PrivacyService:
         requests: Sequence[tuple[str, Request]],
         fields: set[str],
     ) -> tuple[list[Request | InvalidArgument], Mapping[str, int]]:
-        """Return each part with these fields masked, or the error of one that is refused.
+        """Return each part with these fields masked, or the error that refuses it.
 
         Raises:
             NotFound: the engine does not exist.
@@ -162,7 +162,7 @@ def _admitted(
     try:
         return type(request).model_validate(whole), found.counts
     except ValidationError as error:
-        # A mask may be longer than its value, and a field at its limit.
+        # A mask may be longer than the value that it replaces, and exceed the limit of a field.
         listed = error.errors(include_url=False, include_input=False, include_context=False)
         where = (path,) if path else ()
         raise invalid_fields([{**one, "loc": (*where, *one["loc"])} for one in listed]) from None

@@ -1,4 +1,4 @@
-"""The heartbeat of a process, and what the heartbeats of workers tell."""
+"""The heartbeat of a process, and the live workers according to their heartbeats."""
 
 import asyncio
 import os
@@ -29,11 +29,11 @@ _SEEN = of_all(
     Gauge, "memory_bank_workers_seen", "Workers with a heartbeat within the last 30 seconds."
 )
 _BEAT_SECONDS = 5.0
-"""Longest wait for the database; the next heartbeat may be better off."""
+"""Longest wait for the database; the next heartbeat may succeed."""
 _STOP_SECONDS = 1.0
-"""Longest wait for the database at the end of a process; others then see its end by its silence."""
+"""Longest wait for the database at the end of a process; others notice its silence."""
 KEPT_FOR = timedelta(hours=1)
-"""Time for which a process that ended without a word stays known."""
+"""Time after which a process without heartbeats is removed."""
 
 
 class ProcessKind(StrEnum):
@@ -64,7 +64,7 @@ class Activity:
 
     @classmethod
     def of(cls, resources: Resources) -> "Activity":
-        """Return that of the process."""
+        """Return the activity of this process."""
         activity: Activity = resources.kept.setdefault(cls, cls(resources.clock.now()))
         return activity
 
@@ -85,7 +85,7 @@ class Heart:
     async def beat(self) -> None:
         """Look for the fence, then store the state of the process. Opens short transactions."""
         db, wanted = self.resources.db, await asyncio.to_thread(wanted_revision)
-        # Another process may answer for this one with its metrics.
+        # Another process may serve the metrics of this one.
         await db.show_pool()
         async with db.snapshot() as session:
             connection = await session.connection()
@@ -99,7 +99,7 @@ class Heart:
         has_swept = activity.has_swept
         async with db.transaction() as session:
             await repository.beat(session, state, has_swept=has_swept)
-        # Sweeps that have ended meanwhile are for the next heartbeat.
+        # Sweeps that ended in the meantime are part of the next heartbeat.
         activity.has_swept = activity.has_swept and not has_swept
 
     async def stop(self) -> None:
@@ -117,11 +117,11 @@ class Heart:
             await asyncio.sleep(seconds)
 
     async def tried(self, send: Callable[[], Awaitable[None]], seconds: float) -> None:
-        """Send; a failure is logged once, and is no reason to stop: the next may succeed."""
+        """Send, and continue after a failure: the next may succeed. Log only the first in a row."""
         try:
             async with asyncio.timeout(seconds):
                 await send()
-        except Exception as error:  # noqa: BLE001 - as the docstring has it
+        except Exception as error:  # noqa: BLE001 - see the docstring
             if not self._is_failing:
                 log.warning("process.beat_failed", error=describe(error))
             self._is_failing = True
@@ -144,7 +144,7 @@ class Heart:
 
 @asynccontextmanager
 async def beating(resources: Resources, kind: ProcessKind) -> AsyncIterator[None]:
-    """Send heartbeats beside the block; after the block, remove the process."""
+    """Send heartbeats while the block runs; then remove the process."""
     heart = Heart(resources, kind)
     try:
         async with beside(heart.keep_beating()):
@@ -170,11 +170,11 @@ async def refresh(resources: Resources) -> None:
 
 
 async def check_workers(resources: Resources) -> Check:
-    """Return the check of `/readyz` on workers; none is a failure only where one is required."""
+    """Return the check of workers for `/readyz`; it fails only if one is required and missing."""
     count = await count_workers(resources)
     return Check(f"{count} seen", is_passed=count > 0 or not resources.settings.require_worker)
 
 
 def install(resources: Resources) -> None:
-    """Note when the process started."""
+    """Record the start time of the process."""
     Activity.of(resources)

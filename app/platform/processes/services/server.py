@@ -41,7 +41,7 @@ class ServerService:
     resources: Resources
 
     async def get(self) -> ServerInfo:
-        """Return what runs here; without the database, what this process knows of itself."""
+        """Return the state; without the database, only the facts known to this process."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 told = await self._from_database()
@@ -77,7 +77,7 @@ class ServerService:
         )
 
     async def _from_database(self) -> dict[str, Any]:
-        """Return the fields that the database tells; of another schema, only `database`."""
+        """Return the fields read from the database; with another schema, only `database`."""
         state = await schema_state(self.resources.db)
         skew = self.resources.skew.found
         async with self.resources.db.snapshot() as session:

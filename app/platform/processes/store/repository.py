@@ -1,4 +1,4 @@
-"""Heartbeats. All times are the database's, the only clock that processes share."""
+"""Heartbeats. All times are by the database's clock, the only one that processes share."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ def select_silent(age: timedelta, session: Session, search: RowSearch) -> Select
 
 
 async def remove_silent(session: Session, silent: Selected) -> int:
-    """Remove such processes; return the count."""
+    """Remove the selected silent processes; return the count."""
     statement = (
         delete(ProcessRow)
         .where(ProcessRow.process_id.in_(select(silent.cte("silent"))))

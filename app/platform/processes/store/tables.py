@@ -14,7 +14,7 @@ class ProcessRow(Base):
     __tablename__ = "processes"
 
     process_id: Mapped[str] = mapped_column(Text, primary_key=True)
-    # What it does: API, WORKER, API_AND_WORKER; MIGRATION: the mark of a forced one.
+    # API, WORKER, API_AND_WORKER, or MIGRATION: the mark of a forced migration.
     kind: Mapped[str] = mapped_column(Text)
     release: Mapped[str] = mapped_column(Text)
     # The revision of the schema that this release needs.

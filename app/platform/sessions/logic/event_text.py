@@ -138,7 +138,7 @@ def step_of(
     """Return the effect of a stored event on its exchange.
 
     An event without visible content (state changes, errors, thoughts alone) continues its exchange.
-    So does a tool call, whatever text is beside it, and a partial answer.
+    So does a tool call, with or without text, and a partial answer.
     """
     parts = [part for part in parts_of(content) if _has_content(part)]
     if not parts or (metadata or {}).get("partial"):

@@ -1,6 +1,6 @@
 """References to task memory in prompts: one line of names and figures (pure).
 
-Contexts, summaries and recall contain nothing else of task memory.
+Contexts, summaries and recall contain no other data of task memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def mention_of(reference: Mapping[str, Any]) -> str:
 def _render(reference: Mapping[str, Any], name: str, types: str) -> str:
     listed = len(reference.get("artifacts") or ())
     count = reference.get("count", listed or None)
-    # One sentence without semicolons, so that extractive selection does not cut it.
+    # One sentence without semicolons: extractive selection must not cut it.
     fields = [f"memory={reference['memory']} namespace={reference['namespace']}{name}"]
     if count is not None:
         fields.append(f"{count} {'artifact' if count == 1 else 'artifacts'}{types}")

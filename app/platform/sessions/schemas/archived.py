@@ -38,9 +38,9 @@ _ShortText = Annotated[str, Field(max_length=WITH_MASKS * MAX_TEXT_CHARS)]
 
 
 def of_today(content: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a content in which parts that only look like references have another name.
+    """Return a content with another name for parts that only look like references.
 
-    Any object was accepted once as a part named `artifactRef`, and anything beside it.
+    Formerly, any object was accepted as a part named `artifactRef`, even with further keys.
     """
     parts = content.get("parts")
     if not isinstance(parts, list):

@@ -113,7 +113,7 @@ class EventService:
         """Append an event and apply its change of the session's state.
 
         Raises:
-            InvalidArgument: a state would become too large, or the engine refuses what it holds.
+            InvalidArgument: a state would become too large, or the engine refuses a value.
             NotFound: no such session.
             PermissionDenied: the state shared by all users would change, and the caller is
                 restricted to some users.
@@ -143,7 +143,7 @@ class EventService:
 
         Raises:
             Aborted: the last event is not the expected one.
-            InvalidArgument: a state would become too large, or the engine refuses what it holds.
+            InvalidArgument: a state would become too large, or the engine refuses a value.
             NotFound: no such session.
             PermissionDenied: the state shared by all users would change, and the caller is
                 restricted to some users.
@@ -160,7 +160,7 @@ class EventService:
     ) -> Exchange:
         """Append an exchange of two events; a repeated request gets the first answer.
 
-        The errors are those of `append_all`.
+        It raises the errors of `append_all`.
         """
         now = self.clock.now()
         place = Place.SESSION_EVENTS

@@ -1,4 +1,4 @@
-"""The end of a restore: the events of each session are those that it counts."""
+"""The check at the end of a restore: the numbers of each session match its events."""
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
@@ -11,7 +11,7 @@ async def check(_: Resources, session: Session, engine: EngineRow) -> None:
     """Check the numbers of an engine's sessions.
 
     Raises:
-        InvalidArgument: a session counts others than its events have.
+        InvalidArgument: the numbers of a session differ from its events.
     """
     wrong = await restored.find_miscounted(session, engine.engine_id)
     if wrong is not None:

@@ -231,7 +231,7 @@ class SessionService:
     ) -> dict[str, Any]:
         """Fill the response of an operation with the present session.
 
-        If the session no longer exists (deleted, expired, created anew, engine deleted), the
+        If the session no longer exists (deleted, expired, recreated, engine deleted), the
         response keeps only its name.
         """
         name = SessionName.parse(stored["name"])
@@ -244,7 +244,6 @@ class SessionService:
 
     @staticmethod
     async def _session(session: DatabaseSession, engine: EngineName, row: SessionRow) -> Session:
-        """Return a session with its shared state."""
         held = await shared.read(session, row.engine_id, [row.user_id])
         return Session.from_row(engine, row, held)
 

@@ -37,7 +37,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class At:
-    """The time of an append, and the latest time that its sender gives an event."""
+    """The time of an append, and the latest timestamp that the sender gave its events."""
 
     now: datetime
     newest: datetime
@@ -99,7 +99,7 @@ async def count_event(
 async def count_events(
     session: Session, name: SessionName, at: At, stands: Standing, delta: Mapping[str, Any]
 ) -> Standing:
-    """Do the same for several events of a locked session; `stands` is its standing after them."""
+    """Apply several new events to a locked session; `stands` is its standing after them."""
     values = {
         "last_seq": stands.last_seq,
         "exchanges": stands.place.exchange,
@@ -133,7 +133,7 @@ async def _count(
 
 
 def _just_after(moment: datetime) -> datetime:
-    """Return the next moment: what lies strictly before it includes what is of this one."""
+    """Return the next microsecond: a search strictly before it includes this moment."""
     return min(moment, _LAST - _TICK) + _TICK
 
 

@@ -34,8 +34,8 @@ async def erase_event(
 ) -> int | None:
     """Erase the content of an event for good; return its number, or None if it does not exist.
 
-    Its row stays with number, exchange and times, so that the numbers have no gap; no reader sees
-    it. The caller has locked the session.
+    Its row stays with number, exchange and times, which keeps the numbers free of gaps. Readers do
+    not see it. The caller has locked the session.
     """
     row = SessionEventRow
     content = (row.content, row.actions, row.error_code, row.error_message, row.event_metadata)
@@ -138,8 +138,8 @@ async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
 async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
     """Remove events of an engine's expired sessions, and sessions without events.
 
-    Returns the number of rows removed. Events go first, so that a session with many events does not
-    need one long statement.
+    Returns the number of rows removed. Events go first: a session with many events must not need
+    one long statement.
     """
     sessions = {key[:2] for key in keys}
     expired = (_has_expired(session), engines.is_engine_settled(engine_id))

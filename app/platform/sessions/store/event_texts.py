@@ -120,9 +120,9 @@ async def list_newest_texts(
 ) -> list[EventText]:
     """Return the events of several sessions: in the order of the ranges, each newest first.
 
-    Erased events are left out, and those outside `times`: from the first, and before the second.
-    Long events end the list, at `MAX_SAID_BYTES`: if those returned have as many, others may be
-    missing. The contents of files are not loaded.
+    Erased events and events outside `times` (from the first, before the second) are left out. Long
+    events end the list at `MAX_SAID_BYTES`: a list of that size may lack further events. The
+    contents of files are not loaded.
     """
     row = SessionEventRow
     columns = {"wanted_id": _of("session_id"), "first": _of("seq"), "last": _of("seq")}
@@ -155,8 +155,8 @@ async def list_raw_events(
 ) -> Mapping[int, str]:
     """Return the raw events, as JSON texts, of events that have one, by their numbers.
 
-    They are the newest ones of these numbers, of at most `max_bytes` characters in all. They are
-    not parsed, since that takes long.
+    Only the newest ones are returned, up to `max_bytes` characters in total. They are not parsed,
+    since that takes long.
     """
     its = SessionEventRow
     raw = cast(its.raw_event, Text)
@@ -182,7 +182,7 @@ def _of(column: str) -> Column[Any]:
 
 
 def _with_sizes(page: Subquery, *order: ColumnElement[Any]) -> Subquery:
-    """Return the rows of a page with `before`: the size of those before each in an order."""
+    """Return the rows of a page with `before`: the total size of the rows before each."""
     before = func.sum(page.c.size_bytes).over(order_by=order) - page.c.size_bytes
     return select(page, before.label("before")).subquery("sized")
 
@@ -211,7 +211,7 @@ def _is_in_range(name: SessionName, between: tuple[int, int]) -> ColumnElement[b
 
 
 _WITHOUT_FILES: ColumnElement[Any] = literal_column(
-    # All else stays as it was sent, which `jsonb` would not preserve.
+    # The rest stays as it was sent, which `jsonb` would not preserve.
     """json_build_object(
         'role', sized.content -> 'role',
         'parts', (select json_agg(case when json_typeof(part -> 'inlineData') = 'object' then (

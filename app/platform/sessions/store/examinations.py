@@ -4,7 +4,7 @@ from app.adapters.db.examinations import Batches, CountedRows, Examination, over
 from app.kernel.checks import CheckName
 from app.kernel.limits import Counted
 
-# The events of an expired session, and those of a user who is being erased, go before the session.
+# Events of an expired session, or of a user who is being erased, go before the session.
 _NUMBERS = """
 select 'FAILED' as level,
     'its events are not numbered from 1 to its last number without a gap' as problem,

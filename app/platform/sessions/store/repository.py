@@ -84,7 +84,7 @@ def key(by: str) -> Key:
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
 ) -> ReadRows[SessionRow]:
-    """Return a page of an engine's sessions; shared state counts in each of them."""
+    """Return a page of an engine's sessions; its size includes shared state in each session."""
     of_user = select(_length(UserStateRow.state)).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
     )
@@ -108,10 +108,10 @@ async def list_of_user(
     since: tuple[datetime, str] | None,
     limit: int,
 ) -> Sequence[Row[datetime, str, int, int]]:
-    """Return a user's sessions that contexts show events of, newest first.
+    """Return a user's sessions with events that contexts show, newest first.
 
-    `since` is the creation time and id of the first one, if it is still there. Rows have
-    `session_id`, `create_time`, `cleared_seq` and `last_seq`.
+    The list starts at the creation time and id in `since`, if given. Rows have `create_time`,
+    `session_id`, `cleared_seq` and `last_seq`.
     """
     row = SessionRow
     key = (row.create_time, row.session_id)
@@ -241,8 +241,8 @@ async def insert_session(
 
     Raises:
         AlreadyExists: the chosen id is taken.
-        IdClash: the made id is taken.
-        NotFound: the user is out of the session caller's reach.
+        IdClash: the generated id is taken.
+        NotFound: the user is outside the reach of the session's caller.
     """
     check_scope(session, {"user_id": values["user_id"]})
     expired = delete(SessionRow).where(

@@ -1,6 +1,6 @@
 """Statements on the states that sessions share, all within the caller's transaction.
 
-Writers lock the session first, then the state of its user, then that of the engine.
+Writers lock the session first, then the state of its user, then the state of its engine.
 """
 
 import json
@@ -53,9 +53,9 @@ async def read(session: Session, engine_id: int, users: Collection[str]) -> Shar
 
 
 async def write(session: Session, change: StateChange) -> None:
-    """Write the changes of shared state that are not in place already; the session is locked.
+    """Write the changes of shared state that differ from the stored state; the session is locked.
 
-    Thus a caller who sends back what it has read writes nothing outside its reach.
+    Thus a caller that sends back an unchanged state writes no rows outside its reach.
 
     Raises:
         InvalidArgument: a state would become too large; the message names the field.
@@ -134,7 +134,6 @@ async def _write_apps(
 
 
 async def _first_state(session: Session, *statements: Any) -> dict[str, Any]:  # noqa: ANN401 - SQLAlchemy has no common type
-    """Execute statements until one returns a state."""
     for statement in statements:
         state: dict[str, Any] | None = (await session.execute(statement)).scalar_one_or_none()
         if state is not None:
@@ -143,7 +142,6 @@ async def _first_state(session: Session, *statements: Any) -> dict[str, Any]:  #
 
 
 def _kept_keys(change: StateChange, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that stay or are added."""
     return {
         key: value for key, value in state.items() if not (value is None and change.removes_nulls)
     }
@@ -156,11 +154,6 @@ def _merged(column: Any, change: StateChange, state: Mapping[str, Any]) -> Any: 
 
 
 def _check_size(change: StateChange, state: Mapping[str, Any], what: str) -> None:
-    """Refuse a state that is too long in its stored form.
-
-    Raises:
-        InvalidArgument: the state is too long.
-    """
     if size_of(state) > change.most_bytes:
         raise InvalidArgument.of_field(
             change.field,

@@ -56,7 +56,7 @@ class SessionRow(Base):
     update_time: Mapped[datetime]
     """The last change of the row; lists are ordered by it."""
     shown_update_time: Mapped[datetime] = mapped_column(server_default=func.now())
-    """The time shown to readers: just after the newest event's, or that of a later change."""
+    """The time shown to readers: just after the newest event, or at a later change."""
     expire_time: Mapped[datetime]
 
 
@@ -113,7 +113,7 @@ class SessionEventRow(Base):
     event_metadata: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     raw_event: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     exchange: Mapped[int] = mapped_column(server_default=text("0"))
-    """The number of its exchange: a user's events and all up to the next user's."""
+    """The number of its exchange, as `logic/event_text.py` defines it."""
     token_count: Mapped[int | None]
     """The tokens of a prompt it takes, as declared by its sender."""
     delete_time: Mapped[datetime | None]

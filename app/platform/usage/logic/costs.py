@@ -1,8 +1,8 @@
 """Costs of model calls (pure).
 
 Amounts are rounded to nine decimal places: a token of the cheapest model costs more than that. A
-call of a model without a configured price has no known cost, nor has any sum that includes it: a
-sum below the bill would be worse than none.
+call of a model without a configured price has an unknown cost, and so has each sum that includes
+it: a sum below the bill would be worse than none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -116,8 +116,8 @@ class Sums:
 def details(meter: Metered, settings: PriceList) -> dict[str, Any]:
     """Return the cost fields of an operation's metadata.
 
-    The counts are present even if no model was called, so that nobody has to guess. `cost` is
-    present if a model was called and every called model has a price in the settings.
+    The counts are present, and zero, even if no model was called. `cost` is present if a model was
+    called and every called model has a price in the settings.
     """
     spent = meter.by_model
     total = Sums.of(spent.values())

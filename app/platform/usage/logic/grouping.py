@@ -8,11 +8,11 @@ from app.kernel.errors import InvalidArgument
 
 FIELD = "groupBy"
 
-# Kinds of work beside the kinds of operations.
+# Kinds of work in addition to the kinds of operations.
 RECALL: Final = "recall"
-"""Looking up what a session left out."""
+"""Recall of events that are outside the context."""
 QUERY: Final = "query"
-"""Reading task memory: questions and summaries."""
+"""Reads of task memory: questions and summaries."""
 
 
 class Dimension(StrEnum):

@@ -33,12 +33,12 @@ _TOKENS = of_all(
     ["model", "direction"],
 )
 _LATE = timedelta(days=1)
-"""Time after its end for which a day may gain usage, of a process whose clock is behind."""
+"""Time after the end of a day in which a process whose clock is behind may still add usage."""
 
 
 @dataclass
 class _Counted:
-    """The usage that one process has counted, and the day from which more may come."""
+    """The usage that one process has counted, and the first day that may still gain usage."""
 
     by_day: Mapping[tuple[str, date], Usage] = field(default_factory=dict)
     since: date = date.min
@@ -48,7 +48,7 @@ class _Counted:
 async def refresh(resources: Resources) -> None:
     """Count the usage of all engines that was recorded since the last time.
 
-    Only growth counts, so that the removal of an engine does not look like a restart.
+    Only growth counts: the removal of an engine must not look like a restart.
     """
     counted: _Counted = resources.kept.setdefault(_Counted, _Counted())
     async with counted.lock:

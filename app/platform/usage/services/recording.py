@@ -1,4 +1,4 @@
-"""Recording of model usage by requests, whatever their outcome."""
+"""Recording of model usage by requests, successful or not."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,7 +22,7 @@ from app.platform.usage.store import repository
 log = structlog.get_logger()
 
 MAX_NOTE_SECONDS = 5
-"""Limit for recording the costs of stopped work: its canceller waits for that."""
+"""Limit for recording the costs of stopped work, since the cancelling side waits."""
 
 
 async def finish_in_time(recording: asyncio.Task[None]) -> bool:
@@ -42,7 +42,7 @@ async def recorded(
 ) -> AsyncIterator[None]:
     """Add the usage that the block has put into `meter` to its engine's day, even on failure.
 
-    `kind` is that of the work, one of `logic/grouping.py`.
+    `kind` is the kind of an operation, or one of `logic/grouping.py`.
 
     No transaction may be open: this opens one after the block.
     """
@@ -60,7 +60,7 @@ async def recorded(
         await _wait_for_recording(noting)
         raise
     if resources.db.is_primary_away:
-        # The answer is there, and is paid for.
+        # The answer exists and is paid for: return it, even if the costs are not recorded.
         await _wait_for_recording(noting)
         return
     noting.result()
@@ -69,7 +69,7 @@ async def recorded(
 async def _wait_for_recording(noting: asyncio.Task[None]) -> None:
     """Wait for the task that records the costs, and log its failure.
 
-    The reported error is the one that stopped the request, whatever becomes of the recording.
+    A failure of the recording does not replace the error that stopped the request.
     """
     if await finish_in_time(noting) and (error := noting.exception()) is not None:
         log.warning("usage.costs_not_recorded", error=describe(error))
@@ -93,5 +93,5 @@ class _Recording:
 
 
 async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
-    """Add the costs of an attempt to those of earlier ones in the operation's metadata."""
+    """Add the costs of an attempt to the costs of earlier ones in the operation's metadata."""
     await job.note(session, costs.with_earlier(details, job.claim.details))

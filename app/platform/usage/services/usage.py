@@ -70,7 +70,7 @@ class UsageService:
 
         Raises:
             InvalidArgument: the days are in the wrong order or too far apart, or `group_by` names
-                something else.
+                an unknown dimension.
             NotFound: no such engine.
         """
         now, by = self.clock.now(), read_grouping(group_by)

@@ -64,8 +64,8 @@ async def record(
 
     Does nothing without calls.
 
-    The caller has locked the engine, so that nothing is left behind when the engine is deleted. It
-    calls this late: generations of one engine wait here for each other's commit.
+    The caller has locked the engine: no rows may be left behind when the engine is deleted. It
+    calls this late, since generations of one engine wait here for each other's commit.
     """
     spent = dict(meter.by_model)
     if not spent:
@@ -87,14 +87,14 @@ async def record(
             for model, used in sorted(spent.items())
         ]
     )
-    # An unknown cost makes the sum null, as it should.
+    # An unknown cost makes the sum null, as intended.
     added = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
     sums = {name: getattr(ModelUsageRow, name) + statement.excluded[name] for name in added}
     await session.execute(statement.on_conflict_do_update(index_elements=_KEY, set_=sums))
 
 
 async def usage_since(session: Session, day: date) -> dict[tuple[str, date], Usage]:
-    """Return what all engines used from a day on, by model and day."""
+    """Return the usage of all engines from a day on, by model and day."""
     key = (ModelUsageRow.model_id, ModelUsageRow.day)
     statement = select(*key, *_SUMS).where(ModelUsageRow.day >= day).group_by(*key)
     rows = await session.execute(statement)
