@@ -16,9 +16,10 @@ from app.settings.secret_files import (
     PROVIDER_KEYS,
     SUFFIX,
     SecretError,
+    clean_provider_addresses,
     exposed,
     secret_names,
-    take_provider_variables,
+    take_provider_keys,
 )
 from app.settings.setting_types import is_of_a_link
 from app.settings.settings import CONSTANTS, Settings
@@ -51,8 +52,9 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
     if wrong := misspelt(environment(), [*VARIABLES, *CONSTANTS]):
         fail("\n".join(f"{name}: {_nearest(near)}" for name, near in wrong.items()), MISUSED)
     try:
-        take_provider_variables(environment())
+        take_provider_keys(environment())
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
+        clean_provider_addresses(environment(), settings.own_addresses)
     except ValidationError as error:
         fail("\n".join(refusals(error)), MISUSED)
     except SecretError as error:

@@ -19,6 +19,7 @@ _NO_TONGUE = "-"
 _MAX_KNOWN = 50_000
 """Maximum number of words with a cached look-up."""
 _ACCENTS = re.compile("[\u0300-\u036f]")
+_SIGN = re.compile(r"\w")
 
 
 class Terms:
@@ -81,5 +82,16 @@ def together(bits: Iterable[int]) -> int:
 
 
 def folded(text: str) -> str:
-    """Remove accents, as the columns `terms` do, and format characters, as their grams do."""
-    return _ACCENTS.sub("", normalize("NFD", without_format(text)))
+    """Remove accents, as the columns `terms` do, and format characters, as their grams do.
+
+    Words that have those follow as they are: so `terms` hold them, and texts that were stored by a
+    former release may have no grams.
+    """
+    return _ACCENTS.sub("", normalize("NFD", " ".join([without_format(text), *with_format(text)])))
+
+
+def with_format(text: str) -> list[str]:
+    """Return the words that have format characters."""
+    if text.isascii():
+        return []
+    return [word for word in text.split() if without_format(word) != word and _SIGN.search(word)]

@@ -75,3 +75,10 @@ class ModelSettings(BaseModel):
     daily_max_tokens: int | None = Field(
         None, ge=1, description="Tokens that one engine may use per UTC day; absent: no bound."
     )
+
+    @property
+    def own_addresses(self) -> frozenset[str]:
+        """The providers of models whose own variables may hold their addresses."""
+        named = [self.model or "", *self.model_aliases.values()]
+        given = () if self.model_base_url is None else ("openai", "ollama")
+        return frozenset(name.partition(":")[0] for name in named).difference(given)

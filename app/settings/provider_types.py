@@ -13,7 +13,7 @@ _PASTED = " \t\r\n\v\f\u00a0\u200b\ufeff\"'`\u2018\u2019\u201c\u201d\u00ab\u00bb
 _UNSENDABLE = re.compile(r"[^ -~]")
 """A character that HTTP headers do not allow."""
 _BLANK = re.compile(r"[\s\x00-\x1f#]")
-_METHOD = re.compile(r"(?:/(?:chat/completions|completions|embeddings|responses))?/*\Z")
+_METHOD = re.compile(r"(?:/(?:chat/completions|completions|embeddings|messages|responses))?/*\Z")
 """The path of a method, which providers' documentation appends to the base address."""
 
 

@@ -1,7 +1,7 @@
 """Secrets from files: the variable `X_FILE` names a file with the value of `X`."""
 
 import stat
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,7 +24,12 @@ PROVIDER_KEYS = (
 )
 """Variables read directly by the client libraries of model providers."""
 _WITHOUT_QUERY = "GOOGLE_GEMINI_BASE_URL"
-_PROVIDER_ADDRESSES = ("ANTHROPIC_BASE_URL", _WITHOUT_QUERY, "OLLAMA_BASE_URL", "OPENAI_BASE_URL")
+_PROVIDER_ADDRESSES = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "google": _WITHOUT_QUERY,
+    "ollama": "OLLAMA_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+}
 _MAX_BYTES = 64 * 1024
 _OTHERS_MAY_READ = stat.S_IRGRP | stat.S_IROTH
 
@@ -55,14 +60,12 @@ def secret_names(fields: Mapping[str, FieldInfo]) -> list[str]:
     return [name for name, field in fields.items() if _is_secret(field.annotation)]
 
 
-def take_provider_variables(variables: MutableMapping[str, str]) -> None:
-    """Set the variables of model providers from files, and clean all of them.
+def take_provider_keys(variables: MutableMapping[str, str]) -> None:
+    """Set the keys of model providers that are in files, and clean all of them.
 
     Raises:
-        SecretError: a file is unusable, a variable and its file are both set, or a key or an
-            address is invalid.
+        SecretError: a file cannot be used, a variable and its file are both set, or a key cannot be sent.
     """
-    _clean_addresses(variables)
     for name in PROVIDER_KEYS:
         try:
             held = cleaned_key(_read({**variables, name: ""}, name) or "")
@@ -76,9 +79,19 @@ def take_provider_variables(variables: MutableMapping[str, str]) -> None:
             variables[name] = held or given
 
 
-def _clean_addresses(variables: MutableMapping[str, str]) -> None:
-    for name in _PROVIDER_ADDRESSES:
-        if not variables.get(name):
+def clean_provider_addresses(
+    variables: MutableMapping[str, str], providers: Collection[str]
+) -> None:
+    """Clean the addresses of these providers. Those of others are for other programs.
+
+    One of blanks alone counts as absent.
+
+    Raises:
+        SecretError: an address is none, or is Google's and has a query.
+    """
+    for name in [name for who, name in _PROVIDER_ADDRESSES.items() if who in providers]:
+        if not variables.get(name, "").strip():
+            variables.pop(name, None)
             continue
         try:
             variables[name] = address = cleaned_address(variables[name])

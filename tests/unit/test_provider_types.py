@@ -9,6 +9,7 @@ from app.settings.refusals import refusals
 from app.settings.settings import Settings
 
 _KEYS = ("model_key", "embedding_key", "embedding_previous_key")
+_ALIASES = {"b": "ollama:b", "c": "anthropic:c", "d": "google:d"}
 _ADDRESSES = ("model_base_url", "embedding_base_url", "embedding_previous_base_url")
 
 
@@ -75,12 +76,16 @@ def test_addresses_in_variables_of_providers_are_treated_alike(
     variables = {
         "OPENAI_BASE_URL": f'"{query.replace("?", "/chat/completions?")}"\n',
         "OLLAMA_BASE_URL": " http://a:11434/v1/ ",
-        "ANTHROPIC_BASE_URL": query,
-        "GOOGLE_GEMINI_BASE_URL": "",
+        "ANTHROPIC_BASE_URL": "https://a/v1/messages",
+        "GOOGLE_GEMINI_BASE_URL": " ",
     }
     monkeypatch.setattr("app.adapters.terminal.environment", lambda: variables)
-    read_settings()
-    assert list(variables.values()) == [query, "http://a:11434/v1", query, ""]
+    read_settings(model="openai:a", model_aliases=_ALIASES)
+    assert variables == {
+        "OPENAI_BASE_URL": query,
+        "OLLAMA_BASE_URL": "http://a:11434/v1",
+        "ANTHROPIC_BASE_URL": "https://a/v1",
+    }
 
     for name, given, said in (
         ("OPENAI_BASE_URL", "localhost:8080/v1?key=cret", "must be an address with its http://"),
@@ -88,12 +93,33 @@ def test_addresses_in_variables_of_providers_are_treated_alike(
     ):
         variables[name] = given
         with pytest.raises(typer.Exit) as ended:
-            read_settings()
+            read_settings(model="openai:a", model_aliases=_ALIASES)
         assert ended.value.exit_code == MISUSED
         error = capsys.readouterr().err
         assert error.startswith(f"{name} {said}")
         assert "cret" not in error
         variables[name] = ""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"model": "anthropic:a"},
+        {"model": "openai:a", "model_base_url": "http://a/v1"},
+        {"model_aliases": {"small": "google:a"}},
+    ],
+)
+def test_addresses_of_providers_that_are_not_in_use_may_be_anything(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, object]
+) -> None:
+    monkeypatch.setattr("app.adapters.terminal.configure_logs", lambda _: None)
+    variables = {"OLLAMA_BASE_URL": "localhost:11434", "OPENAI_BASE_URL": "  "}
+    monkeypatch.setattr("app.adapters.terminal.environment", lambda: variables)
+
+    read_settings(**given)
+
+    assert variables == {"OLLAMA_BASE_URL": "localhost:11434", "OPENAI_BASE_URL": "  "}
 
 
 @pytest.mark.parametrize("name", _ADDRESSES)

@@ -21,7 +21,7 @@ class Breaker:
         self._cause = ""
         self._spared_until = 0.0
         self._trial = asyncio.Lock()
-        """Held by the request that waits for the end of the pause, and then is the trial."""
+        """Held by the trial; those that wait for it look again at the breaker afterwards."""
 
     def is_open(self) -> bool:
         """Return True while the provider is spared."""
@@ -34,24 +34,21 @@ class Breaker:
         Raises:
             Unavailable: that is not before `limit`.
         """
-        if not self.is_open():
-            yield False
-            return
-        self._refuse_beyond(limit)
-        try:
-            async with asyncio.timeout_at(limit):
-                await self._trial.acquire()
-        except TimeoutError:
-            raise self._refusal() from None
-        try:
-            if self.is_open():
-                self._refuse_beyond(limit)
-                await asyncio.sleep(self._spared_until - _now())
-                yield True
-                return
-        finally:
-            self._trial.release()
-        # The trial that was waited for has closed the breaker.
+        while self.is_open():
+            if self._spared_until >= limit:
+                raise self._refusal()
+            await asyncio.sleep(self._spared_until - _now())
+            try:
+                async with asyncio.timeout_at(limit):
+                    await self._trial.acquire()
+            except TimeoutError:
+                raise self._refusal() from None
+            try:
+                if self.is_open() and self._spared_until <= _now():
+                    yield True
+                    return
+            finally:
+                self._trial.release()
         yield False
 
     def succeeded(self, *, is_trial: bool) -> None:
@@ -66,14 +63,11 @@ class Breaker:
             self._failed += 1
             self._spared_until = _now() + self._seconds
 
-    def _refuse_beyond(self, limit: float) -> None:
-        if self._spared_until >= limit:
-            raise self._refusal()
-
     def _refusal(self) -> Unavailable:
         seconds = max(round(self._spared_until - _now(), 1), 1)
+        unit = "second" if seconds == 1 else "seconds"
         return Unavailable(
-            f"{self._cause} Requests to the provider are paused for {seconds:g} seconds.",
+            f"{self._cause} Requests to the provider are paused for {seconds:g} {unit}.",
             Reason.MODEL_UNAVAILABLE,
             retry_after_seconds=seconds,
         )

@@ -232,6 +232,8 @@ def _delay(failed: RequestFailed, attempt: int) -> float:
 async def _in_time(deadline: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout_at(deadline):
+            # Too late, nothing begins.
+            await asyncio.sleep(0)
             yield
     except TimeoutError:
         raise DeadlineExceeded("The model did not answer in time.", Reason.MODEL_TIMEOUT) from None

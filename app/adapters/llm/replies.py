@@ -24,18 +24,13 @@ from app.kernel.wire.model_text import TextReply
 
 _COST = 64
 """Times that a text may take longer to read than others, if it has to be mended."""
-_MAX_ERRORS = 5
-"""Faults that are named to the model; more would add nothing."""
-_MAX_READ_ERRORS = 500
 _MAX_FAULT_CHARS = 500
 _MAX_WRAPPERS = 3
 _THOUGHT_ENDS = "</think>"
-_CUT = "The model's answer was cut off."
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n?(.*?)\n?```", re.DOTALL)
 """A whole text between code fences; the group is the text."""
 
 _EntriesT = TypeVar("_EntriesT", bound=EntriesReply)
-
 
 Request = Callable[[str | None], Awaitable[str]]
 """Sends a request and returns its text; takes the fault of the first answer, if any."""
@@ -91,7 +86,7 @@ def _of_entries(found: Sequence[FoundValue], output: type[_EntriesT], *, is_cut:
     if reply is None:
         raise InvalidReply("It held no complete JSON object.")
     if is_cut or any(one.is_cut for one in found):
-        reply.mark_cut(_CUT)
+        reply.mark_cut("The model's answer was cut off.")
     if not reply.is_usable and not is_cut:
         raise InvalidReply("None of its entries followed the schema.")
     return reply
@@ -146,9 +141,7 @@ def _prose(answer: str, names: Collection[str]) -> str:
 
 
 def _message(error: ValidationError) -> str:
-    if error.error_count() > _MAX_READ_ERRORS:
-        return f"It had {error.error_count()} faults."
-    faults = error.errors(include_url=False, include_context=False)[:_MAX_ERRORS]
+    faults = error.errors(include_url=False, include_context=False)
     named = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults]
     return "; ".join(named)[:_MAX_FAULT_CHARS] + "."
 

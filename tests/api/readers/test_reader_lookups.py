@@ -1,10 +1,12 @@
 """Pieces of texts are found by the words of a question, or come in the order of the texts."""
 
 import httpx
+from sqlalchemy import update
 
 from app.adapters.db.session import Database, Session
 from app.artifacts.readers.store import lookups
 from app.artifacts.readers.store.lookups import Texts
+from app.artifacts.tasks.store.tables import ChunkRow
 from app.kernel.clock import FixedClock
 from app.kernel.task_names import NamespaceName
 from app.language.bm25 import MAX_TERMS
@@ -73,6 +75,18 @@ async def test_words_without_blanks_are_found(
     asked = {"query": question, "model": "builtin"}
     answer = ok(await client.post(f"{NAMESPACE}:query", json=asked))
     assert said.rstrip("。.") in answer["answer"]
+
+
+@in_one_test("word", ["matcha\ufe0f", "mat\u200bcha", "co\u00adoperative", "می\u200cدوم"])
+async def test_a_word_that_a_former_release_stored_is_found_as_it_is_written(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock, word: str
+) -> None:
+    name = f"t{word.encode().hex()}"
+    ok(await store(client, text_output(f"The price of {word} is 17.", name=name)))
+    async with database.transaction() as session:
+        await session.execute(update(ChunkRow).where(ChunkRow.engine_id == 1).values(grams=None))
+
+    assert await _best(database, clock, f"{word}?") == [f"{name}/0"]
 
 
 async def test_the_first_words_of_a_long_question_are_looked_for(

@@ -9,6 +9,7 @@ from sqlalchemy import Text, cast, func, select, update
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
+from app.kernel.text import without_format
 from app.language.grams import indexed
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.upkeep.service import UpkeepService
@@ -115,6 +116,46 @@ async def test_a_word_is_found_with_a_variation_selector_and_without(
 
         for asked in (plain, variant):
             assert await _first(client, f"{asked}?", scope=scope, **body) == f"I like {word} most."
+
+
+_STORED_WITH_FORMAT = ["matcha\ufe0f", "mat\u200bcha", "co\u00adoperative", "می\u200cدوم"]
+
+
+@pytest.mark.parametrize("body", [{}, {"filter": "metadata.k!=1"}], ids=["fast", "filtered"])
+@in_one_test("word", _STORED_WITH_FORMAT)
+async def test_a_word_that_a_former_release_stored_is_found_as_it_is_written(
+    client: httpx.AsyncClient,
+    database: Database,
+    embedder: ScriptedEmbedder,
+    word: str,
+    body: dict[str, object],
+) -> None:
+    embedder.lexical_only = True
+    scope = {"user_id": word.encode().hex()}
+    await create_memory(client, f"I like {word} most.", scope)
+    await create_memory(client, "I have a dog.", scope)
+    async with database.transaction() as session:
+        await session.execute(update(MemoryRow).where(MemoryRow.engine_id == 1).values(grams=None))
+
+    assert await _first(client, f"{word}?", scope=scope, **body) == f"I like {word} most."
+
+
+@in_one_test("word", _STORED_WITH_FORMAT)
+async def test_the_other_form_of_a_word_lowers_no_score(
+    client: httpx.AsyncClient, embedder: ScriptedEmbedder, word: str
+) -> None:
+    embedder.lexical_only = True
+    plain = without_format(word)
+    scope = {"user_id": word.encode().hex()}
+    await create_memory(client, f"I like {plain} most.", scope)
+    await create_memory(client, "I have a dog.", scope)
+    explained = []
+    for asked in (plain, word):
+        search = {"searchQuery": f"{asked}?", "topK": 1}
+        found = await retrieve(client, similaritySearchParams=search, scope=scope, explain=True)
+        explained.append(found[0]["explanation"]["lexicalScore"])
+
+    assert explained[0] == pytest.approx(explained[1])
 
 
 async def test_a_fact_has_its_grams_by_each_write(

@@ -126,6 +126,85 @@ def test_a_raw_line_end_within_a_text_is_taken(blank: str) -> None:
     ]
 
 
+_A, _B, _C = (f'{{"fact": "{sign}", "quote": "said {sign}", "line": 0}}' for sign in "ABC")
+_INCH = '{"fact": "A 5" screen [x", "quote": "said A", "line": 0}'
+
+
+def _in_list(*entries: str) -> str:
+    return f'{{"facts": [{", ".join(entries)}]}}'
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (_in_list(_INCH, _B), ['A 5" screen [x', "B"]),
+        (_in_list(_B, _INCH, _C), ["B", 'A 5" screen [x', "C"]),
+        (_in_list(_B, _INCH), ["B", 'A 5" screen [x']),
+        (_in_list(_INCH, _B) + "\n" + _in_list(_C + ","), ['A 5" screen [x', "B", "C"]),
+        (_in_list(_A.replace('A", "quote', 'A, "quote'), _B), ["A", "B"]),
+        (_in_list(_A.replace('A", "quote', 'A,\n "quote'), _B), ["A", "B"]),
+        (_in_list(_A.replace('"A"', 'A"'), _B), ["A", "B"]),
+        (_in_list('{"fact": "A", "quote": "said A}', _B), ["A", "B"]),
+        (_in_list(_B, '{"fact": "A", "quote": "said A}'), ["B", "A"]),
+        ("```\n" + _in_list(_B, '{"fact": "A", "quote": "said A}') + "\n```", ["B", "A"]),
+        (_in_list(_A.replace('"A"', '"He said "yes", and left {"'), _B),
+         ['He said "yes", and left {', "B"]),
+        (_in_list(_A.replace('"A"', '"A", [x"'), _B), ["A", "B"]),
+        (_in_list(f"{_INCH} {_B}"), ['A 5" screen [x', "B"]),
+        (_in_list(_A[:-1], _B), ["A", "B"]),
+        (repr({"facts": [{"fact": 'He said "hi" {to me', "quote": "A"}, {**TWO, "fact": "B"}]}),
+         ['He said "hi" {to me', "B"]),
+        ("{'facts': [{'fact': '5\" [', 'quote': 'A'}, {'fact': '7\" {', 'quote': 'A'}]}",
+         ['5" [', '7" {']),
+    ],
+)  # fmt: skip
+def test_an_odd_quotation_mark_costs_no_entry(reply: str, expected: list[str]) -> None:
+    found = read(reply)
+
+    assert told(found) == expected
+    assert not found.cut
+
+
+def test_an_odd_quotation_mark_takes_no_field_from_the_next_list() -> None:
+    cut_short = '{"fact": "A", "quote": "said A}'
+    reply = _in_list(_B, cut_short).removesuffix("}") + f', "fields": [{json.dumps(FIELD)}]}}'
+
+    found = parse(reply, FactsAndFields)
+
+    assert ([one.fact for one in found.facts], len(found.fields)) == (["B", "A"], 1)
+
+
+def _talk(count: int) -> list[Json]:
+    words = "in words as ordinary as those of most talks, of no great length"
+    return [{**ONE, "fact": f"Fact {n} {words}.", "quote": f"{n} {words}"} for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "count"),
+    [
+        (facts(*_talk(250)).removesuffix("]}") + ",]}", 250),
+        ("[" + facts(*_talk(250)).removesuffix("]}") + ",]}]", 250),
+        (repr({"facts": _talk(400)}), 400),
+        (_in_list(*[_INCH.replace("A 5", f"{n} 5") for n in range(500)]), 500),
+    ],
+    ids=["one comma", "wrapped", "single quotes", "odd quotes"],
+)
+def test_a_long_reply_that_is_nearly_json_is_read(reply: str, count: int) -> None:
+    found = read(reply)
+
+    assert len(found.facts) == count
+    assert found.tallies == {"facts": tally(mended=count)}
+
+
+def test_of_entries_that_are_too_long_to_be_mended_the_sound_ones_are_kept() -> None:
+    apostrophes = "{'fact': 'A" + "'" * 9_000 + ", 'quote': 'A'}"
+
+    found = read(_in_list(_A, *[apostrophes] * 40, _B, "'"))
+
+    assert told(found)[:: len(found.facts) - 1] == ["A", "B"]
+    assert found.tallies["facts"].unreadable > 30
+
+
 def test_a_broken_object_beside_a_sound_one_costs_nothing() -> None:
     broken = facts(ONE).removesuffix("]}") + ",]}"
 
@@ -263,7 +342,7 @@ def test_a_number_that_is_too_long_costs_one_entry() -> None:
     found = read(facts(ONE, {**TWO, "line": "N"}, THREE).replace('"N"', "9" * 5_000))
 
     assert told(found) == [ONE["fact"], THREE["fact"]]
-    assert found.tallies == {"facts": tally(sound=2, unreadable=1)}
+    assert found.tallies == {"facts": tally(mended=2, unreadable=1)}
 
 
 def test_an_unknown_action_costs_one_verdict() -> None:
@@ -379,7 +458,24 @@ HOSTILE = {
     "the most quotes that are read": '{"facts": [' + "'a" * 5_400 + "]}",
     "many lists of quotes": ("['" + "a'" * 4_000 + "]\n") * 100,
     "many near values": "{'a': 1} " * (LONG // 9),
-    "near and long": repr({"facts": [ONE] * 10_000}),
+    "near and long": repr({"facts": [ONE] * 30_000}),
+    "apostrophes in an entry": "{'facts': [{'fact': '" + "'" * 200_000 + "'}]}",
+    "escaped quotes in an entry": '{"facts": [{"fact": "' + '\\"' * 200_000,
+    "braces in a text": '{"facts": [{"fact": "' + "}" * 200_000,
+    "braces and names": '{"facts": [{"fact": "' + '}, {"a" ' * 100_000,
+    "quotes and blanks": '{"facts": [{"fact": "' + '" ' * 500_000,
+    "many small entries": "{'facts': [" + "{'a'}," * 150_000 + "]}",
+    "many entries of apostrophes": "{'facts': ["
+    + ("{'fact': '" + "a'b" * 300 + "'},") * 900
+    + "]}",
+    "many values": "{} " * 500_000,
+    "mixed": "{'facts': [" + "{'fact': 'a\" }, {\"c\": 5' \\\" x'}," * 8_000 + "]}",
+    "mixed in entries": "{'facts': ["
+    + ("{'fact': '" + "\"'{}[]\\'\\\" ," * 100 + "'},") * 300
+    + "]}",
+    "wrappers in wrappers": '{"facts": ['
+    + ('{"a": [' * 14 + "'x'" + "]}" * 14 + ",") * 5_000
+    + "]}",
     "words": '{"facts": [ ' + "x " * 100_000 + "]}",
 }
 

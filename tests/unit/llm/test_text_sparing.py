@@ -6,6 +6,7 @@ import time
 import httpx2
 import pytest
 
+from app.adapters.llm.breaker import Breaker
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
 from app.kernel.errors import DeadlineExceeded, Reason, Unavailable
@@ -90,6 +91,50 @@ async def test_a_trial_that_fails_spares_the_provider_again(
     await failure(model)
 
     assert len(server.seen) == 2
+
+
+async def test_who_cannot_wait_for_the_next_pause_is_told_when_the_trial_fails() -> None:
+    now = asyncio.get_running_loop().time
+    began = now()
+    breaker = Breaker(1, 0.4)
+    breaker.failed("It fails.", is_trial=False)
+
+    async def trial() -> None:
+        async with breaker.admitted(began + 9) as is_trial:
+            await asyncio.sleep(0.3)
+            breaker.failed("It fails.", is_trial=is_trial)
+
+    async def outcome(limit: float) -> tuple[float, str]:
+        await asyncio.sleep(0.5)
+        try:
+            async with breaker.admitted(began + limit):
+                told = ""
+        except Unavailable as refused:
+            told = refused.message
+        return now() - began, told
+
+    _, longest, *short = await asyncio.gather(trial(), *map(outcome, (9, 0.8, 1.0)))
+
+    # The trial fails at 0.7 s, and the next pause ends at 1.1 s.
+    for at, told in short:
+        assert 0.65 < at < 0.78
+        assert told == "It fails. Requests to the provider are paused for 1 second."
+    assert longest[0] > 1.05
+    assert longest[1] == ""
+
+
+async def test_what_is_too_late_is_not_begun() -> None:
+    begun = []
+
+    async def send() -> int:
+        begun.append(1)
+        return 200
+
+    provider = Provider(Settings.model_validate({}))
+    with pytest.raises(DeadlineExceeded):
+        await provider.call(send, asyncio.get_running_loop().time() - 1, TARGET)
+
+    assert begun == []
 
 
 async def test_a_trial_is_waited_for_until_the_deadline(server: ModelServer, spared: Open) -> None:

@@ -8,6 +8,7 @@ from app.kernel.text import fold
 from app.language.dates_in_text import named, relative, words_of
 from app.language.grams import has_grams
 from app.language.search_languages import configuration_of
+from app.language.terms import with_format
 from app.memory.memories.logic.search_hints import said, same
 
 _READ_CHARS = 2_000
@@ -49,7 +50,8 @@ class RetrievalQuery:
         subjects: the hints of memories with a subject that the query may name.
         times: the dates in the query, in the form of `rules.moments`.
         wanted: the hints of facts that answer the query, such as `has:time` after "when".
-        has_grams: True if it has words of scripts without blanks.
+        has_grams: True if some words are searched for in several forms: words of scripts without
+            blanks, and words with format characters.
     """
 
     language: str
@@ -80,7 +82,7 @@ def read(query: str, today: date, language: str | None = None) -> RetrievalQuery
         subjects=frozenset(f"subject:{word}" for word in _names(text)),
         times=tuple(dict.fromkeys(times)),
         wanted=tuple(cue for cue, question in _WANTED if question.search(text)),
-        has_grams=has_grams(text),
+        has_grams=has_grams(text) or bool(with_format(text)),
     )
 
 
