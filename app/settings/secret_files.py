@@ -64,7 +64,8 @@ def take_provider_keys(variables: MutableMapping[str, str]) -> None:
     """Set the keys of model providers that are in files, and clean all of them.
 
     Raises:
-        SecretError: a file cannot be used, a variable and its file are both set, or a key cannot be sent.
+        SecretError: a file cannot be used, a variable and its file are both set, or a key cannot
+            be sent.
     """
     for name in PROVIDER_KEYS:
         try:
