@@ -19,7 +19,7 @@ class Breaker:
         self._seconds = seconds
         self._failed = 0
         self._cause = ""
-        self._spared_until = 0.0
+        self._pause_end = 0.0
         self._trial = asyncio.Lock()
         """Held by the trial; those that wait for it look again at the breaker afterwards."""
 
@@ -35,16 +35,16 @@ class Breaker:
             Unavailable: that is not before `limit`.
         """
         while self.is_open():
-            if self._spared_until >= limit:
+            if self._pause_end >= limit:
                 raise self._refusal()
-            await asyncio.sleep(self._spared_until - _now())
+            await asyncio.sleep(self._pause_end - _now())
             try:
                 async with asyncio.timeout_at(limit):
                     await self._trial.acquire()
             except TimeoutError:
                 raise self._refusal() from None
             try:
-                if self.is_open() and self._spared_until <= _now():
+                if self.is_open() and self._pause_end <= _now():
                     yield True
                     return
             finally:
@@ -61,10 +61,10 @@ class Breaker:
         if is_trial or not self.is_open():
             self._cause = self._cause if self._failed else cause
             self._failed += 1
-            self._spared_until = _now() + self._seconds
+            self._pause_end = _now() + self._seconds
 
     def _refusal(self) -> Unavailable:
-        seconds = max(round(self._spared_until - _now(), 1), 1)
+        seconds = max(round(self._pause_end - _now(), 1), 1)
         unit = "second" if seconds == 1 else "seconds"
         return Unavailable(
             f"{self._cause} Requests to the provider are paused for {seconds:g} {unit}.",
