@@ -23,6 +23,6 @@ FEATURE = Feature(
     answers={"EraseScopeResponse": EraseScopeResponse},
     kinds=(ERASE_SCOPE,),
     jobs=_jobs,
-    sweeps=(swept("failed erasures", sweeps.take_up_failed, order=-1),),
+    sweeps=(swept("failed erasures", sweeps.take_up_failed),),
     children=repository.forget_of_engine,
 )

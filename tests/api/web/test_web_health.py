@@ -71,27 +71,37 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
 
 
 _NODES = """
-    create function run_command_on_workers(text)
-    returns table (nodename text, nodeport integer, success boolean) language sql
-    as $$ values ('worker1', 5432, true), ('worker2', 5433, {state}), ('worker3', 5432, {state}) $$
+    create table pg_dist_node as
+    select 'worker' || n as nodename, 5431 + n as nodeport, 'primary' as noderole,
+        n as groupid, true as isactive
+    from generate_series(1, 3) as n;
+    create function master_run_on_worker(text[], integer[], text[], boolean)
+    returns table (success boolean) language sql
+    as $$ select $1[1] = 'worker1' or {state} $$
 """
+_NO_NODES = "drop table pg_dist_node; drop function master_run_on_worker"
 
 
 @pytest.mark.plain_postgres("a function stands in for the cluster's")
 @pytest.mark.parametrize(
-    ("state", "degraded"), [("true", None), ("false", "worker2:5433, worker3:5432")]
+    ("state", "degraded"), [("true", None), ("false", "worker2:5433, worker3:5434")]
 )
 async def test_nodes_that_do_not_answer_are_told_and_the_process_stays_ready(
     client: httpx.AsyncClient, database: Database, state: str, degraded: str | None
 ) -> None:
     async with database.transaction() as session:
-        await session.execute(text(_NODES.format(state=state)))
+        for statement in _NODES.format(state=state).split(";"):
+            await session.execute(text(statement))
     try:
         with used_as_distributed(database):
+            # Answers of the case before would count for a second.
+            await database.nodes.look(age_seconds=0)
             answer = await client.get(_READY)
     finally:
         async with database.transaction() as session:
-            await session.execute(text("drop function run_command_on_workers"))
+            for statement in _NO_NODES.split(";"):
+                await session.execute(text(statement))
+        await database.nodes.look(age_seconds=0)
     assert (answer.status_code, answer.json()["status"]) == (200, "ok")
     assert answer.json()["checks"].get("degraded") == degraded
 

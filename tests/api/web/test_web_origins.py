@@ -227,7 +227,11 @@ async def test_a_listed_page_can_read_answers_and_errors(
     for answer in answers:
         assert answer.headers[_ALLOWED] == _LISTED
         exposed = set(answer.headers["access-control-expose-headers"].split(", "))
-        own = {"x-memory-bank-read-age-ms", "x-memory-bank-retrieval"}
+        own = {
+            "x-memory-bank-nodes-away",
+            "x-memory-bank-read-age-ms",
+            "x-memory-bank-retrieval",
+        }
         assert exposed == {"etag", "x-request-id", "retry-after", "www-authenticate", *own}
         assert "Origin" in answer.headers["vary"]
         assert answer.headers["x-request-id"]
