@@ -171,6 +171,14 @@ def _body(user: str) -> Json:
     return {"fact": "New.", "scope": {"user_id": user}}
 
 
+async def test_a_memory_with_labels_is_created_in_scopes_of_the_key_alone(
+    mine: httpx.AsyncClient,
+) -> None:
+    labels = {"revisionLabels": {"run": "7"}}
+    assert ok(await mine.post("/memories", json={**_body("42"), **labels}))["done"]
+    assert refusal(await mine.post("/memories", json={**_body("7"), **labels})) == GONE
+
+
 async def test_a_key_may_use_more_keys_in_its_scopes(mine: httpx.AsyncClient) -> None:
     made = await create_memory(mine, "New.", {"user_id": "42", "app": "z", "team": "9"})
     assert ok(await mine.get("/memories/" + id_of(made)))["fact"] == "New."

@@ -42,6 +42,21 @@ async def test_a_search_by_distance_alone_finds_what_the_key_sees(
     await _assert_finds_its_own(bound, SIMILAR)
 
 
+async def test_a_search_of_many_memories_finds_what_the_key_sees(
+    mine: httpx.AsyncClient, bank: httpx.AsyncClient
+) -> None:
+    for scope in (SCOPES["mine"], SCOPES["theirs"]):
+        new = [{"memory": {"fact": f"Fact {n}.", "scope": scope}} for n in range(101)]
+        for _ in range(2):
+            for at in (0, 51):
+                requests = new[at : at + 51]
+                ok(await bank.post("/memories:batchCreate", json={"requests": requests}))
+    # The second search uses what the first one has learnt of the scope.
+    for _ in range(2):
+        assert len((await _found(mine, SCOPES["mine"], **SIMILAR))["retrievedMemories"]) == 9
+    assert await _found(mine, SCOPES["theirs"], **SIMILAR) == {"retrievedMemories": []}
+
+
 @pytest.mark.parametrize("way", [SIMILAR, {}])
 async def test_no_filter_lets_a_search_out(mine: httpx.AsyncClient, way: Json) -> None:
     for condition in ('fact="About theirs."', 'NOT fact="x"', 'scope.user_id="7"'):
