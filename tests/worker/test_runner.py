@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
+from app.adapters.db.errors import is_unreached_state, unavailable
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import (
@@ -477,3 +478,10 @@ async def test_what_was_cancelled_before_it_ends_has_no_effects(
     await runner_of(database, clock, settings, work).run_pending()
     (row,) = await all_stored(database)
     assert (row.operation_id, row.state, row.response) == (operation, "CANCELLED", None)
+
+
+def test_a_slow_statement_and_a_full_disk_are_no_nodes_to_wait_for() -> None:
+    slow = DeadlineExceeded("Slow.", Reason.DATABASE_UNAVAILABLE, metadata={"sqlstate": "57014"})
+    assert not is_unreached_state(slow)
+    assert not is_unreached_state(unavailable("53100"))
+    assert is_unreached_state(unavailable())

@@ -102,6 +102,13 @@ def state_of(error: BaseException | None) -> str | None:
     return next((state for words, state in _REFUSALS if words.search(message)), _LOST)
 
 
+def is_unreached_state(error: ServiceError) -> bool:
+    """Return True if an error for callers says that the database or a node cannot be reached."""
+    if error.reason is not Reason.DATABASE_UNAVAILABLE:
+        return False
+    return error.metadata.get("sqlstate", _LOST).startswith(_UNREACHED_PREFIXES)
+
+
 def is_away(error: DBAPIError | psycopg.Error) -> bool:
     """Return True if an error says that the server cannot be reached, starts or stops."""
     state = state_of(error.orig if isinstance(error, DBAPIError) else error)

@@ -15,6 +15,7 @@ from typing import Any
 import structlog
 
 from app.adapters import tracing
+from app.adapters.db.errors import is_unreached_state
 from app.adapters.db.listen import Notices
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
@@ -355,7 +356,9 @@ class Runner:
         None if it does not, or has done so for a day. The node is another than the operation's own,
         which takes the outcome.
         """
-        if not self._db.is_distributed or error.reason is not Reason.DATABASE_UNAVAILABLE:
+        # A slow statement and a full disk have the same reason, and no node to wait for.
+        is_unreached = isinstance(error, Unavailable) and is_unreached_state(error)
+        if not self._db.is_distributed or not is_unreached:
             return None
         now, noted = self._clock.now(), claim.details.get(UNREACHED)
         since = now if noted is None else parse_timestamp(noted)

@@ -303,7 +303,8 @@ async def go_on(
     `details` are added to its metadata; a `request` for the rest replaces its own. The count of
     attempts restarts.
     """
-    await repository.note(session, owned, details)
+    # Progress ends a wait for a node.
+    await repository.note(session, owned, {**details, UNREACHED: None})
     values = {"due_time": now, "update_time": now, "attempts": 0}
     if request is not None:
         values["request"] = request
