@@ -83,7 +83,7 @@ def take_provider_keys(variables: MutableMapping[str, str]) -> None:
 def clean_provider_addresses(
     variables: MutableMapping[str, str], providers: Collection[str]
 ) -> None:
-    """Clean the addresses of these providers. Those of others are for other programs.
+    """Clean the addresses of these providers. Addresses of other providers are for other programs.
 
     One of blanks alone counts as absent.
 

@@ -42,7 +42,7 @@ from app.adapters.db.session import Session, is_distributed
 from app.kernel.ids import another_id
 
 _FEW = 5
-"""Rows that a cluster is sent one by one: it copies those of a list to a shard, for as much CPU."""
+"""Rows that a cluster is sent one by one: it copies a list to a shard, which costs more CPU."""
 
 
 @dataclass(frozen=True)

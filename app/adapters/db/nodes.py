@@ -91,7 +91,7 @@ class Nodes:
         self._watching: asyncio.Task[None] | None = None
 
     def use(self) -> None:
-        """Begin to watch the connections of the pool, which is that of a distributed database."""
+        """Begin to watch the connections of the pool of a distributed database."""
         if not self._is_used:
             self._is_used = True
             pool = self._engine.sync_engine.pool
@@ -133,7 +133,7 @@ class Nodes:
         )
 
     async def reached(self, engine_ids: Sequence[int]) -> Sequence[int]:
-        """Return those of some ids of engines, made or not, whose nodes answered last."""
+        """Return the ids of engines, made or not, whose nodes answered last."""
         if not self.away:
             return engine_ids
         places = self._places = {**self._places, **await self._places_of(engine_ids)}

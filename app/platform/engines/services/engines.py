@@ -235,7 +235,7 @@ class EngineService:
     ) -> ListReasoningEnginesResponse:
         """Return a page of the engines within a caller's reach, newest first.
 
-        Those of nodes that are away, if given, are left out.
+        Engines on nodes that are away, if given, are left out.
         """
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
