@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,8 +22,6 @@ from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import facts as stored_facts
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.facts import RestTime
-from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.logic.asking import read
@@ -161,33 +159,26 @@ class Neighbourhood:
                     )
                     asked = read(candidate.fact, query.now.date(), language)
                     found = await search.by_everything(candidate.fact, asked)
-                    rows = [hit.row for hit in found.hits]
+                    # A search in a session returns rows, not records.
+                    rows = [cast("MemoryRow", hit.row) for hit in found.hits]
                     results.append(_select_shown(candidate, [_to_neighbour(row) for row in rows]))
         return await self._in_time(candidates, results)
 
     async def _in_time(
         self, candidates: Sequence[Candidate], near: Sequence[NearMemories]
     ) -> NearCandidates:
-        """Set the times that the memories rest on, and leave out facts that were taken back."""
-        ids = sorted({memory.memory_id for one in near for memory in one.memories})
-        async with self.resources.db.snapshot() as session:
-            times = await stored_facts.rest_times(session, self.engine.engine, ids) if ids else {}
-            timed = [replace(one, memories=_timed(one.memories, times)) for one in near]
-            rows = [one.memories for one in timed]
-            known = await self._find_ended(session, candidates, rows)
-        ended = superseded(candidates, rows, known)
+        """Leave out facts that were taken back after they were stated."""
+        rows = [one.memories for one in near]
+        ended = superseded(candidates, rows, await self._find_ended(candidates, rows))
         standing = [at for at in range(len(candidates)) if at not in ended]
         return NearCandidates(
             [candidates[at] for at in standing],
-            [timed[at] for at in standing],
+            [near[at] for at in standing],
             older(candidates, ended),
         )
 
     async def _find_ended(
-        self,
-        session: Session,
-        candidates: Sequence[Candidate],
-        near: Sequence[Sequence[Neighbour]],
+        self, candidates: Sequence[Candidate], near: Sequence[Sequence[Neighbour]]
     ) -> dict[str, EndedFact]:
         """Return facts, by their hints, that a memory had until it was deleted or changed."""
         now, engine_id = self.resources.clock.now(), self.engine.engine
@@ -206,11 +197,13 @@ class Neighbourhood:
         }
         metadata = self._exact_metadata()
         ended = await stored_facts.find_deleted(
-            session, engine_id, self.request.scope or {}, earlier, metadata, now
+            self.resources.db, engine_id, self.request.scope or {}, earlier, metadata, now
         )
         if newer:
-            ids = sorted(newer)
-            ended |= await stored_facts.find_replaced(session, engine_id, ids, earlier, now)
+            async with self.resources.db.snapshot() as session:
+                ended |= await stored_facts.find_replaced(
+                    session, engine_id, sorted(newer), earlier, now
+                )
         return ended
 
     def _is_lexical(self, model_id: str) -> bool:
@@ -260,10 +253,7 @@ class Neighbourhood:
         # Rounding may leave a cosine slightly above 1 for equal texts.
         distances = np.sqrt(np.maximum(2 - 2 * cosines, 0))
         return [
-            [
-                _neighbour(_to_near(rows[n], float(row[n])))
-                for n in np.argsort(row, kind="stable")[:limit]
-            ]
+            [_to_neighbour(rows[n], float(row[n])) for n in np.argsort(row, kind="stable")[:limit]]
             for row in distances
         ]
 
@@ -318,27 +308,16 @@ def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemori
     return NearMemories([*near[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
 
 
-def _timed(near: Sequence[Neighbour], times: Mapping[str, RestTime]) -> list[Neighbour]:
-    """Return memories with their times, without memories deleted in the meantime."""
-    return [
-        replace(memory, rests_on=at.rests_on, is_held=at.is_held)
-        for memory in near
-        if (at := times.get(memory.memory_id)) is not None
-    ]
-
-
-def _to_neighbour(row: MemoryRow | MemoryRecord) -> Neighbour:
+def _to_neighbour(row: MemoryRow, distance: float = 0.0) -> Neighbour:
     return Neighbour(
-        row.memory_id,
-        row.version,
-        row.fact or "",
-        0.0,
-        stored_topics(row.topics),
+        memory_id=row.memory_id,
+        version=row.version,
+        fact=row.fact or "",
+        distance=distance,
+        topics=stored_topics(row.topics),
+        rests_on=row.rests_on,
+        is_held=row.held_time is not None,
     )
-
-
-def _to_near(row: MemoryRow, distance: float) -> NearMemory:
-    return NearMemory(row.memory_id, row.version, row.fact, row.topics, distance)
 
 
 def _neighbour(near: NearMemory) -> Neighbour:
@@ -348,4 +327,6 @@ def _neighbour(near: NearMemory) -> Neighbour:
         fact=near.fact or "",
         distance=near.distance,
         topics=stored_topics(near.topics),
+        rests_on=near.rests_on,
+        is_held=near.is_held,
     )

@@ -35,7 +35,7 @@ async def read_fields(
             row.memory_id,
             row.version,
             row.structured_content or {},
-            row.held_time or row.event_time or row.create_time,
+            row.rests_on,
             is_held=row.held_time is not None,
         )
     ]

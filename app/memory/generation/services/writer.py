@@ -111,7 +111,7 @@ class GenerationWriter:
         Repeating the same fact at an earlier time leaves the provenance as it is.
         """
         said = self.provenance.of(change.turn)
-        moment, before = said.get("event_time"), row.held_time or row.event_time or row.create_time
+        moment, before = said.get("event_time"), row.rests_on
         is_same = change.field is None and change.fact == row.fact
         if moment is None or (is_same and moment < before):
             return {}

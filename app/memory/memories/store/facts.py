@@ -1,27 +1,35 @@
 """SQL statements about the facts of a scope: present ones, earlier ones, and their times.
 
-All functions take part in the caller's transaction.
+All functions but `find_deleted` take part in the caller's transaction.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import ColumnElement, Result, and_, func, select
+from sqlalchemy import ColumnElement, and_, func, select
 
 from app.adapters.db.arrays import any_of
-from app.adapters.db.session import Session
+from app.adapters.db.session import Database, Session
+from app.adapters.db.texts import filled
 from app.kernel.scopes import scope_hash
 from app.memory.memories.logic.ended import EndedFact
 from app.memory.memories.logic.search_hints import same
-from app.memory.memories.store.repository import has_metadata, is_known
+from app.memory.memories.store.repository import is_known
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
 _MAX_CHANGED = 1_000
 """Maximum memories of a scope to examine, the most recently changed or deleted first."""
 _END_MARKS = ".!? "
-_RESTS_ON = func.coalesce(MemoryRow.held_time, MemoryRow.event_time, MemoryRow.create_time)
+_DELETED = """
+select m.fact, m.memory_id, coalesce(m.held_time, m.delete_time)
+from memories m
+where m.engine_id = %(engine)s and m.scope_hash = %(scope)s and m.delete_time is not null
+    and m.recover_until > %(now)s and m.cues && %(hints)s::text[]
+    and (%(metadata)s::jsonb is null or m.metadata = %(metadata)s::jsonb) and {reach}
+"""
 
 
 @dataclass(frozen=True)
@@ -30,13 +38,6 @@ class FactsOfScope:
 
     present: frozenset[str] = frozenset()
     earlier: frozenset[str] = frozenset()
-
-
-class RestTime(NamedTuple):
-    """The time that a memory's fact rests on; `is_held` if a person set it by hand."""
-
-    rests_on: datetime
-    is_held: bool
 
 
 async def find_facts(
@@ -69,21 +70,8 @@ async def find_facts(
     return FactsOfScope(present, frozenset(same(fact) for fact in earlier if fact) - present)
 
 
-async def rest_times(
-    session: Session, engine_id: int, memory_ids: Sequence[str]
-) -> dict[str, RestTime]:
-    """Return the times that memories rest on, by id: set by hand, else stated, else created."""
-    statement = select(MemoryRow.memory_id, _RESTS_ON, MemoryRow.held_time.is_not(None)).where(
-        MemoryRow.engine_id == engine_id, MemoryRow.memory_id == any_of(memory_ids)
-    )
-    return {
-        memory_id: RestTime(moment, is_held)
-        for memory_id, moment, is_held in await session.execute(statement)
-    }
-
-
 async def find_deleted(
-    session: Session,
+    db: Database,
     engine_id: int,
     scope: Mapping[str, str],
     texts: Collection[str],
@@ -93,16 +81,17 @@ async def find_deleted(
     """Return the given texts that were facts of deleted memories, by their hints.
 
     If metadata are given, only memories with them count. Memories that can no longer be recovered
-    are ignored.
+    are ignored. A hot statement, in a transaction of its own: each generation asks it.
     """
-    statement = select(MemoryRow.fact, MemoryRow.memory_id, _ended()).where(
-        _is_of(engine_id, scope),
-        MemoryRow.delete_time.is_not(None),
-        MemoryRow.recover_until > now,
-        MemoryRow.cues.overlap(sorted({same(text) for text in texts})),
-        has_metadata(metadata),
-    )
-    return _latest(await session.execute(statement))
+    reach, values = db.reach(MemoryRow, "m")
+    given = {
+        "engine": engine_id,
+        "scope": scope_hash(scope),
+        "hints": sorted({same(text) for text in texts}),
+        "metadata": None if metadata is None else json.dumps(metadata),
+        "now": now,
+    }
+    return _latest(await db.run(*filled(_DELETED.format(reach=reach), given | values)))
 
 
 async def find_replaced(
@@ -117,7 +106,7 @@ async def find_replaced(
     They ended at the times that the memories rest on now.
     """
     statement = (
-        select(RevisionRow.fact, MemoryRow.memory_id, _RESTS_ON)
+        select(RevisionRow.fact, MemoryRow.memory_id, MemoryRow.rests_on)
         .join(
             MemoryRow,
             and_(
@@ -181,7 +170,7 @@ def _had(
     )
 
 
-def _latest(found: Result[str | None, str, datetime]) -> dict[str, EndedFact]:
+def _latest(found: Iterable[Sequence[Any]]) -> dict[str, EndedFact]:
     """Return facts by their hints, each with its latest end."""
     ended: dict[str, EndedFact] = {}
     for fact, memory_id, moment in found:

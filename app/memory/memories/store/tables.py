@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import (
+    ColumnElement,
     Computed,
     Double,
     ForeignKeyConstraint,
@@ -10,9 +11,11 @@ from sqlalchemy import (
     LargeBinary,
     Text,
     UniqueConstraint,
+    func,
     text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonList, JsonObject
@@ -141,6 +144,16 @@ class MemoryRow(MemoryContent, Base):
     grams: Mapped[str | None] = mapped_column(
         TSVECTOR, deferred=True, info={"role": ColumnRole.SEARCH}
     )
+
+    @hybrid_property
+    def rests_on(self) -> datetime:
+        """The time that the fact rests on: set by hand, else stated, else created."""
+        return self.held_time or self.event_time or self.create_time
+
+    @rests_on.inplace.expression
+    @classmethod
+    def _rests_on(cls) -> ColumnElement[datetime]:
+        return func.coalesce(cls.held_time, cls.event_time, cls.create_time)
 
 
 class MemoryVectorRow(Base):

@@ -294,10 +294,19 @@ class NearMemory:
     version: int
     fact: str | None
     topics: JsonList
+    rests_on: datetime
+    is_held: bool
     distance: float
 
 
-_NEAR_COLUMNS = (MemoryRow.memory_id, MemoryRow.version, MemoryRow.fact, MemoryRow.topics)
+_NEAR_COLUMNS = (
+    MemoryRow.memory_id,
+    MemoryRow.version,
+    MemoryRow.fact,
+    MemoryRow.topics,
+    MemoryRow.rests_on,
+    MemoryRow.held_time.is_not(None),
+)
 
 
 async def find_nearest_to_each(
