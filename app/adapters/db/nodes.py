@@ -105,7 +105,7 @@ class Nodes:
         """Engines whose nodes the next question asks for."""
         self._probes: dict[str, asyncio.Task[bool]] = {}
         self._misses: Counter[str] = Counter()
-        """How often in a row each node was late."""
+        """The times in a row that each node was late."""
         self._is_sure = True
         """False if the nodes must be asked again, since the last look did not tell enough."""
         self._looked = -_FRESH_SECONDS
@@ -250,10 +250,10 @@ class Nodes:
         Raises:
             TimeoutError: the coordinator, or this process, is late itself; so no node is blamed.
         """
-        owing = {node for node in self._probes if self._misses[node] >= _MISSES}
         await self._begin_probes(nodes)
-        asked = [probe for node, probe in self._probes.items() if node not in owing]
-        while True:
+        # One that is known to be away is not waited for.
+        asked = [self._probes[node] for node in nodes if self._misses[node] < _MISSES]
+        for _ in range(_MISSES):
             control = asyncio.create_task(coordinator.execute(b"select 1"))
             control.add_done_callback(look_at)
             await asyncio.wait([control, *asked], timeout=_ANSWER_SECONDS)
@@ -267,7 +267,6 @@ class Nodes:
                     self._misses[node] = 0 if probe.result() else _MISSES
             if not any(0 < self._misses[node] < _MISSES for node in nodes):
                 break
-        self._probes = {node: probe for node, probe in self._probes.items() if not probe.done()}
         return frozenset(node for node in nodes if self._misses[node])
 
     async def _begin_probes(self, nodes: Mapping[str, tuple[str, int]]) -> None:
@@ -276,7 +275,7 @@ class Nodes:
             self._probes.pop(gone).cancel()
         begun: list[asyncio.Event] = []
         for node, (host, port) in nodes.items():
-            if node not in self._probes:
+            if node not in self._probes or self._probes[node].done():
                 begun.append(asyncio.Event())
                 self._misses[node] = 0
                 self._probes[node] = asyncio.create_task(self._answers(host, port, begun[-1]))
