@@ -18,6 +18,7 @@ from prometheus_client import Counter
 from sqlalchemy.exc import DBAPIError
 
 from app.adapters.db.errors import state_of
+from app.adapters.db.nodes import working_for
 from app.adapters.db.session import Session
 from app.adapters.db.spread import (
     Changed,
@@ -233,15 +234,22 @@ class SweepBatches:
         """Change each group in its own transaction."""
         changed: list[tuple[Sequence[Key], Changed]] = []
         for keys in groups:
-            try:
-                async with self.resources.db.transaction() as session:
-                    done = await _changed(session, [keys], change)
-            except Exception as error:
-                if _is_of_database(error):
-                    raise
-                done = await self._row_by_row(keys, change)
-            changed += done
+            # Some tables are of no engine.
+            with working_for(keys[0][0] if isinstance(keys[0][0], int) else None):
+                changed += await self._together(keys, change)
         return changed
+
+    async def _together(
+        self, keys: Sequence[Key], change: ChangeKeys[Changed]
+    ) -> list[tuple[Sequence[Key], Changed]]:
+        """Change rows in one transaction, or row by row if that fails."""
+        try:
+            async with self.resources.db.transaction() as session:
+                return await _changed(session, [keys], change)
+        except Exception as error:
+            if _is_of_database(error):
+                raise
+        return await self._row_by_row(keys, change)
 
     async def _row_by_row(
         self, keys: Sequence[Key], change: ChangeKeys[Changed]

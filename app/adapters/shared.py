@@ -28,6 +28,12 @@ class Shared(Generic[_V]):
         # Cancelling one waiter must not cancel the work for the others.
         return await asyncio.shield(self._task)
 
+    async def stop(self) -> None:
+        """End the current run, if there is one."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
     async def _run(self) -> _V:
         try:
             return await self._work()

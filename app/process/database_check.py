@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from app.adapters.db.engine import open_engine
+from app.adapters.db.nodes import working_for
 from app.adapters.db.session import Database
 from app.platform.checking.logic.report import CheckReport
 from app.platform.checking.service import CheckOptions, CheckService
@@ -33,6 +34,7 @@ async def check_database(
     examinations = [examination for feature in FEATURES for examination in feature.examinations]
     counted = [rows for feature in FEATURES for rows in feature.counted]
     try:
-        return await CheckService(db, settings, options, examinations, counted, examined).run()
+        with working_for(options.engine_id):
+            return await CheckService(db, settings, options, examinations, counted, examined).run()
     finally:
         await db.close()

@@ -82,6 +82,8 @@ def downgrade() -> None:
 
 
 def _move(source: str, target: str, columns: str) -> None:
+    # What others write meanwhile would be in neither table, or in both.
+    op.execute(f"lock table {source}, {target} in share row exclusive mode")
     op.execute("set local memory_bank.audit_retention = 'on'")
     op.execute(
         f"insert into {target} ({columns}) select {columns} from {source} where engine_id = 0"  # noqa: S608 - of constants

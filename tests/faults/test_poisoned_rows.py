@@ -105,6 +105,7 @@ CASES = {
             "engine_name": "'projects/default/locations/local/reasoningEngines/' || e",
             "has_sessions": "false",
             "scope": "jsonb_build_object('user_id', n::text)",
+            "start_time": "timestamptz '2026-01-10' + n * interval '1 minute'",
         },
         left="operation_id = certificate_id",
         also={

@@ -1,5 +1,8 @@
 """The migration that moves audit events and request ids of no engine into tables of their own."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import psycopg
 import pytest
 
@@ -53,3 +56,24 @@ def test_rows_move_out_and_back(url: str) -> None:
         ["event of 0", "event of 1"],
         ["request of 0", "request of 1"],
     ]
+
+
+@pytest.mark.parametrize("is_upgrade", [True, False], ids=["upgrade", "downgrade"])
+def test_nobody_writes_while_rows_move(url: str, *, is_upgrade: bool) -> None:
+    """The move waits for a transaction that has written, and so takes its rows."""
+    if not is_upgrade:
+        migrate.upgrade(url)
+    source = "audit_events" if is_upgrade else "service_audit_events"
+    with psycopg.connect(url) as connection, ThreadPoolExecutor() as pool:
+        connection.execute(
+            f"insert into {source} (engine_id, create_time, event_id, method, result)"
+            " values (0, now(), 'late', 'createKey', 'OK')".encode()
+        )
+        move = migrate.upgrade if is_upgrade else partial(migrate.downgrade, revision=_BEFORE)
+        moving = pool.submit(move, url)
+        with pytest.raises(TimeoutError):
+            moving.result(timeout=3)
+        connection.commit()
+        moving.result()
+    target = "service_audit_events" if is_upgrade else "audit_events"
+    assert _held(url, target) == [["late"]]

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from app.adapters.db.errors import unavailable
+from app.adapters.db.nodes import working_for
 from app.adapters.shared import look_at
 
 PLACES = 2
@@ -28,15 +29,16 @@ class AllShards:
         Raises:
             Unavailable: a node does not answer in time.
         """
-        task = asyncio.create_task(self._placed(work))
+        with working_for(None):
+            task = asyncio.create_task(self._placed(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         task.add_done_callback(look_at)
         try:
             await asyncio.wait({task}, timeout=SECONDS)
         finally:
-            # Not awaited: a node that hangs does not end the statement. The place and the
-            # connection stay occupied until the task ends.
+            # Not awaited: a node that hangs does not take the driver's cancellation, for which it
+            # waits ten seconds. Until then the place and the connection stay occupied.
             task.cancel()
         if not task.done():
             raise unavailable()

@@ -84,16 +84,16 @@ async def insert_rows(
 
 
 async def insert_free(
-    row: type[Base], session: Session, values: Sequence[Mapping[str, Any]], told: str
+    row: type[Base], session: Session, values: Sequence[Mapping[str, Any]], name: str
 ) -> set[Any]:
     """Insert the rows whose primary key is free; return one column of the rows inserted."""
     free = Conflict(tuple(column.name for column in row.__table__.primary_key))
     if is_distributed(session) and len(values) <= _FEW:
-        single = _single(row, free, *values[0]).returning(row.__table__.c[told])
+        single = _single(row, free, *values[0]).returning(row.__table__.c[name])
         sent = [await _send(row, session, single, one) for one in values]
         return {found for one in sent for found in one.scalars()}
     connection = await session.connection()
-    statement = _insertion(row, free, *values[0]).returning(row.__table__.c[told])
+    statement = _insertion(row, free, *values[0]).returning(row.__table__.c[name])
     return set((await connection.execute(statement, await _parameters(row, values))).scalars())
 
 

@@ -6,12 +6,12 @@ fails as if the database were away, and the pool is there for the engines of oth
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import Context, ContextVar
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 import psycopg
 import structlog
@@ -21,13 +21,18 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from app.adapters.db.errors import is_away, unavailable
 from app.adapters.db.opener import Connection, opener_of, shut_down
 from app.adapters.shared import Shared, look_at
+from app.kernel.failures import describe
 
 log = structlog.get_logger()
 
 _SUSPECT_SECONDS = 0.25
 """Time of a transaction after which the nodes are asked whether they answer."""
-_ANSWER_SECONDS = 0.5
-"""Time in which a node answers, unless it is away."""
+_ANSWER_SECONDS = 0.35
+"""Time in which a node answers, unless it is late."""
+_MISSES = 2
+"""Times in a row that a node is late before it counts as away."""
+_COORDINATOR_SECONDS = 5.0
+"""Time limit for an answer of the coordinator."""
 _FRESH_SECONDS = 1.0
 """Time for which an answer counts."""
 _PAUSE_SECONDS = 0.5
@@ -61,6 +66,16 @@ where noderole = 'primary'
 _engine: ContextVar[int | None] = ContextVar("engine_asked", default=None)
 
 
+@contextmanager
+def working_for(engine_id: int | None) -> Iterator[None]:
+    """Have the connections taken in the block, and in tasks begun there, count for an engine."""
+    before = _engine.set(engine_id)
+    try:
+        yield
+    finally:
+        _engine.reset(before)
+
+
 @dataclass(frozen=True)
 class _Use:
     """The use of a connection: for which engine, if for one, and since when."""
@@ -85,7 +100,14 @@ class Nodes:
         self._places: dict[int, str] = {}
         """The nodes of engines, as of the last look."""
         self._asking: set[Connection] = set()
+        self._placing = asyncio.Lock()
+        self._unplaced: set[int] = set()
+        """Engines whose nodes the next question asks for."""
         self._probes: dict[str, asyncio.Task[bool]] = {}
+        self._misses: Counter[str] = Counter()
+        """The times in a row that each node was late."""
+        self._is_sure = True
+        """False if the nodes must be asked again, since the last look did not tell enough."""
         self._looked = -_FRESH_SECONDS
         self._looking = Shared(self._look)
         self._watching: asyncio.Task[None] | None = None
@@ -95,9 +117,10 @@ class Nodes:
         if not self._is_used:
             self._is_used = True
             pool = self._engine.sync_engine.pool
-            event.listen(pool, "checkout", lambda _, one, __: self.begin(one.driver_connection))
-            event.listen(pool, "checkin", lambda _, one: self.end(one.driver_connection))
-            event.listen(pool, "detach", lambda _, one: self.end(one.driver_connection))
+            event.listen(pool, "checkout", lambda one, *_: self.begin(one.driver_connection))
+            # The record of a connection that was invalidated or detached has none any more.
+            for name in ("checkin", "detach", "invalidate"):
+                event.listen(pool, name, lambda one, *_: self.end(one and one.driver_connection))
 
     def begin(self, connection: Connection) -> None:
         """Note that a connection is used from now on."""
@@ -110,20 +133,33 @@ class Nodes:
             self._uses.pop(connection, None)
 
     async def enter(self, engine_id: int) -> None:
-        """Note that the current task works for an engine from now on.
+        """Note that the current request works for an engine from now on.
 
         Raises:
             Unavailable: the node of the engine is away.
         """
         if self._is_used:
             _engine.set(engine_id)
-            if await self.is_away(engine_id):
-                raise unavailable()
+            await self.check(engine_id)
+
+    async def check(self, engine_id: int) -> None:
+        """Check that the node of an engine, made or not, answered last.
+
+        Raises:
+            Unavailable: it is away.
+        """
+        if await self.is_away(engine_id):
+            raise unavailable()
 
     async def is_away(self, engine_id: int) -> bool:
         """Return True if the node of an engine, made or not, did not answer a second ago."""
         if self.away and engine_id not in self._places:
-            self._places |= await self._places_of([engine_id])
+            self._unplaced.add(engine_id)
+            # One question at a time, for all who wait: each takes a connection.
+            async with self._placing:
+                if engine_id in self._unplaced:
+                    asked, self._unplaced = self._unplaced, set()
+                    self._places |= await self._places_of(asked)
         return bool(self.away) and self._places.get(engine_id) in self.away
 
     async def has_lost(self, engine_id: int) -> bool:
@@ -161,44 +197,90 @@ class Nodes:
 
     async def close(self) -> None:
         """Ask no more."""
-        tasks = [*self._probes.values(), *([self._watching] if self._watching else [])]
+        if self._watching is not None:
+            self._watching.cancel()
         # A probe that waits for a node does not end when it is cancelled.
         for connection in self._asking:
             shut_down(connection)
+        tasks = [*self._probes.values(), *([self._watching] if self._watching else [])]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(self._looking.stop(), *tasks, return_exceptions=True)
 
     def _watch(self) -> None:
-        """Look until no node is away."""
+        """Look from now on, until no node is away."""
+        # A look under way, or of a moment ago, does not tell.
+        self._is_sure = False
         if self._watching is None or self._watching.done():
             self._watching = asyncio.create_task(self._keep_looking())
             self._watching.add_done_callback(look_at)
 
     async def _keep_looking(self) -> None:
-        # What an event would tell is what is asked here.
-        while await self.look(_PAUSE_SECONDS):  # noqa: ASYNC110 - as above
+        while True:
+            try:
+                if not await self.look(_PAUSE_SECONDS) and self._is_sure:
+                    return
+            except Exception as error:  # noqa: BLE001 - without it, nothing would be broken off
+                log.warning("database.nodes_not_asked", error=describe(error))
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _look(self) -> None:
-        """Ask each node, but for those that still owe an answer."""
-        nodes = await self._list()
-        owing = set(self._probes.values())
-        for node, address in nodes.items():
-            if node not in self._probes:
-                self._probes[node] = asyncio.create_task(self._answers(*address))
-        if asked := [probe for probe in self._probes.values() if probe not in owing]:
-            await asyncio.wait(asked, timeout=_ANSWER_SECONDS)
-        done = {node: probe for node, probe in self._probes.items() if probe.done()}
-        away = {node for node in nodes if node not in done or not done[node].result()}
-        self._probes = {node: probe for node, probe in self._probes.items() if node not in done}
+        away, self._is_sure = self.away, True
+        try:
+            async with self._connected(_COORDINATOR_SECONDS) as coordinator:
+                away = await self._ask_nodes(await self._list(coordinator), coordinator)
+        except psycopg.Error:
+            away = frozenset()  # So is the coordinator, and with it all nodes.
+        except TimeoutError:
+            self._is_sure = False
         if away != self.away:
             log.warning("database.nodes_away", nodes=sorted(away))
-        self.away, self._looked = frozenset(away), monotonic()
+        self.away, self._looked = away, monotonic()
         self._places = await self._places_of(self._known()) if away else {}
         if away:
-            self._watch()
             self._break_off()
+        if away or not self._is_sure:
+            self._watch()
+
+    async def _ask_nodes(
+        self, nodes: Mapping[str, tuple[str, int]], coordinator: Connection
+    ) -> frozenset[str]:
+        """Return the nodes that cannot be reached, or were late twice in a row.
+
+        Raises:
+            TimeoutError: the coordinator, or this process, is late itself; so no node is blamed.
+        """
+        await self._begin_probes(nodes)
+        # One that is known to be away is not waited for.
+        asked = [self._probes[node] for node in nodes if self._misses[node] < _MISSES]
+        for _ in range(_MISSES):
+            control = asyncio.create_task(coordinator.execute(b"select 1"))
+            control.add_done_callback(look_at)
+            await asyncio.wait([control, *asked], timeout=_ANSWER_SECONDS)
+            if not control.done():
+                shut_down(coordinator)
+                raise TimeoutError
+            for node in nodes:
+                probe = self._probes[node]
+                self._misses[node] += 1
+                if probe.done():
+                    self._misses[node] = 0 if probe.result() else _MISSES
+            if not any(0 < self._misses[node] < _MISSES for node in nodes):
+                break
+        return frozenset(node for node in nodes if self._misses[node])
+
+    async def _begin_probes(self, nodes: Mapping[str, tuple[str, int]]) -> None:
+        """Ask each node, but for those that still owe an answer; return once they are asked."""
+        for gone in self._probes.keys() - nodes.keys():
+            self._probes.pop(gone).cancel()
+        begun: list[asyncio.Event] = []
+        for node, (host, port) in nodes.items():
+            if node not in self._probes or self._probes[node].done():
+                begun.append(asyncio.Event())
+                self._misses[node] = 0
+                self._probes[node] = asyncio.create_task(self._answers(host, port, begun[-1]))
+        for each in begun:
+            await each.wait()
 
     def _known(self) -> set[int]:
         """Return the engines whose nodes are worth knowing while one is away."""
@@ -211,44 +293,57 @@ class Nodes:
         for connection, use in list(self._uses.items()):
             is_away = use.engine is None or self._places.get(use.engine) in self.away
             most = _LONG_SECONDS if use.engine is None else _STUCK_SECONDS
-            if is_away and now - use.since > most:
+            if connection.closed:
+                del self._uses[connection]
+            elif is_away and now - use.since > most:
                 shut_down(connection)
 
-    async def _list(self) -> dict[str, tuple[str, int]]:
+    async def _list(self, coordinator: Connection) -> dict[str, tuple[str, int]]:
         """Return the hosts and ports of the nodes, by their addresses."""
         if not self._has_nodes:
-            self._has_nodes = await self._ask(_HAS_NODES) == [(True,)]
-        found = await self._ask(_NODES) if self._has_nodes else []
+            looked = await coordinator.execute(_HAS_NODES)
+            self._has_nodes = await looked.fetchone() == (True,)
+        found = await (await coordinator.execute(_NODES)).fetchall() if self._has_nodes else []
         return {f"{host}:{port}": (host, port) for host, port in found}
 
     async def _places_of(self, engine_ids: Collection[int]) -> dict[int, str]:
-        return dict(await self._ask(_ENGINES_ON, [list(engine_ids)]))
+        """Return the nodes of engines; nothing while the coordinator does not answer."""
+        try:
+            async with self._connected(_COORDINATOR_SECONDS) as connection:
+                found = await connection.execute(_ENGINES_ON, [list(engine_ids)])
+                return dict(await found.fetchall())
+        except (psycopg.Error, TimeoutError):
+            return {}
 
-    async def _answers(self, host: str, port: int) -> bool:
-        """Return True if a node answers."""
+    async def _answers(self, host: str, port: int, begun: asyncio.Event) -> bool:
+        """Return True if a node answers, or the coordinator does not; note when it is asked."""
         try:
             async with self._connected() as connection:
-                found = await connection.execute(_PROBE, [host, port])
-                return await found.fetchone() == (True,)
-        except psycopg.Error as error:
-            return not is_away(error)
-
-    async def _ask(self, statement: bytes, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return what the coordinator answers; nothing while it is away, and with it all nodes."""
-        try:
-            async with self._connected() as connection:
-                return await (await connection.execute(statement, values)).fetchall()
-        except psycopg.Error:
-            return []
+                begun.set()
+                try:
+                    found = await connection.execute(_PROBE, [host, port])
+                    return await found.fetchone() == (True,)
+                except psycopg.Error as error:
+                    return connection.broken or not is_away(error)
+        except (psycopg.Error, TimeoutError):
+            return True
+        finally:
+            begun.set()
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[Connection]:
-        """Open a connection beside the pool, which may be used up."""
-        connection = await opener_of(self._engine).open()
+    async def _connected(self, seconds: float | None = None) -> AsyncIterator[Connection]:
+        """Open a connection beside the pool, which may be used up; it may have a time limit."""
+        async with asyncio.timeout(_COORDINATOR_SECONDS):
+            connection = await opener_of(self._engine).open()
         self._asking.add(connection)
+        loop = asyncio.get_running_loop()
+        # Not a cancellation, with which the driver asks the server to end the statement.
+        ending = None if seconds is None else loop.call_later(seconds, shut_down, connection)
         try:
             await connection.set_autocommit(True)
             yield connection
         finally:
+            if ending is not None:
+                ending.cancel()
             self._asking.discard(connection)
             await connection.close()

@@ -152,6 +152,28 @@ async def test_the_sweep_takes_up_an_erasure_an_hour_after_it_failed(
     assert len(await listed(client)) == 1
 
 
+async def test_an_erasure_that_fails_again_and_again_makes_few_operations(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    resources: Resources,
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    await create_memory(client, "I like tea.")
+    ok(await _start(client))
+    tried: list[int] = []
+    for hour in range(24 * 32):
+        if hour == 0 or await sweep(resources, "failed erasures"):
+            tried.append(hour)
+            async with database.transaction() as session:
+                await session.execute(
+                    text("update operations set attempts = 99 where state = 'PENDING'")
+                )
+            await runner.run_pending()
+        clock.advance(timedelta(hours=1, seconds=1))
+    assert tried == [0, 1, 3, 7, 15, 31, 63, 127, 255, 511]
+
+
 async def test_a_repeated_request_is_answered_with_its_operation(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:

@@ -6,6 +6,6 @@ from app.memory.erasures.store import repository
 
 
 async def take_up_failed(batches: SweepBatches) -> int:
-    """Queue the erasures again that failed an hour ago or earlier; return how many."""
+    """Queue the erasures again that failed, after pauses that grow; return how many."""
     take_up = ErasureService.of(batches.resources).take_up
     return await batches.spread(repository.find_failed, take_up)

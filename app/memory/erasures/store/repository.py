@@ -19,7 +19,9 @@ from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 
 _RESTS_FOR = timedelta(hours=1)
-"""Time between a failure and the next try: what made it fail may last."""
+"""Shortest time between a failure and the next try: what made it fail may last."""
+_TRIED_FOR = timedelta(days=30)
+"""Age of an erasure at which it is no longer taken up."""
 _KEY = (ErasureRow.engine_id, ErasureRow.certificate_id)
 
 
@@ -37,7 +39,7 @@ async def list_running(session: Session, engine_id: int) -> Sequence[ErasureRow]
 
 
 async def find_failed(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find erasures of all engines whose operation failed an hour ago or earlier; for a sweep."""
+    """Find failed erasures of all engines that are due again; for a sweep."""
     statement = select(*_KEY).where(_has_failed(session)).order_by(ErasureRow.start_time)
     return await find_keys(session, search.bounded(statement, _KEY))
 
@@ -45,12 +47,16 @@ async def find_failed(session: Session, search: RowSearch) -> Sequence[Key]:
 async def lock_failed(
     session: Session, engine_id: int, keys: Sequence[Key]
 ) -> Sequence[ErasureRow]:
-    """Lock and return such erasures of an engine."""
+    """Lock and return such erasures of an engine, which is locked as for a new one."""
+    # First, and in a statement before: whoever asks for the same erasure is then done.
+    engine = select(EngineRow.engine_id).where(EngineRow.engine_id == engine_id)
+    await session.execute(engine.with_for_update())
     statement = locked(_KEY, engine_id, keys, _has_failed(session)).with_only_columns(ErasureRow)
     return (await session.execute(statement)).scalars().all()
 
 
 def _has_failed(session: Session) -> ColumnElement[bool]:
+    now = database_time(session)
     is_served = exists().where(
         EngineRow.engine_id == ErasureRow.engine_id,
         EngineRow.delete_time.is_(None),
@@ -60,9 +66,12 @@ def _has_failed(session: Session) -> ColumnElement[bool]:
         OperationRow.engine_id == ErasureRow.engine_id,
         OperationRow.operation_id == ErasureRow.operation_id,
         OperationRow.state == OperationState.FAILED,
-        OperationRow.update_time < database_time(session) - _RESTS_FOR,
+        OperationRow.update_time < now - _RESTS_FOR,
+        # The pauses double: a cause that lasts makes few operations.
+        now - OperationRow.update_time > OperationRow.update_time - ErasureRow.start_time,
     )
-    return and_(ErasureRow.scope.is_not(None), is_served, failed)
+    is_tried = ErasureRow.start_time > now - _TRIED_FOR
+    return and_(ErasureRow.scope.is_not(None), is_tried, is_served, failed)
 
 
 async def of_operation(

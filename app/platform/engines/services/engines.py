@@ -10,6 +10,7 @@ import structlog
 
 from app.adapters.db.errors import unavailable
 from app.adapters.db.filters import read_filter
+from app.adapters.db.nodes import working_for
 from app.adapters.db.pages import ReadRows, Slice
 from app.adapters.db.session import Database, Session, note
 from app.adapters.llm.models import TextModels
@@ -124,10 +125,11 @@ class EngineService:
             name = EngineName(parent.project, parent.location, await self._free_id(now))
             is_written = False
             try:
-                await self.db.nodes.enter(name.engine)
-                async with self.db.transaction() as session:
-                    operation = await self._insert(session, name, request, once, now)
-                    is_written = True
+                await self.db.nodes.check(name.engine)
+                with working_for(name.engine):
+                    async with self.db.transaction() as session:
+                        operation = await self._insert(session, name, request, once, now)
+                        is_written = True
             except Unavailable:
                 # Not if it may be committed.
                 if is_written or not await self.db.nodes.has_lost(name.engine):

@@ -11,6 +11,7 @@ from time import monotonic
 
 import structlog
 
+from app.adapters.db.nodes import working_for
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
 from app.kernel.errors import DeadlineExceeded, ServiceError, Unavailable
@@ -95,7 +96,8 @@ class Claiming:
         while read := await hints.read(self._db, now, seen):
             for hint in read:
                 try:
-                    claim = await self._claim_of(hint, now, passed)
+                    with working_for(hint.engine_id):
+                        claim = await self._claim_of(hint, now, passed)
                 except (ServiceError, TimeoutError) as error:
                     # If only the node of this engine is away, others go on.
                     log.warning("worker.claim_failed", engine=hint.engine_id, error=describe(error))
@@ -114,7 +116,7 @@ class Claiming:
     async def _claim_of(self, hint: Hint, now: datetime, passed: PassedOver) -> Claim | None:
         """Claim an operation of an engine, and note when it has work next."""
         engine_id = hint.engine_id
-        await self._db.nodes.enter(engine_id)
+        await self._db.nodes.check(engine_id)
         # A claim is not cut off: once it is committed, nobody else would run the operation.
         async with asyncio.timeout(self._silent_seconds):
             found = await finding.find_of_engine(self._db, engine_id, now, passed.callers)

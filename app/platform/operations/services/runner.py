@@ -17,6 +17,7 @@ import structlog
 from app.adapters import tracing
 from app.adapters.db.errors import is_unreached_state
 from app.adapters.db.listen import Notices
+from app.adapters.db.nodes import working_for
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import (
@@ -263,8 +264,9 @@ class Runner:
             request_id=claim.request_id,
         ):
             job = Job(claim, self._db, self._clock, self._keep)
-            work = asyncio.create_task(self._run_job(job))
-            keeper = asyncio.create_task(self._keep_lease(claim, work))
+            with working_for(claim.owned.engine_id):
+                work = asyncio.create_task(self._run_job(job))
+                keeper = asyncio.create_task(self._keep_lease(claim, work))
             try:
                 await work
             except asyncio.CancelledError:
