@@ -109,9 +109,9 @@ class Readiness:
             self._writes = OK
         return self._writes
 
-    async def lost_nodes(self) -> int:
-        """Return the number of nodes that do not answer; others are served."""
-        return len(await self._db.nodes.look())
+    async def lost_nodes(self) -> str:
+        """Return the addresses of the nodes that do not answer; others are served."""
+        return ", ".join(sorted(await self._db.nodes.look()))
 
     def _is_due(self, last: datetime | None, interval: timedelta) -> bool:
         return last is None or abs(self._clock.now() - last) >= interval

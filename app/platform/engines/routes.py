@@ -71,12 +71,12 @@ async def list_engines(
     """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times.
 
     While nodes of a distributed database are away, their engines are missing, and the header
-    `x-memory-bank-nodes-away` has the number of nodes.
+    `x-memory-bank-nodes-away` names the nodes.
     """
     service = EngineService.of(context.resources)
     listing, away = await service.list_reachable(location, context.caller.reach, filter, page)
     if away:
-        response.headers[NODES_AWAY] = str(len(away))
+        response.headers[NODES_AWAY] = ", ".join(sorted(away))
     return listing
 
 

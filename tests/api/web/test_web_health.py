@@ -83,7 +83,9 @@ _NO_NODES = "drop table pg_dist_node; drop function master_run_on_worker"
 
 
 @pytest.mark.plain_postgres("a function stands in for the cluster's")
-@pytest.mark.parametrize(("state", "degraded"), [("true", None), ("false", "nodes away: 2")])
+@pytest.mark.parametrize(
+    ("state", "degraded"), [("true", None), ("false", "worker2:5433, worker3:5434")]
+)
 async def test_nodes_that_do_not_answer_are_told_and_the_process_stays_ready(
     client: httpx.AsyncClient, database: Database, state: str, degraded: str | None
 ) -> None:
