@@ -17,7 +17,6 @@ from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_http import EmbeddingServer, HttpEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, missing_packages
-from app.adapters.llm.providers.embed_onnx import OnnxEmbedder
 from app.adapters.llm.providers.remote import RemoteTextModel
 from app.kernel.wire.memory_policy import BUILTIN
 from app.settings.settings import EmbedderChoice, Settings
@@ -96,8 +95,12 @@ def choose_embedder(settings: Settings) -> ManagedEmbedder:
             f"The embedder {choice} needs packages that are not installed:"
             f" {', '.join(missing)}. Install them, or set MEMORY_BANK_EMBEDDER to auto or hash."
         )
-    is_own = choice is EmbedderChoice.ONNX
-    return OnnxEmbedder(settings) if is_own else MiniLmEmbedder(settings.embedder_threads)
+    if choice is not EmbedderChoice.ONNX:
+        return MiniLmEmbedder(settings.embedder_threads)
+    # Imported only if there is such a model: it takes longer than the rest of the start.
+    from app.adapters.llm.providers.embed_onnx import OnnxEmbedder  # noqa: PLC0415 - as above
+
+    return OnnxEmbedder(settings)
 
 
 def _open_http(settings: Settings) -> ManagedEmbedder:
