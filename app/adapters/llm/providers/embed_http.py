@@ -6,7 +6,6 @@ those cover text models alone. A search embeds too, and belongs to no operation.
 Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -19,6 +18,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
 from app.adapters import offload
+from app.adapters.llm.breaker import now
 from app.adapters.llm.http import glimpsed, open_client, retry_after_seconds
 from app.adapters.llm.managed import BatchSize, ManagedEmbedder
 from app.adapters.llm.ports import Prefixes, Vectors
@@ -145,7 +145,7 @@ class HttpEmbedder(ManagedEmbedder):
             RuntimeError: a transaction is open in this task.
         """
         refuse_inside_transaction("Embedding")
-        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        deadline = now() + self._timeout_seconds
         takes = known = self.takes
         is_told = True
         found: list[Vectors] = []
