@@ -79,7 +79,10 @@ class EmbeddingServer:
     def target(self) -> ProviderTarget:
         """The model as errors name it."""
         revision = f"@{self.revision}" if self.revision else ""
-        model_id = f"http:{self.model}{revision}{_mark(self.prefixes.text)}"
+        # Another prefix makes other vectors.
+        prefix = self.prefixes.text
+        mark = f"#{sha256(prefix.encode()).hexdigest()[:8]}" if prefix else ""
+        model_id = f"http:{self.model}{revision}{mark}"
         setting = f"{self.settings}_MODEL"
         key, address = f"{self.settings}_KEY", f"{self.settings}_BASE_URL"
         return ProviderTarget(model_id, setting, key, address, setting)
@@ -218,11 +221,6 @@ class HttpEmbedder(ManagedEmbedder):
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
         self.dimensions = vectors.shape[1]
         return vectors
-
-
-def _mark(prefix: str) -> str:
-    """Return a mark of the text prefix, since another prefix makes other vectors."""
-    return f"#{sha256(prefix.encode()).hexdigest()[:8]}" if prefix else ""
 
 
 def _vectors(body: bytes, count: int) -> Vectors:
