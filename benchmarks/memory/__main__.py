@@ -17,7 +17,7 @@ _TEXTS = 300
 _PARTS = {
     "FastAPI, SQLAlchemy, psycopg": ["fastapi", "sqlalchemy.ext.asyncio", "psycopg"],
     "the service": ["app.process.serving"],
-    "imports of MiniLM": ["app.adapters.llm.onnx_session", "tokenizers"],
+    "imports of MiniLM": ["app.adapters.llm.onnx_encoder", "tokenizers"],
 }
 
 

@@ -37,14 +37,14 @@ class Breaker:
         while self.is_open():
             if self._pause_end >= limit:
                 raise self._refusal()
-            await asyncio.sleep(self._pause_end - _now())
+            await asyncio.sleep(self._pause_end - now())
             try:
                 async with asyncio.timeout_at(limit):
                     await self._trial.acquire()
             except TimeoutError:
                 raise self._refusal() from None
             try:
-                if self.is_open() and self._pause_end <= _now():
+                if self.is_open() and self._pause_end <= now():
                     yield True
                     return
             finally:
@@ -61,10 +61,10 @@ class Breaker:
         if is_trial or not self.is_open():
             self._cause = self._cause if self._failed else cause
             self._failed += 1
-            self._pause_end = _now() + self._seconds
+            self._pause_end = now() + self._seconds
 
     def _refusal(self) -> Unavailable:
-        seconds = max(round(self._pause_end - _now(), 1), 1)
+        seconds = max(round(self._pause_end - now(), 1), 1)
         unit = "second" if seconds == 1 else "seconds"
         return Unavailable(
             f"{self._cause} Requests to the provider are paused for {seconds:g} {unit}.",
@@ -73,5 +73,6 @@ class Breaker:
         )
 
 
-def _now() -> float:
+def now() -> float:
+    """Return the time of the event loop, in seconds."""
     return asyncio.get_running_loop().time()

@@ -30,11 +30,6 @@ class CachedEmbedder(ManagedEmbedder):
 
     @property
     @override
-    def languages(self) -> str:
-        return self._inner.languages
-
-    @property
-    @override
     def ready(self) -> bool:
         return self._inner.ready
 

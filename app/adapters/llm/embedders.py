@@ -15,30 +15,25 @@ MAX_ENGINES = 100_000
 
 
 class Embedders:
-    """Embedders by model id; `current` is the one that the settings name.
+    """Embedders, one of which is lexical only.
 
-    One of them is lexical only.
+    Attributes:
+        current: the one that the settings name.
+        by_id: all that are open in this process, by model id.
+        lengths: the length of each model's stored vectors, as far as this process knows it; it
+            never changes.
     """
 
     def __init__(self, current: ManagedEmbedder, others: Sequence[ManagedEmbedder] = ()) -> None:
         self.current = current
-        self._by_id = {embedder.model_id: embedder for embedder in (*others, current)}
+        self.by_id = {embedder.model_id: embedder for embedder in (*others, current)}
+        self.lengths: dict[str, int] = {}
         self._seen: LRUCache[int, str] = LRUCache(MAX_ENGINES)
-        self._lengths: dict[str, int] = {}
 
     @property
     def by_words(self) -> ManagedEmbedder:
         """An embedder that knows words alone, and is always available."""
-        return next(embedder for embedder in self._by_id.values() if embedder.lexical_only)
-
-    @property
-    def model_ids(self) -> Sequence[str]:
-        """The ids of all models that are open in this process."""
-        return sorted(self._by_id)
-
-    def find(self, model_id: str) -> ManagedEmbedder | None:
-        """Return the embedder of a model, if it is open here."""
-        return self._by_id.get(model_id)
+        return next(embedder for embedder in self.by_id.values() if embedder.lexical_only)
 
     def serving(self, engine_id: int, embedding_model: str | None) -> str:
         """Return the id of the model that serves an engine, and remember it.
@@ -57,15 +52,7 @@ class Embedders:
         """Return the model last seen to serve an engine, or None."""
         return self._seen.get(engine_id)
 
-    def length_of(self, model_id: str) -> int | None:
-        """Return the length of a model's stored vectors, if this process knows it."""
-        return self._lengths.get(model_id)
-
-    def note_length(self, model_id: str, dimensions: int) -> None:
-        """Remember the length of a model's stored vectors; it never changes."""
-        self._lengths[model_id] = dimensions
-
     async def close(self) -> None:
         """Close all embedders."""
-        for embedder in self._by_id.values():
+        for embedder in self.by_id.values():
             await embedder.close()

@@ -1,8 +1,5 @@
 """Construction of the models that the settings name."""
 
-from typing import TYPE_CHECKING
-
-import httpx2
 import structlog
 from pydantic import SecretStr
 
@@ -17,14 +14,10 @@ from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_http import EmbeddingServer, HttpEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, missing_packages
-from app.adapters.llm.providers.embed_onnx import OnnxEmbedder
 from app.adapters.llm.providers.remote import RemoteTextModel
 from app.kernel.wire.memory_policy import BUILTIN
 from app.settings.settings import EmbedderChoice, Settings
 from app.settings.task_settings import ReaderModel
-
-if TYPE_CHECKING:
-    from app.adapters.llm.providers.text import Channel
 
 _log = structlog.get_logger(__name__)
 
@@ -96,8 +89,12 @@ def choose_embedder(settings: Settings) -> ManagedEmbedder:
             f"The embedder {choice} needs packages that are not installed:"
             f" {', '.join(missing)}. Install them, or set MEMORY_BANK_EMBEDDER to auto or hash."
         )
-    is_own = choice is EmbedderChoice.ONNX
-    return OnnxEmbedder(settings) if is_own else MiniLmEmbedder(settings.embedder_threads)
+    if choice is not EmbedderChoice.ONNX:
+        return MiniLmEmbedder(settings.embedder_threads)
+    # Imported only if there is such a model: it takes longer than the rest of the start.
+    from app.adapters.llm.providers.embed_onnx import OnnxEmbedder  # noqa: PLC0415 - as above
+
+    return OnnxEmbedder(settings)
 
 
 def _open_http(settings: Settings) -> ManagedEmbedder:
@@ -151,6 +148,9 @@ def open_models(settings: Settings) -> TextModels:
     names = {*aliases.values(), *([default] if default else [])}
     if not names:
         return TextModels()
+    # Imported only if there is a model: it takes more than a second.
+    from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
+
     url = settings.model_base_url
     if url is not None and default and default.provider not in _TAKE_ADDRESS:
         raise ModelSetupError(
@@ -171,28 +171,14 @@ def open_models(settings: Settings) -> TextModels:
             setting if base_url is None else f"{_MODEL}_BASE_URL",
             f"{_MODEL}_MAX_INPUT_TOKENS",
         )
-        channel = _channel(
-            name, base_url, settings.model_key if is_meant else None, client, settings
-        )
+        key = settings.model_key if is_meant else None
+        channel = open_channel(name, base_url, key, client, settings)
         models[name] = RemoteTextModel(target, channel, providers[name.provider], settings)
     return TextModels(
         default=models[default] if default else None,
         aliases={alias: models[name] for alias, name in aliases.items()},
         clients=(client,),
     )
-
-
-def _channel(
-    name: ModelName,
-    base_url: str | None,
-    key: SecretStr | None,
-    client: httpx2.AsyncClient,
-    settings: Settings,
-) -> "Channel":
-    # Imported only if there is a model: it takes more than a second.
-    from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
-
-    return open_channel(name, base_url, key.get_secret_value() if key else None, client, settings)
 
 
 def open_readers(settings: Settings) -> Readers:
@@ -206,6 +192,9 @@ def open_readers(settings: Settings) -> Readers:
     """
     if not settings.task_readers:
         return Readers()
+    # Imported only if there is a model: it takes more than a second.
+    from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
+
     limits = (settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes)
     near, far = open_client(*limits, is_direct=True), open_client(*limits)
     readers = {}
@@ -216,7 +205,7 @@ def open_readers(settings: Settings) -> Readers:
         own = settings.model_copy(update={"model_max_input_tokens": reader.max_input_tokens})
         key = reader.key or (SecretStr(NO_KEY) if is_local else None)
         address = reader.base_url or ADDRESSES[model.provider]
-        channel = _channel(model, address, key, near if is_local else far, own)
+        channel = open_channel(model, address, key, near if is_local else far, own)
         target = ProviderTarget(str(model), setting, setting, setting, setting)
         asked = RemoteTextModel(target, channel, Provider(own), own)
         readers[name] = ReaderHandle(name, asked, is_local)

@@ -1,6 +1,6 @@
 """The port of embedders: vectors, life cycle and languages."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -64,9 +64,12 @@ class ManagedEmbedder(Protocol):
         """A description, for people, of what searches by its vectors understand."""
         if self.lexical_only:
             return f"words alone, in every language ({self.model_id})"
-        if self.covers is not None:
-            return understood(self.covers, self.model_id)
-        return f"what its model does ({self.model_id})"
+        if self.covers is None:
+            return f"what its model does ({self.model_id})"
+        known = ", ".join(NAMES.get(code, code).capitalize() for code in self.covers)
+        # Behind the slash of a local model is its precision, which tells people nothing here.
+        name = self.model_id.partition("/")[0] if self.is_local else self.model_id
+        return f"{known} ({name}); in other languages they find mainly by words"
 
     def foreign_language(self, text: str) -> str | None:
         """Return the code of a text's language if the model is known not to understand it."""
@@ -91,9 +94,3 @@ class ManagedEmbedder(Protocol):
     async def close(self) -> None:
         """Wait for running computations, and release the threads."""
         ...
-
-
-def understood(codes: Iterable[str], name: str) -> str:
-    """Return a description, for people, of searches by a model that knows some languages."""
-    languages = ", ".join(NAMES.get(code, code).capitalize() for code in codes)
-    return f"{languages} ({name}); in other languages they find mainly by words"

@@ -5,8 +5,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 from typing_extensions import override
 
-from app.adapters.llm.onnx_encoder import OnnxEncoder, Tokens
-from app.adapters.llm.onnx_session import open_session
+from app.adapters.llm.onnx_encoder import OnnxEncoder, Tokens, open_session
 from app.adapters.llm.ports import Vectors
 from app.adapters.llm.safetensors_file import Rows, find_weights
 

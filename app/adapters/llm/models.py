@@ -33,8 +33,7 @@ class TextModels:
 
     def knows(self, name: str) -> bool:
         """Return True if a name has a model of its own: an alias, or the default's name."""
-        is_default = self.default is not None and self.default.model_id == name
-        return is_default or name in self.aliases or name.rpartition("/")[2] in self.aliases
+        return name in self.names or name.rpartition("/")[2] in self.aliases
 
     @property
     def description(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import structlog
 from prometheus_client import Gauge
 
+from app.adapters.llm.breaker import now
 from app.adapters.llm.provider import RequestFailed
 from app.settings.settings import OutputMode
 
@@ -47,17 +48,15 @@ class Ways:
         """The best mode that is not resting."""
         return next(mode for mode in self._modes if mode not in self._until)
 
-    def order(self, now: float) -> Sequence[OutputMode]:
-        """Return the modes for one question; a mode whose rest is over is included only this once.
-
-        `now` is a time of the event loop.
-        """
-        modes = [mode for mode in self._modes if self._until.get(mode, now) <= now]
+    def order(self) -> Sequence[OutputMode]:
+        """Return the modes for one question; one whose rest is over is included only this once."""
+        time = now()
+        modes = [mode for mode in self._modes if self._until.get(mode, time) <= time]
         for mode in self._until.keys() & set(modes):
-            self._until[mode] = now + self._rest_seconds
+            self._until[mode] = time + self._rest_seconds
         return modes
 
-    def worked(self, mode: OutputMode, refusals: Refusals, now: float) -> None:
+    def worked(self, mode: OutputMode, refusals: Refusals) -> None:
         """Record the mode that brought an answer, and the refused modes before it."""
         before = self.in_use
         self.latest, self.refused = mode, list(refusals)
@@ -66,7 +65,7 @@ class Ways:
         for refused in refusals:
             self._refused[refused] += 1
             if self._refused[refused] >= _MOST_REFUSALS:
-                self._until[refused] = now + self._rest_seconds
+                self._until[refused] = now() + self._rest_seconds
         if self.in_use is not before:
             self._show()
             failed = refusals.get(before)

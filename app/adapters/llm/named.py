@@ -1,7 +1,6 @@
 """Validation of the models and counters that a policy names."""
 
 import re
-from pathlib import Path
 
 from app.adapters.llm import encodings
 from app.adapters.llm.models import TextModels
@@ -68,11 +67,6 @@ def check_counter(name: str, settings: Settings, field: str) -> None:
     Raises:
         InvalidArgument: it does not.
     """
-    accepted = counters(settings.tiktoken_dir)
+    accepted = [*COUNTERS, *encodings.available(settings.tiktoken_dir)]
     if name not in accepted:
         raise InvalidArgument.of_field(field, f"must be one of: {', '.join(accepted)}.")
-
-
-def counters(folder: Path | None) -> list[str]:
-    """Return the names of the available counters."""
-    return [*COUNTERS, *encodings.available(folder)]

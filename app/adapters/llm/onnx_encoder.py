@@ -1,13 +1,31 @@
-"""Encoder of texts to unit vectors by an ONNX network. Importing this module is expensive."""
+"""Encoder of texts to unit vectors by an ONNX network. Importing this module is expensive.
 
+The only module that imports onnxruntime. Since 1.29 its official builds send telemetry over the
+network from the moment of their import, unless the environment forbids it by then.
+"""
+
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from app.adapters.llm.ports import Vectors
+
+# A message to the library, not configuration of this service: putenv, as nothing is read.
+os.putenv("ORT_DISABLE_TELEMETRY", "1")
+
+import onnxruntime as ort  # type: ignore[import-untyped]  # ships no types
+
+# Errors are raised anyway.
+_FATAL = 4
+_FOLDER = "session.model_external_initializers_file_folder_path"
+ort.set_default_logger_severity(_FATAL)
+# For builds that ask the system, not the environment (Windows).
+ort.disable_telemetry_events()
 
 _PASS_TOKENS = 256
 """Tokens per pass, padding included; more is slower, as the states outgrow the CPU cache."""
@@ -66,3 +84,22 @@ def passes(lengths: Sequence[int]) -> Iterator[list[int]]:
         group.append(row)
     if group:
         yield group
+
+
+def open_session(graph: bytes | Path, folder: Path) -> ort.InferenceSession:
+    """Open a session that computes in the calling thread.
+
+    Args:
+        graph: the graph itself, or its file.
+        folder: the folder of the weight files that the graph names. They are mapped, not copied, as
+            they would be if they were passed as values.
+    """
+    options = ort.SessionOptions()
+    options.log_severity_level = _FATAL
+    # The embedder's threads are the parallelism; more threads would compete for the cores.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    # Both only ever grow if every batch has another shape.
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+    options.add_session_config_entry(_FOLDER, str(folder))
+    source = str(graph) if isinstance(graph, Path) else graph
+    return ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])

@@ -11,7 +11,7 @@ from typing import TypeVar
 import httpx2
 from typing_extensions import override
 
-from app.adapters.llm.breaker import Breaker
+from app.adapters.llm.breaker import Breaker, now
 from app.adapters.llm.http import ReplyUnread
 from app.adapters.llm.refusals import is_of_mode, is_of_size
 from app.adapters.llm.words import CUT, SILENCE, Words
@@ -164,7 +164,7 @@ class Provider:
                 return await self._attempt(request, deadline, target)
             except RequestFailed as failed:
                 delay = _delay(failed, attempt)
-                is_last = attempt == self._max_attempts or _now() + delay >= deadline
+                is_last = attempt == self._max_attempts or now() + delay >= deadline
                 if is_last or failed.is_refusal:
                     raise _as_service_error(failed, target) from None
             await asyncio.sleep(delay)
@@ -177,7 +177,7 @@ class Provider:
 
         A request that the breaker holds up has no slot: the trial that may close it needs one.
         """
-        limit = min(deadline, _now() + self._patience_seconds)
+        limit = min(deadline, now() + self._patience_seconds)
         while True:
             async with self._breaker.admitted(limit) as is_trial:
                 async with _in_time(deadline):
@@ -197,7 +197,7 @@ class Provider:
         is_trial: bool,
     ) -> T:
         """Make one request, and report its outcome to the breaker."""
-        began = _now()
+        began = now()
         try:
             async with _in_time(deadline):
                 answer = await request()
@@ -216,10 +216,6 @@ class Provider:
             raise
         self._breaker.succeeded(is_trial=is_trial)
         return answer
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def _delay(failed: RequestFailed, attempt: int) -> float:

@@ -245,7 +245,7 @@ class _Embedding:
         row = await repository.find_namespace(session, self.name, now, for_update=is_locked)
         if row is None or row.embedding_model is None:
             return None
-        if self.resources.embedders.find(row.embedding_model) is None:
+        if self.resources.embedders.by_id.get(row.embedding_model) is None:
             # The model is not configured in this process, but may be in another worker.
             return row.embedding_model
         embedder = embedder_of(self.resources.embedders, row)

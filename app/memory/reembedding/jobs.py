@@ -109,7 +109,7 @@ class _Reembedding:
 
     async def _begin(self) -> None:
         """Check that the model is available, and record it as the target."""
-        embedder = self.resources.embedders.find(self.model)
+        embedder = self.resources.embedders.by_id.get(self.model)
         if embedder is None:
             raise Postponed(self._now() + _NO_MODEL_PAUSE)
         try:

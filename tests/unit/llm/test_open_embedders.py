@@ -28,10 +28,10 @@ async def test_what_needs_no_server_is_always_open(server: ModelServer) -> None:
 
     assert found.current.model_id == "http:next"
     for model_id in (_MINILM, _HASH, "http:next"):
-        embedder = found.find(model_id)
+        embedder = found.by_id.get(model_id)
         assert embedder is not None
         assert embedder.model_id == model_id
-    assert found.find("http:former") is None
+    assert found.by_id.get("http:former") is None
     assert found.by_words.model_id == _HASH
     await found.close()
 
@@ -39,7 +39,7 @@ async def test_what_needs_no_server_is_always_open(server: ModelServer) -> None:
 async def test_a_model_is_open_once(server: ModelServer) -> None:
     found = open_embedders(settings(server, embedder="hash"))
 
-    assert found.find(_HASH) is found.current is found.by_words
+    assert found.by_id.get(_HASH) is found.current is found.by_words
     await found.close()
 
 
@@ -50,7 +50,7 @@ async def test_the_former_model_is_asked_at_the_same_address(
     found = open_embedders(
         settings(server, embedding_previous_model="former", embedding_previous_key=key)
     )
-    former = found.find("http:former")
+    former = found.by_id.get("http:former")
     assert former is not None
     await former.embed(["a"])
     await found.close()
@@ -66,7 +66,7 @@ async def test_another_address_is_not_told_the_key(server: ModelServer) -> None:
         "embedding_previous_base_url": server.url,
     }
     found = open_embedders(settings(server, embedding_base_url="http://127.0.0.1:9/v1", **former))
-    embedder = found.find("http:former@1")
+    embedder = found.by_id.get("http:former@1")
     assert embedder is not None
     await embedder.embed(["a"])
     await found.close()
@@ -79,15 +79,15 @@ async def test_a_former_model_keeps_its_prefixes(server: ModelServer) -> None:
     now = {"embedder_query_prefix": "q ", "embedder_text_prefix": "t "}
     plain = open_embedders(settings(server, **given))
     found = open_embedders(settings(server, **given, **now, embedding_previous_text_prefix="p: "))
-    former = next(one for one in found.model_ids if one.startswith("http:former"))
+    former = next(one for one in found.by_id if one.startswith("http:former"))
 
     # A prefix of texts makes another model; one of queries does not.
     assert plain.current.model_id == "http:next"
-    assert plain.find("http:former") is not None
+    assert plain.by_id.get("http:former") is not None
     assert found.current.model_id not in {"http:next", "http:former"}
     assert former != "http:former"
     assert found.current.prefixes == Prefixes("q ", "t ")
-    embedder = found.find(former)
+    embedder = found.by_id.get(former)
     assert embedder is not None
     assert embedder.prefixes == Prefixes("query: ", "p: ")
     await plain.close()

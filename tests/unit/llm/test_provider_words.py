@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from app.adapters.llm.factory import open_embedder
@@ -135,7 +136,8 @@ async def test_each_vendor_s_words_are_read_from_its_reply(
 ) -> None:
     server.always(Behaviour(status=401, body=json.dumps(body).encode()))
     client = open_client(60, 10_000, is_direct=True)
-    channel = open_channel(ModelName.parse(name, "test"), server.url, KEY, client, Settings())
+    key = SecretStr(KEY)
+    channel = open_channel(ModelName.parse(name, "test"), server.url, key, client, Settings())
 
     with pytest.raises(RequestFailed) as failed:
         await channel.send(Question(PROMPT, Likes), OutputMode.PROMPT, channel.limit)

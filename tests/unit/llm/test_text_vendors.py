@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
+from pydantic import SecretStr
 
 from app.adapters.llm.names import ModelName
 from app.adapters.llm.ports import Attachment, Prompt, Question
@@ -13,6 +14,7 @@ from app.adapters.llm.providers.text import open_channel
 from app.settings.settings import OutputMode, Settings
 from tests.unit.llm.conftest import Likes
 
+KEY = SecretStr("a-key")
 URI = "https://images.example.com/cat.png"
 FILES = (Attachment("image/png", uri=URI), Attachment("application/pdf", b"%PDF-1.7"))
 QUESTION = Question(Prompt("Look.", "user: see", FILES), Likes)
@@ -51,7 +53,7 @@ async def wire() -> AsyncIterator[Wire]:
 async def test_one_request_goes_out_and_its_failure_is_read(
     wire: Wire, name: str, mode: str
 ) -> None:
-    channel = open_channel(ModelName.parse(name, "test"), None, "a-key", wire.client, Settings())
+    channel = open_channel(ModelName.parse(name, "test"), None, KEY, wire.client, Settings())
 
     with pytest.raises(RequestFailed) as failed:
         await channel.send(QUESTION, OutputMode(mode), channel.limit)
@@ -68,7 +70,7 @@ async def test_one_request_goes_out_and_its_failure_is_read(
 
 @every_vendor
 def test_every_way_of_asking_is_known_to_the_newest_models(wire: Wire, name: str) -> None:
-    channel = open_channel(ModelName.parse(name, "test"), None, "a-key", wire.client, Settings())
+    channel = open_channel(ModelName.parse(name, "test"), None, KEY, wire.client, Settings())
 
     assert channel.modes == (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
 
@@ -76,6 +78,6 @@ def test_every_way_of_asking_is_known_to_the_newest_models(wire: Wire, name: str
 def test_an_older_model_is_asked_in_a_way_it_can(wire: Wire) -> None:
     name = ModelName.parse("anthropic:claude-3-5-haiku-latest", "test")
 
-    channel = open_channel(name, None, "a-key", wire.client, Settings())
+    channel = open_channel(name, None, KEY, wire.client, Settings())
 
     assert channel.modes == (OutputMode.TOOL, OutputMode.PROMPT)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from app.adapters.llm.http import open_client
 from app.adapters.llm.names import ModelName
@@ -22,6 +23,7 @@ from app.settings.settings import Settings
 from tests.support.model_server import Behaviour, Json, ModelServer, refusal
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, failure
 
+KEY = SecretStr("a-key")
 ANTHROPIC, GOOGLE = "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash"
 
 
@@ -59,7 +61,7 @@ async def vendor(server: ModelServer) -> AsyncIterator[Vendor]:
     def build(name: str, query: str = "") -> RemoteTextModel:
         server.always(VENDORS[name](json.dumps(TEA)))
         address = server.url.removesuffix("/v1") + query
-        channel = open_channel(ModelName.parse(name, "test"), address, "a-key", client, settings)
+        channel = open_channel(ModelName.parse(name, "test"), address, KEY, client, settings)
         target = ProviderTarget(name, "MODEL", "KEY", "ADDRESS", "LENGTH")
         return RemoteTextModel(target, channel, Provider(settings), settings)
 

@@ -6,7 +6,6 @@ those cover text models alone. A search embeds too, and belongs to no operation.
 Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -19,6 +18,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
 from app.adapters import offload
+from app.adapters.llm.breaker import now
 from app.adapters.llm.http import glimpsed, open_client, retry_after_seconds
 from app.adapters.llm.managed import BatchSize, ManagedEmbedder
 from app.adapters.llm.ports import Prefixes, Vectors
@@ -79,7 +79,10 @@ class EmbeddingServer:
     def target(self) -> ProviderTarget:
         """The model as errors name it."""
         revision = f"@{self.revision}" if self.revision else ""
-        model_id = f"http:{self.model}{revision}{_mark(self.prefixes.text)}"
+        # Another prefix makes other vectors.
+        prefix = self.prefixes.text
+        mark = f"#{sha256(prefix.encode()).hexdigest()[:8]}" if prefix else ""
+        model_id = f"http:{self.model}{revision}{mark}"
         setting = f"{self.settings}_MODEL"
         key, address = f"{self.settings}_KEY", f"{self.settings}_BASE_URL"
         return ProviderTarget(model_id, setting, key, address, setting)
@@ -145,7 +148,7 @@ class HttpEmbedder(ManagedEmbedder):
             RuntimeError: a transaction is open in this task.
         """
         refuse_inside_transaction("Embedding")
-        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        deadline = now() + self._timeout_seconds
         takes = known = self.takes
         is_told = True
         found: list[Vectors] = []
@@ -218,11 +221,6 @@ class HttpEmbedder(ManagedEmbedder):
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
         self.dimensions = vectors.shape[1]
         return vectors
-
-
-def _mark(prefix: str) -> str:
-    """Return a mark of the text prefix, since another prefix makes other vectors."""
-    return f"#{sha256(prefix.encode()).hexdigest()[:8]}" if prefix else ""
 
 
 def _vectors(body: bytes, count: int) -> Vectors:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from app.adapters.llm.managed import understood
 from app.adapters.llm.ports import Vectors
 from app.adapters.llm.threaded import ThreadedEmbedder
 
@@ -44,11 +43,6 @@ class MiniLmEmbedder(ThreadedEmbedder):
         super().__init__(threads)
         self._loading = Lock()
         self._model: MiniLmModel | None = None
-
-    @property
-    @override
-    def languages(self) -> str:
-        return understood(self.covers, self.model_id.partition("/")[0])
 
     @property
     @override

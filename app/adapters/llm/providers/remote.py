@@ -1,6 +1,5 @@
 """A text model over the network: output modes, deadline, costs and log lines."""
 
-import asyncio
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from prometheus_client import Histogram
 from typing_extensions import override
 
 from app.adapters import tracing
+from app.adapters.llm.breaker import now
 from app.adapters.llm.modes import Ways
 from app.adapters.llm.ports import (
     Attachment,
@@ -86,8 +86,7 @@ class RemoteTextModel(TextModel):
     @override
     async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
         refuse_inside_transaction("Asking a model")
-        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
-
+        deadline = now() + self._timeout_seconds
         ending = Ending.WHOLE
 
         async def request(fault: str | None) -> str:
@@ -120,9 +119,8 @@ class RemoteTextModel(TextModel):
 
     async def _answer(self, question: Question, meter: Meter) -> ChannelReply:
         """Ask in the best mode; if the server refuses that, in the next."""
-        now = asyncio.get_running_loop().time
         refusals: dict[OutputMode, RequestFailed] = {}
-        for mode in self._ways.order(now()):
+        for mode in self._ways.order():
             try:
                 reply = await self._within_limit(question, mode, meter)
             except RequestFailed as failed:
@@ -130,7 +128,7 @@ class RemoteTextModel(TextModel):
                     raise
                 refusals[mode] = failed
             else:
-                self._ways.worked(mode, refusals, now())
+                self._ways.worked(mode, refusals)
                 return reply
         # The refusal of the best mode: that of another may concern the mode alone.
         raise next(iter(refusals.values()))
@@ -170,8 +168,7 @@ class RemoteTextModel(TextModel):
         self, question: Question, mode: OutputMode, limit: OutputLimit, meter: Meter
     ) -> ChannelReply:
         """Make one request, count it, and log its outcome; a failed one has no tokens."""
-        loop = asyncio.get_running_loop()
-        began, answer = loop.time(), None
+        began, answer = now(), None
         failure: Mapping[str, int | str | None] = {}
         try:
             with tracing.span("model", model=self.model_id):
@@ -181,7 +178,7 @@ class RemoteTextModel(TextModel):
             raise
         finally:
             tokens = (answer.input_tokens, answer.output_tokens) if answer is not None else (0, 0)
-            seconds = loop.time() - began
+            seconds = now() - began
             _SECONDS.labels(self.model_id).observe(seconds)
             usage = Usage(1, *tokens, milliseconds=round(seconds * 1000))
             meter.add(self.model_id, usage)

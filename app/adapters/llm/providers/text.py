@@ -15,7 +15,7 @@ import structlog
 from anthropic import AsyncAnthropic
 from google.genai.types import HttpRetryOptions
 from openai import AsyncOpenAI
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic_ai import InlineDefsJsonSchemaTransformer, ToolDefinition
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UserError
@@ -83,7 +83,7 @@ _MAX_TOKENS = 1_000_000_000
 def open_channel(
     name: ModelName,
     base_url: str | None,
-    key: str | None,
+    key: SecretStr | None,
     client: httpx2.AsyncClient,
     settings: Settings,
 ) -> "Channel":
@@ -96,7 +96,7 @@ def open_channel(
         ModelSetupError: the provider needs a key, and there is none.
     """
     try:
-        model = _open(name, base_url, key, client)
+        model = _open(name, base_url, key.get_secret_value() if key else None, client)
     except UserError:
         raise ModelSetupError(
             f"The model {name} needs an API key: set it beside the model's name, such as by"

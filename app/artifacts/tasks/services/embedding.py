@@ -13,7 +13,7 @@ from app.kernel.permissions import Permission
 
 def embedder_of(embedders: Embedders, row: NamespaceRow) -> ManagedEmbedder | None:
     """Return the embedder that a namespace names if it is allowed and configured."""
-    embedder = None if row.embedding_model is None else embedders.find(row.embedding_model)
+    embedder = None if row.embedding_model is None else embedders.by_id.get(row.embedding_model)
     return embedder if embedder is not None and _may_have(row, embedder) else None
 
 
@@ -33,17 +33,12 @@ def check_embedder(embedders: Embedders, row: NamespaceRow, *, is_chosen: bool) 
     """
     if row.embedding_model is None:
         return
-    embedder = embedders.find(row.embedding_model)
+    embedder = embedders.by_id.get(row.embedding_model)
     if embedder is None and is_chosen:
-        listed = ", ".join(embedders.model_ids)
+        listed = ", ".join(sorted(embedders.by_id))
         raise InvalidArgument.of_field("embeddingModel", f"must be one of {listed}.")
     if embedder is not None and not _may_have(row, embedder):
-        known = (embedders.find(model_id) for model_id in embedders.model_ids)
-        may = [
-            embedder.model_id
-            for embedder in known
-            if embedder is not None and _may_have(row, embedder)
-        ]
+        may = sorted(known.model_id for known in embedders.by_id.values() if _may_have(row, known))
         raise PermissionDenied(
             "embeddingModel: must be allowed by localOnly and allowedModels of this namespace:"
             f" {', '.join(may) or 'none'}.",
@@ -59,7 +54,7 @@ def check_choice(embedders: Embedders, model_id: str | None, caller: Caller) -> 
         PermissionDenied: the embedder is remote and the caller lacks `engines.update`. The
             permission is needed since content stored later may be sensitive.
     """
-    embedder = None if model_id is None else embedders.find(model_id)
+    embedder = None if model_id is None else embedders.by_id.get(model_id)
     if embedder is None or embedder.is_local or caller.may(Permission.ENGINES_UPDATE):
         return
     raise PermissionDenied(

@@ -207,7 +207,7 @@ class Neighbourhood:
         return ended
 
     def _is_lexical(self, model_id: str) -> bool:
-        embedder = self.resources.embedders.find(model_id)
+        embedder = self.resources.embedders.by_id.get(model_id)
         return embedder is not None and embedder.lexical_only
 
     async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:

@@ -15,7 +15,6 @@ import structlog
 
 from app.adapters import tracing
 from app.adapters.db.session import Session
-from app.adapters.llm.checked import CheckedTextModel
 from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
 from app.kernel.errors import Aborted, Reason
@@ -34,6 +33,7 @@ from app.memory.generation.logic.rereading import LineStanding
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
+from app.memory.generation.services.checked_model import CheckedTextModel
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted

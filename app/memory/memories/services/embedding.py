@@ -105,7 +105,7 @@ class EngineEmbedding:
         if not facts:
             return {}
         model_id = await self._serving(engine_id)
-        self.uncovered.note(engine_id, self.embedders.find(model_id), facts)
+        self.uncovered.note(engine_id, self.embedders.by_id.get(model_id), facts)
         return await self.vectors(engine_id, facts, seconds)
 
     async def vectors(
@@ -140,7 +140,7 @@ class EngineEmbedding:
         it calls again.
         """
         model_id = await self._serving(engine_id)
-        embedder = self.embedders.find(model_id)
+        embedder = self.embedders.by_id.get(model_id)
         is_lexical = embedder is not None and embedder.lexical_only
         is_unsuited = embedder is not None and embedder.foreign_language(text) is not None
         try:
@@ -183,7 +183,7 @@ class EngineEmbedding:
         return vector
 
     def _open(self, model_id: str) -> ManagedEmbedder:
-        embedder = self.embedders.find(model_id)
+        embedder = self.embedders.by_id.get(model_id)
         if embedder is None:
             raise Unavailable(
                 f"The embedding model {model_id} is not open here.", Reason.MODEL_UNAVAILABLE
@@ -205,12 +205,12 @@ class EngineEmbedding:
         Raises:
             FailedPrecondition: the lengths differ.
         """
-        known = self.embedders.length_of(model_id)
+        known = self.embedders.lengths.get(model_id)
         if known is None:
             async with self.db.snapshot() as session:
                 known = await engines.find_length(session, model_id)
             if known is not None:
-                self.embedders.note_length(model_id, known)
+                self.embedders.lengths[model_id] = known
         check_length(model_id, known, dimensions)
 
     async def _serving(self, engine_id: int) -> str:
