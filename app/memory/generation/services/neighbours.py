@@ -226,7 +226,7 @@ class Neighbourhood:
         results: list[list[Neighbour]] = []
         for at in range(0, len(asked), _CANDIDATES_PER_READ):
             async with self.resources.db.snapshot() as session:
-                serving = self.embedding.serving(await engines.get(session, self.engine))
+                serving = await self.embedding.current(session, self.engine.engine)
                 if serving != model_id:
                     return None
                 nearest = await searches.find_nearest_to_each(

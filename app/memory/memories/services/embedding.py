@@ -13,7 +13,7 @@ import structlog
 from prometheus_client import Counter, Histogram
 
 from app.adapters import tracing
-from app.adapters.db.session import Database
+from app.adapters.db.session import Database, Session
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
@@ -160,6 +160,10 @@ class EngineEmbedding:
         """Return and remember the id of the serving model in an engine row that was just read."""
         return self.embedders.serving(engine.engine_id, engine.embedding_model)
 
+    async def current(self, session: Session, engine_id: int) -> str:
+        """Read and remember the id of the model that serves an engine."""
+        return self.embedders.serving(engine_id, await engines.find_model(session, engine_id))
+
     async def embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
         """Return one unit vector by a model for each stored text, in order.
 
@@ -219,5 +223,4 @@ class EngineEmbedding:
         if seen is not None:
             return seen
         async with self.db.snapshot() as session:
-            model_id = await engines.find_model(session, engine_id)
-        return self.embedders.serving(engine_id, model_id)
+            return await self.current(session, engine_id)
