@@ -81,8 +81,13 @@ def progress(
     from rich.progress import BarColumn, TextColumn  # noqa: PLC0415 - slow import
     from rich.progress import Progress as Bar  # noqa: PLC0415 - slow import
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"))
-    with Bar(*columns, console=Console(file=out), transient=True) as bar:
+    with Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[count]}"),
+        console=Console(file=out),
+        transient=True,
+    ) as bar:
         task = bar.add_task(doing, total=total, count="")
         yield Progress(
             doing,

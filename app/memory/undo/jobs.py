@@ -111,16 +111,15 @@ class _Undo:
     async def _pages(
         self, session: Session, now: datetime, *, for_update: bool
     ) -> AsyncIterator[list[UndoTarget]]:
-        operation = (self.engine.engine, self.request.operation)
+        engine_id, operation_id = self.engine.engine, self.request.operation
         limit, last = self.service.settings.tuning.sweep_batch_rows, ""
         while True:
-            page = (limit, last)
             targets = await repository.list_targets(
-                session, operation, page, now, for_update=for_update
+                session, engine_id, operation_id, limit, last, now, for_update=for_update
             )
             if not targets and not last:
                 targets = await repository.list_deleted(
-                    session, operation, now, for_update=for_update
+                    session, engine_id, operation_id, now, for_update=for_update
                 )
             yield targets
             if len(targets) < limit:

@@ -40,8 +40,9 @@ async def find_near(resources: Resources, opened: OpenNamespace, query: str) -> 
     if vector is None:
         return []
     async with reading(resources, opened) as (session, texts):
-        near = (embedder.model_id, vector)
-        nearest = await vectors.list_nearest(session, opened.name, near, texts.now, _NEAREST)
+        nearest = await vectors.list_nearest(
+            session, opened.name, embedder.model_id, vector, texts.now, _NEAREST
+        )
         pieces = await lookups.get_pieces(
             session, texts, [near_chunk.key for near_chunk in nearest]
         )

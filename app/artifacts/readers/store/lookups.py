@@ -306,9 +306,14 @@ def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
         .lateral("lists")
     )
     has = array([lists.c.terms.bool_op("@@")(cast(literal(term), TSQUERY)) for term in terms])
-    columns = (ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id, lists.c.n)
     return (
-        select(*columns, has.label("has"))
+        select(
+            ArtifactRow.name,
+            ArtifactRow.ordinal,
+            ArtifactRow.content_id,
+            lists.c.n,
+            has.label("has"),
+        )
         .select_from(ArtifactRow)
         .join(lists, true())
         .where(*_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY)

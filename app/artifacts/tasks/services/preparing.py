@@ -76,13 +76,12 @@ async def prepare(
     `data` is the whole content or, if that is too long to be chunked at once, its beginning. `size`
     is the length of the whole content, and `sha256` its digest, if already known.
     """
-    return await asyncio.to_thread(_prepare, settings, data, size, (kind, media_type, sha256))
+    return await asyncio.to_thread(_prepare, settings, data, size, kind, media_type, sha256)
 
 
 def _prepare(
-    settings: Settings, data: bytes, size: int, known: tuple[Kind, str, bytes | None]
+    settings: Settings, data: bytes, size: int, kind: Kind, media_type: str, sha256: bytes | None
 ) -> Prepared:
-    kind, media_type, sha256 = known
     looks_like = sniffed(data)
     prepared = Prepared(
         kind, size, sha256 or hashlib.sha256(data).digest(), looks_like, tokens_of_length(size)

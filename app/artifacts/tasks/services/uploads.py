@@ -126,8 +126,9 @@ class UploadService:
         if guard.is_idle or kind is Kind.BLOB:
             return upload, pieces
         sent = await read_whole(pieces, self.tasks.settings.max_body_bytes)
-        known = (kind, upload.media_type, upload.sha256)
-        data, counts = await asyncio.to_thread(masked, guard, sent, *known)
+        data, counts = await asyncio.to_thread(
+            masked, guard, sent, kind, upload.media_type, upload.sha256
+        )
         count(place, counts)
         return replace(upload, size=len(data), sha256=None), in_one_piece(data)
 
@@ -243,7 +244,7 @@ class UploadService:
                 if known is not None:
                     await erasure.remove_artifact(session, namespace, known)
                     namespace = await service.places.uncount(session, namespace, known)
-                row = await self._put(session, namespace, row, prepared, (upload, known, now))
+                row = await self._put(session, namespace, row, prepared, upload, known, now)
                 if prepared.is_indexed_later:
                     await index_later(session, service.settings, engine, namespace, place, now)
                 elif prepared.chunks:
@@ -257,10 +258,11 @@ class UploadService:
         namespace: NamespaceRow,
         row: ArtifactRow,
         prepared: Prepared,
-        asked: tuple[Upload, ArtifactRow | None, datetime],
+        upload: Upload,
+        before: ArtifactRow | None,
+        now: datetime,
     ) -> ArtifactRow:
         """Make the uploaded row the artifact with its name, which is free now."""
-        upload, before, now = asked
         places = self.tasks.places
         await places.check_room(session, namespace, prepared.size, 1, row.content_id)
         until = places.expiry(upload.beginning.ttl, now)

@@ -104,8 +104,9 @@ async def find_without_grams(session: Session, search: RowSearch) -> Sequence[Ke
 
 async def backfill_grams(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
     """Store the missing grams of chunks of an engine; return the count."""
-    lacking = (_lacks_grams(), engines.is_engine_settled(engine_id))
-    statement = locked(_CHUNK_KEY, engine_id, keys, *lacking).add_columns(ChunkRow.text)
+    statement = locked(
+        _CHUNK_KEY, engine_id, keys, _lacks_grams(), engines.is_engine_settled(engine_id)
+    ).add_columns(ChunkRow.text)
     rows = (await session.execute(statement)).all()
     if rows:
         values = [

@@ -252,7 +252,7 @@ async def remove_expired(
         (VectorRow, VectorRow.n, _PIECES_AT_ONCE),
         (ChunkRow, ChunkRow.n, _PIECES_AT_ONCE),
     ):
-        if contents and (freed := await _free(session, row, last, (key[0], contents), most)):
+        if contents and (freed := await _free(session, row, last, key[0], contents, most)):
             return freed
     if rows:
         await _remove_of_namespace(session, namespace, rows)
@@ -288,8 +288,15 @@ async def remove_expired_namespaces(
     grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
 ) -> int:
     """Delete empty, expired namespaces of an engine; return the count."""
-    over = (_is_over(session, grace), engines.is_engine_settled(engine_id))
-    return await remove_found(NamespaceRow, _NAMESPACE_KEY, session, engine_id, keys, *over)
+    return await remove_found(
+        NamespaceRow,
+        _NAMESPACE_KEY,
+        session,
+        engine_id,
+        keys,
+        _is_over(session, grace),
+        engines.is_engine_settled(engine_id),
+    )
 
 
 def _is_over(session: Session, grace: timedelta) -> ColumnElement[bool]:
@@ -306,11 +313,11 @@ async def _free(
     session: Session,
     row: type[PageRow | ChunkRow | VectorRow],
     last: InstrumentedAttribute[int],
-    contents: tuple[int, Sequence[str]],
+    engine_id: int,
+    content_ids: Sequence[str],
     limit: int,
 ) -> int:
     """Delete some pages, chunks or vectors of an engine's contents; return the count."""
-    engine_id, content_ids = contents
     key = (row.content_id, last)
     mine = row.engine_id == engine_id
     some = select(*key).where(mine, row.content_id.in_(content_ids)).limit(limit).cte("some")

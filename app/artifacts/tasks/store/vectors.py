@@ -82,7 +82,8 @@ async def has_any(session: Session, name: NamespaceName, model_id: str, now: dat
 async def list_nearest(
     session: Session,
     name: NamespaceName,
-    near: tuple[str, Vectors],
+    model_id: str,
+    vector: Vectors,
     now: datetime,
     limit: int,
 ) -> Sequence[NearChunk]:
@@ -90,7 +91,6 @@ async def list_nearest(
 
     A chunk ranks by its nearest part.
     """
-    model_id, vector = near
     distance = func.min(VectorRow.embedding.l2_distance(vector)).label("distance")
     # Vectors are read by key for each artifact, since the engine may have many more vectors.
     its = (

@@ -112,9 +112,17 @@ def _gap(turns: Sequence[ContextTurn], until: int | None) -> _End | None:
 
 def _merge(ways: Summarising, merged: Sequence[TurnSummary]) -> Due:
     tokens, chars = _longest(ways, ways.tokens or 0)
-    ends = (merged[0].first_seq, merged[-1].last_seq, merged[-1].last_exchange)
     previous = tuple(summary.summary_id for summary in merged)
-    return Due(TurnKind.MERGE, *ends, None, previous, tokens, chars)
+    return Due(
+        TurnKind.MERGE,
+        merged[0].first_seq,
+        merged[-1].last_seq,
+        merged[-1].last_exchange,
+        None,
+        previous,
+        tokens,
+        chars,
+    )
 
 
 def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Shares) -> Due | None:

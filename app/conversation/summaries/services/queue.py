@@ -99,22 +99,21 @@ async def ask(
     # The limit of queued operations is not checked here: each session and policy has at most one
     # operation, and the number of policies is limited.
     if not is_own:
-        keys = (policy_key, own_key)
-        await _check_policies(session, name, keys, settings.tuning.max_session_policies)
+        most = settings.tuning.max_session_policies
+        await _check_policies(session, name, policy_key, own_key, most)
     return await operations.insert(session, new.queued(key, asked.wire(name, is_own=is_own)))
 
 
 async def _check_policies(
-    session: Session, name: SessionName, keys: tuple[str, str | None], most: int
+    session: Session, name: SessionName, key: str, own: str | None, most: int
 ) -> None:
     """Check that one more policy may summarise a session, unless it already does.
 
-    `keys` has the key of the policy and the key of the session's own policy, which is not counted.
+    `own` is the key of the session's own policy, which is not counted.
 
     Raises:
         ResourceExhausted: the limit is reached.
     """
-    key, own = keys
     used = await lookups.list_policies(session, name)
     used |= await lookups.list_waiting(session, name.engine.engine, key_of(name.session, ""))
     if key not in used and len(used - {own}) >= most:

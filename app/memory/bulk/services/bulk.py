@@ -206,8 +206,9 @@ class Creating:
             ResourceExhausted: the engine has no room for all memories.
         """
         engine_id = self.engine.engine_id
-        room = (engine_id, Counted.MEMORIES, len(items))
-        await check_room(self.session, self.memories.settings, *room)
+        await check_room(
+            self.session, self.memories.settings, engine_id, Counted.MEMORIES, len(items)
+        )
         made = await each(items, lambda item: self._prepare(item, place(item)))
         wanted = [prepared for prepared in made if not isinstance(prepared, ServiceError)]
         writing = self.memories.writing(self.engine, self.new, RevisionFields())
@@ -230,8 +231,9 @@ class Creating:
             ResourceExhausted: the engine has no room for all memories.
         """
         deleted = sum(row.delete_time is not None for _, row in wanted)
-        room = (self.engine.engine_id, Counted.MEMORIES, deleted)
-        await check_room(self.session, self.memories.settings, *room)
+        await check_room(
+            self.session, self.memories.settings, self.engine.engine_id, Counted.MEMORIES, deleted
+        )
         outcomes: list[Outcome] = []
         changes: dict[int, tuple[ChangeContext, list[Change]]] = {}
         for item, row in wanted:

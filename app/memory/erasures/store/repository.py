@@ -137,8 +137,8 @@ def _is(row: ErasureRow) -> ColumnElement[bool]:
 
 async def list_all(session: Session) -> Sequence[ErasureRow]:
     """Return the erasures of all engines, the oldest first."""
-    order = (ErasureRow.start_time, ErasureRow.certificate_id)
-    return (await session.execute(select(ErasureRow).order_by(*order))).scalars().all()
+    statement = select(ErasureRow).order_by(ErasureRow.start_time, ErasureRow.certificate_id)
+    return (await session.execute(statement)).scalars().all()
 
 
 async def has_any(session: Session, engine: EngineName, since: datetime) -> bool:

@@ -61,9 +61,18 @@ class PlannedChange:
     @classmethod
     def of_field(cls, change: FieldChange) -> "PlannedChange":
         """Build the change of a profile's field."""
-        known = (change.memory_id, change.version)
         turns = tuple(value.turn for value in change.extracted)
-        return cls(change.action, *known, None, (), (), change.reason, turns, change)
+        return cls(
+            change.action,
+            change.memory_id,
+            change.version,
+            None,
+            (),
+            (),
+            change.reason,
+            turns,
+            change,
+        )
 
     @property
     def turn(self) -> int | None:

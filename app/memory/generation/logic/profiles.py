@@ -275,8 +275,9 @@ def _valid(known: Mapping[str, ProfileSchema], filled: rules.Filled) -> FieldVal
     action: Statement = "set" if not filled.clear else "remove" if filled.value else "clear"
     if value is None and action != "clear":
         return None
-    named = (filled.schema_id, filled.field)
-    return FieldValue(*named, value, action, source=filled.source, turn=filled.turn)
+    return FieldValue(
+        filled.schema_id, filled.field, value, action, source=filled.source, turn=filled.turn
+    )
 
 
 def stored_fields(

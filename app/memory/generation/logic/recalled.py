@@ -271,20 +271,20 @@ def _block_at(
     if (inline := _INLINE.fullmatch(line.text)) is not None and _OF_MEMORIES.search(inline[1]):
         texts = _SENTENCE.finditer(line.text, inline.end(1) + 1)
         entries = [_entry(line, *one.span()) for one in texts]
-        return _block(lines, at + 1, (line.begin, line.end), entries, inline[1]), at + 1
+        return _block(lines, at + 1, line.begin, line.end, entries, inline[1]), at + 1
     if _is_heading(line):
         heading = line.text
         first = next((n for n in range(at + 1, len(lines)) if not lines[n].is_blank), len(lines))
     if first < len(lines) and (parsed := values.at(lines[first])) is not None:
         entries, end = parsed
         after = next((n for n in range(first, len(lines)) if lines[n].begin >= end), len(lines))
-        return _block(lines, after, (line.begin, end), entries, heading), after
+        return _block(lines, after, line.begin, end, entries, heading), after
     after = _end_of_entries(lines, first, has_heading=bool(heading))
     if after - first < (1 if heading else _LEAST_LIST):
         return None, at + 1
     told = [lines[n] for n in range(first, after) if _WORD.search(lines[n].text)]
     entries = [_entry(one, _start(one), len(one.text)) for one in told[:_MAX_ENTRIES]]
-    return _block(lines, after, (line.begin, lines[after - 1].end), entries, heading), after
+    return _block(lines, after, line.begin, lines[after - 1].end, entries, heading), after
 
 
 def _is_heading(line: _TextLine) -> bool:
@@ -351,7 +351,8 @@ def _texts_in(value: object) -> Iterator[str]:
 def _block(
     lines: Sequence[_TextLine],
     after: int,
-    span: tuple[int, int],
+    begin: int,
+    end: int,
     entries: Sequence[RecalledEntry],
     heading: str,
 ) -> RecalledBlock:
@@ -361,7 +362,6 @@ def _block(
     follows. If the heading mentions memories of the user, a blank line is enough as a mark. But
     "My memories:" introduces the user's own list.
     """
-    begin, end = span
     has_gap = after < len(lines) and lines[after].is_blank
     follows = next((lines[n] for n in range(after, len(lines)) if not lines[n].is_blank), None)
     mark_end = None if follows is None else _mark_end(follows)

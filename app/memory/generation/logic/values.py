@@ -78,8 +78,9 @@ def grounded_values(
         if isinstance(result, FieldValue):
             outcome.values.append(result)
         else:
-            named = (schema.schema_id, wanted.name)
-            outcome.dropped.append(DroppedValue(*named, extracted.quote, result))
+            outcome.dropped.append(
+                DroppedValue(schema.schema_id, wanted.name, extracted.quote, result)
+            )
     return outcome
 
 
@@ -139,8 +140,9 @@ class _Statement:
     def _value(
         self, value: JsonValue, turn: int, action: Statement = "set", item: str = ""
     ) -> FieldValue:
-        named = (self.schema.schema_id, self.wanted.name)
-        return FieldValue(*named, value, action, item, self.said.quote, turn)
+        return FieldValue(
+            self.schema.schema_id, self.wanted.name, value, action, item, self.said.quote, turn
+        )
 
     def _item(self, text: str) -> JsonValue:
         """Return an item, or its new parts, in the form of the list; None if it does not fit."""

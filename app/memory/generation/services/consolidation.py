@@ -91,8 +91,9 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
         if same is None or same.memory_id in {*known, *asked}:
             result.open.append(new)
         else:
-            about = (same.memory_id, same.fact)
-            known[same.memory_id] = Verdict("UPDATE", new.ordered_positions, "said again", *about)
+            known[same.memory_id] = Verdict(
+                "UPDATE", new.ordered_positions, "said again", same.memory_id, same.fact
+            )
     result.settled.extend(known.values())
     return result
 

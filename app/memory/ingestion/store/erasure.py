@@ -49,8 +49,15 @@ async def remove_old_events(
     kept: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
 ) -> int:
     """Remove events of an engine that `find_old_events` has found; return the count."""
-    old = (_is_old_event(session, kept), engines.is_engine_settled(engine_id))
-    return await remove_found(StreamEventRow, _EVENT_KEY, session, engine_id, keys, *old)
+    return await remove_found(
+        StreamEventRow,
+        _EVENT_KEY,
+        session,
+        engine_id,
+        keys,
+        _is_old_event(session, kept),
+        engines.is_engine_settled(engine_id),
+    )
 
 
 def _is_old_event(session: Session, kept: timedelta) -> ColumnElement[bool]:
@@ -72,8 +79,15 @@ async def remove_old_streams(
     kept: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
 ) -> int:
     """Remove streams of an engine that `find_old_streams` has found; return the count."""
-    old = (_is_old_stream(session, kept), engines.is_engine_settled(engine_id))
-    return await remove_found(StreamRow, _STREAM_KEY, session, engine_id, keys, *old)
+    return await remove_found(
+        StreamRow,
+        _STREAM_KEY,
+        session,
+        engine_id,
+        keys,
+        _is_old_stream(session, kept),
+        engines.is_engine_settled(engine_id),
+    )
 
 
 def _is_old_stream(session: Session, kept: timedelta) -> ColumnElement[bool]:

@@ -75,8 +75,7 @@ async def list_deletions(
         return {}
     columns = {name: _REVISIONS.c[name] for name in ("memory_id", "version")}
     asked = rows_of("asked", columns, versions)
-    told = (RevisionRow.memory_id, RevisionRow.operation_id, RevisionRow.caller)
-    statement = select(*told).where(
+    statement = select(RevisionRow.memory_id, RevisionRow.operation_id, RevisionRow.caller).where(
         RevisionRow.engine_id == engine_id,
         RevisionRow.memory_id == asked.c.memory_id,
         RevisionRow.version == asked.c.version,

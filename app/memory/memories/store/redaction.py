@@ -57,10 +57,9 @@ class Redacted:
 
 
 async def list_known(
-    session: Session, subject: Subject, page: tuple[str, int], now: datetime
+    session: Session, subject: Subject, after: str, limit: int, now: datetime
 ) -> Sequence[MemoryRow]:
     """Return the next memories of a subject, including deleted ones that can be recovered."""
-    after, limit = page
     statement = (
         select(MemoryRow)
         .where(subject.selects(MemoryRow), MemoryRow.memory_id > after, repository.is_known(now))

@@ -332,8 +332,9 @@ async def lock_without_hints(
 
     A memory that is being changed is skipped, because the change adds its search hints.
     """
-    lacking = (_lacks_hints(), engines.is_engine_settled(engine_id))
-    statement = locked(_KEY, engine_id, keys, *lacking).with_only_columns(MemoryRow)
+    statement = locked(
+        _KEY, engine_id, keys, _lacks_hints(), engines.is_engine_settled(engine_id)
+    ).with_only_columns(MemoryRow)
     return (await session.execute(statement)).scalars().all()
 
 

@@ -137,8 +137,9 @@ async def claim(
 
     Memories that are still queued after `lease` are due again, since the worker may have died.
     """
-    due = (_is_due(), engines.is_engine_settled(engine_id))
-    held = locked(_KEY, engine_id, keys, *due).cte("held")
+    held = locked(_KEY, engine_id, keys, _is_due(), engines.is_engine_settled(engine_id)).cte(
+        "held"
+    )
     statement = (
         update(UnembeddedRow)
         .where(

@@ -83,8 +83,13 @@ async def find_gone(session: Session, search: RowSearch) -> Sequence[Key]:
 
 async def lock_gone(session: Session, engine_id: int, keys: Sequence[Key]) -> list[str]:
     """Lock the given memories that are no longer readable; return their ids."""
-    gone = (is_gone(database_time(session)), engines.is_engine_settled(engine_id))
-    statement = locked(_MEMORY_KEY, engine_id, keys, *gone)
+    statement = locked(
+        _MEMORY_KEY,
+        engine_id,
+        keys,
+        is_gone(database_time(session)),
+        engines.is_engine_settled(engine_id),
+    )
     return [memory_id for _, memory_id in await session.execute(statement)]
 
 
@@ -103,8 +108,15 @@ async def remove_expired_revisions(session: Session, engine_id: int, keys: Seque
 
     Revisions that another transaction is removing with their memories are skipped.
     """
-    expired = (_has_expired(session), engines.is_engine_settled(engine_id))
-    return await remove_found(RevisionRow, _REVISION_KEY, session, engine_id, keys, *expired)
+    return await remove_found(
+        RevisionRow,
+        _REVISION_KEY,
+        session,
+        engine_id,
+        keys,
+        _has_expired(session),
+        engines.is_engine_settled(engine_id),
+    )
 
 
 def _has_expired(session: Session) -> ColumnElement[bool]:

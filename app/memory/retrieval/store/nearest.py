@@ -170,8 +170,9 @@ def nearest(
     is_enough = select(func.count()).select_from(near).scalar_subquery() >= limit
     exact = _exact(query, model_id, vector, limit).where(~is_enough).subquery("all_exact")
     merged = union_all(select(near).where(is_enough), select(exact)).subquery("found")
-    columns = (merged.c.memory_id, merged.c.distance, merged.c.place)
-    return select(*columns).order_by(merged.c.distance, merged.c.memory_id)
+    return select(merged.c.memory_id, merged.c.distance, merged.c.place).order_by(
+        merged.c.distance, merged.c.memory_id
+    )
 
 
 async def plan_for(session: Session, index: ScopeIndex | None) -> None:

@@ -114,8 +114,7 @@ class _Scanning:
         now = self.resources.clock.now()
         after = progress.after[0] if progress.after else ""
         async with self.job.db.snapshot() as session:
-            page = (after, self._limit)
-            rows = await redaction.list_known(session, self._subject, page, now)
+            rows = await redaction.list_known(session, self._subject, after, self._limit, now)
         vectors = await self._vectors(rows) if self._masks else {}
         ids = [row.memory_id for row in rows]
         async with self.job.db.transaction() as session:

@@ -72,7 +72,7 @@ class UndoService:
             _check_ended(source)
             if not await repository.has_traces(
                 session, *changing, now
-            ) and not await repository.list_deleted(session, changing, now):
+            ) and not await repository.list_deleted(session, *changing, now):
                 raise _nothing_to_undo(source)
             await change.within(requested.scopes)
             change.note(undoneOperation=requested.name, **noted(masked))

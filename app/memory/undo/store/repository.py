@@ -55,13 +55,13 @@ async def has_traces(session: Session, engine_id: int, operation_id: str, now: d
 
 
 async def list_deleted(
-    session: Session, operation: tuple[int, str], now: datetime, *, for_update: bool = False
+    session: Session, engine_id: int, operation_id: str, now: datetime, *, for_update: bool = False
 ) -> list[UndoTarget]:
     """Return the memory that a `memories.delete` operation deleted, if it is still deleted by it.
 
-    This is for operations without readable revisions; `operation` is as for `list_targets`.
+    This is for operations without readable revisions.
     """
-    source = await find_operation(session, *operation, now)
+    source = await find_operation(session, engine_id, operation_id, now)
     if source is None or source.memory_id is None or source.kind != DELETE:
         return []
     is_its = and_(memories.is_known(now), MemoryRow.delete_time == source.create_time)
@@ -74,18 +74,20 @@ async def list_deleted(
 
 async def list_targets(
     session: Session,
-    operation: tuple[int, str],
-    page: tuple[int, str],
+    engine_id: int,
+    operation_id: str,
+    limit: int,
+    after: str,
     now: datetime,
     *,
     for_update: bool,
 ) -> list[UndoTarget]:
-    """Return memories that an operation (engine and id) changed, ordered by id.
+    """Return memories that an operation changed, ordered by id.
 
-    `page` is a limit and the last id of the previous page. `for_update` locks the memories.
+    `after` is the last id of the previous page. `for_update` locks the memories.
     """
-    engine_id, operation_id = operation
-    traces = await _list_traces(session, _is_trace(engine_id, operation_id, now), page)
+    is_trace = _is_trace(engine_id, operation_id, now)
+    traces = await _list_traces(session, is_trace, limit, after)
     if not traces:
         return []
     ids = [trace.memory_id for trace in traces]
@@ -115,9 +117,8 @@ def _is_trace(engine_id: int, operation_id: str, now: datetime) -> ColumnElement
 
 
 async def _list_traces(
-    session: Session, is_trace: ColumnElement[bool], page: tuple[int, str]
+    session: Session, is_trace: ColumnElement[bool], limit: int, after: str
 ) -> list[Trace]:
-    limit, after = page
     statement = (
         select(
             RevisionRow.memory_id,

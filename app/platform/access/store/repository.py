@@ -162,8 +162,11 @@ async def list_managers(session: Session, now: datetime, limit: int) -> Sequence
 
 async def has_used_manager(session: Session, now: datetime) -> bool:
     """Return True if a request has used one of the working keys that can manage keys."""
-    used = (*_is_manager(now), ApiKeyRow.last_use_time.is_not(None))
-    statement = select(ApiKeyRow.key_id).where(*used).limit(1)
+    statement = (
+        select(ApiKeyRow.key_id)
+        .where(*_is_manager(now), ApiKeyRow.last_use_time.is_not(None))
+        .limit(1)
+    )
     return (await session.execute(statement)).first() is not None
 
 

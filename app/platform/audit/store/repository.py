@@ -134,8 +134,9 @@ def select_old(table: EventTable, kept: timedelta, session: Session, search: Row
     """Select events older than the retention, of all engines or of none; for a sweep."""
     is_old = table.create_time <= database_time(session) - kept
     row = _row(table)
-    order = (table.create_time, table.event_id, table.engine_id)
-    return search.bounded(select(*row).where(is_old).order_by(*order), row)
+    return search.bounded(
+        select(*row).where(is_old).order_by(table.create_time, table.event_id, table.engine_id), row
+    )
 
 
 async def remove_old(table: EventTable, session: Session, old: Selected) -> int:

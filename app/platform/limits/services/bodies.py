@@ -72,16 +72,15 @@ class Bodies:
             holder: the key or address.
             give_up: called if the body's place is needed.
         """
-        named = (whose, holder)
-        share = self._shares.get(named)
+        share = self._shares.get((whose, holder))
         if share is None:
-            share = self._shares[named] = _Share(whose, self._per_key)
-        return _Body((share, self._all), give_up, partial(self._leave, named))
+            share = self._shares[whose, holder] = _Share(whose, self._per_key)
+        return _Body((share, self._all), give_up, partial(self._leave, whose, holder))
 
-    def _leave(self, named: tuple[str, str]) -> None:
-        share = self._shares.get(named)
+    def _leave(self, whose: str, holder: str) -> None:
+        share = self._shares.get((whose, holder))
         if share is not None and not (share.open or share.bytes):
-            del self._shares[named]
+            del self._shares[whose, holder]
 
     def give_up_one(self, *, slow: bool) -> bool:
         """Give up the oldest body of the holder with the most bodies, if it has many.

@@ -87,8 +87,9 @@ class Rates:
 
     def __init__(self, db: Database, clock: Clock, settings: Settings) -> None:
         def rate(bound: Bound, units_per_second: int) -> Rate | None:
-            lengths = (settings.rate_burst_seconds, settings.tuning.rate_block_seconds)
-            pace = BucketPace.of(units_per_second, *lengths)
+            pace = BucketPace.of(
+                units_per_second, settings.rate_burst_seconds, settings.tuning.rate_block_seconds
+            )
             return Rate(db, clock, bound, pace) if units_per_second else None
 
         self._keys = rate(Bound.KEY, settings.key_rate_units_per_second)

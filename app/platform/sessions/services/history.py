@@ -130,9 +130,10 @@ class EventService:
             at = At(now, request.timestamp)
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
             await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
-            place = (stands.last_seq, stands.place.exchange)
             made = _Made(now, bucket_of_user(stands.user_id))
-            await append_batch.insert_event(session, _row(name, event, place, made))
+            await append_batch.insert_event(
+                session, _row(name, event, stands.last_seq, stands.place.exchange, made)
+            )
             if event.step is Step.ANSWERS:
                 await self._notify_listeners(session, engine, name, stands, now)
 
@@ -184,9 +185,8 @@ class EventService:
             known = await idempotency.claim(session, engine.engine_id, once, now)
             if known is not None:
                 return _response(stored, idempotency.response_of(known)["events"])
-            room = (engine.engine_id, Counted.EVENTS, len(events))
-            await check_room(session, self.settings, *room)
-            rows = await self._append_batch(session, engine, name, events, (expected, now))
+            await check_room(session, self.settings, engine.engine_id, Counted.EVENTS, len(events))
+            rows = await self._append_batch(session, engine, name, events, expected, now)
             numbered = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
             await idempotency.store_response(session, engine.engine_id, once, {"events": numbered})
             return _response(stored, numbered)
@@ -197,17 +197,17 @@ class EventService:
         engine: EngineRow,
         name: SessionName,
         events: Sequence[_Event],
-        at: tuple[int | None, datetime],
+        expected: int | None,
+        now: datetime,
     ) -> list[dict[str, Any]]:
         """Append events to a session, checking the number of its last event if one is expected."""
-        expected, now = at
         before = await append_batch.lock(session, name, now)
         _check_last(name, before.last_seq, expected)
         made = _Made(now, bucket_of_user(before.user_id))
         rows, place, delta = [], before.place, dict[str, Any]()
         for seq, event in enumerate(events, before.last_seq + 1):
             place = place.after(event.step)
-            rows.append(_row(name, event, (seq, place.exchange), made))
+            rows.append(_row(name, event, seq, place.exchange, made))
             delta |= event.delta
         stands = replace(before, last_seq=before.last_seq + len(events), place=place)
         parts = StateParts.of(delta)
@@ -333,9 +333,8 @@ def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
         )
 
 
-def _row(name: SessionName, event: _Event, place: tuple[int, int], made: _Made) -> dict[str, Any]:
+def _row(name: SessionName, event: _Event, seq: int, exchange: int, made: _Made) -> dict[str, Any]:
     """Return the columns of an event, with its number and its exchange's."""
-    seq, exchange = place
     return {
         "engine_id": name.engine.engine,
         "session_id": name.session,

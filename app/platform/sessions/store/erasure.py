@@ -142,8 +142,15 @@ async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) 
     one long statement.
     """
     sessions = {key[:2] for key in keys}
-    expired = (_has_expired(session), engines.is_engine_settled(engine_id))
-    held = await session.execute(locked(_KEY, engine_id, list(sessions), *expired))
+    held = await session.execute(
+        locked(
+            _KEY,
+            engine_id,
+            list(sessions),
+            _has_expired(session),
+            engines.is_engine_settled(engine_id),
+        )
+    )
     ids = {session_id for _, session_id in held}
     events = [key for key in keys if key[1] in ids and key[2] is not None]
     count = (

@@ -33,8 +33,9 @@ async def show(visit: Visit) -> Response:
     conditions = visit.session.caller.reach.conditions
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
     wanted = filters.all_of(("delete_time:*", row.text_of_api()))
-    more = (("showDeleted", "true"), ("orderBy", "delete_time desc"))
-    return await list_memories(visit, "deleted.html", row, wanted, *more)
+    return await list_memories(
+        visit, "deleted.html", row, wanted, ("showDeleted", "true"), ("orderBy", "delete_time desc")
+    )
 
 
 async def bring_back_chosen(visit: Visit) -> Response:
