@@ -97,7 +97,7 @@ def _prepare() -> None:
 
 @dataclass
 class _Servers:
-    """The processes of `serve`: the servers, and those of the embedded database."""
+    """The processes of `serve`: the servers and the embedded database."""
 
     settings: Settings
     api: socket

@@ -69,6 +69,22 @@ async def test_a_node_is_away_that_is_late_twice(
         assert sorted(await database.nodes.look(age_seconds=0)) == away
 
 
+async def test_no_node_is_blamed_while_the_coordinator_is_late(
+    database_url: str, settings: Settings
+) -> None:
+    async with _nodes(database_url, settings, "pg_sleep(2)") as database:
+        nodes = database.nodes
+        async with nodes._connected() as coordinator:
+            listed = await nodes._list(coordinator)
+            # The connection sends one statement at a time.
+            late = asyncio.create_task(coordinator.execute("select pg_sleep(1.5)"))
+            await asyncio.sleep(0.1)
+            with pytest.raises(TimeoutError):
+                await nodes._ask_nodes(listed, coordinator)
+            await asyncio.gather(late, return_exceptions=True)
+        assert await nodes.look(age_seconds=0) == {"worker2:5433"}
+
+
 async def test_transactions_of_other_engines_are_not_broken_off(
     database_url: str, settings: Settings
 ) -> None:

@@ -197,8 +197,6 @@ class Nodes:
 
     async def close(self) -> None:
         """Ask no more."""
-        if self._watching is not None:
-            self._watching.cancel()
         # A probe that waits for a node does not end when it is cancelled.
         for connection in self._asking:
             shut_down(connection)

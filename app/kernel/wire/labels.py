@@ -7,7 +7,7 @@ from pydantic import AfterValidator, WithJsonSchema
 
 MAX_LABELS = 64
 MAX_LABEL_CHARS = 64
-"""Maximum characters of keys, and of values other than those of revisions."""
+"""Maximum characters of keys, and of values except those in revision labels."""
 MAX_REVISION_LABEL_CHARS = 512
 """Maximum characters of the values of revision labels: enough for a URL or a document id."""
 

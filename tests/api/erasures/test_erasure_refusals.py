@@ -1,5 +1,6 @@
 """What an erasure refuses: writes to its scope meanwhile, and requests that cannot be met."""
 
+import asyncio
 from datetime import timedelta
 
 import httpx
@@ -19,6 +20,7 @@ from tests.support.errors import refusal
 from tests.support.generation import said
 from tests.support.ingestion import IDLE, ingest
 from tests.support.keys import client_with, make_key
+from tests.support.locks import until_waiting
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.sessions import create_session, event
 from tests.support.sweeping import sweep
@@ -29,6 +31,13 @@ ERASED = (400, "FAILED_PRECONDITION", "SCOPE_BEING_ERASED")
 
 async def _start(client: httpx.AsyncClient, **body: object) -> httpx.Response:
     return await client.post(f"{ENGINE_URL}:eraseScope", json={"scope": USER, **body})
+
+
+async def _fail(runner: Runner, database: Database) -> None:
+    """Run the pending operations, which have no attempt left."""
+    async with database.transaction() as session:
+        await session.execute(text("update operations set attempts = 99 where state = 'PENDING'"))
+    await runner.run_pending()
 
 
 async def _attempts(client: httpx.AsyncClient, memory: str, session: str) -> list[httpx.Response]:
@@ -113,9 +122,7 @@ async def test_an_erasure_that_failed_goes_on_under_its_certificate(
 ) -> None:
     await create_memory(client, "I like tea.")
     first = ok(await _start(client))
-    async with database.transaction() as session:
-        await session.execute(text("update operations set attempts = 99 where state = 'PENDING'"))
-    await runner.run_pending()
+    await _fail(runner, database)
     failed = ok(await client.get(path_of(first["name"])))
     assert failed["error"]["details"][0]["reason"] == "ATTEMPTS_EXHAUSTED"
     refused = await client.post("/memories", json={"fact": "I am back.", "scope": USER})
@@ -140,9 +147,7 @@ async def test_the_sweep_takes_up_an_erasure_an_hour_after_it_failed(
 ) -> None:
     await create_memory(client, "I like tea.")
     ok(await _start(client))
-    async with database.transaction() as session:
-        await session.execute(text("update operations set attempts = 99 where state = 'PENDING'"))
-    await runner.run_pending()
+    await _fail(runner, database)
     assert await sweep(resources, "failed erasures") == 0
     clock.advance(timedelta(hours=1, seconds=1))
     assert await sweep(resources, "failed erasures") == 1
@@ -150,6 +155,26 @@ async def test_the_sweep_takes_up_an_erasure_an_hour_after_it_failed(
     await runner.run_pending()
     ok(await client.post("/memories", json={"fact": "I am back.", "scope": USER}))
     assert len(await listed(client)) == 1
+
+
+async def test_the_sweep_waits_for_a_request_that_holds_the_engine(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    resources: Resources,
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    """Both would queue the same erasure."""
+    await create_memory(client, "I like tea.")
+    ok(await _start(client))
+    await _fail(runner, database)
+    clock.advance(timedelta(hours=1, seconds=1))
+    async with database.engine.begin() as holder:
+        await holder.execute(text("select 1 from engines where engine_id = 1 for update"))
+        sweeping = asyncio.create_task(sweep(resources, "failed erasures"))
+        await until_waiting(database)
+        assert not sweeping.done()
+    assert await sweeping == 1
 
 
 async def test_an_erasure_that_fails_again_and_again_makes_few_operations(
@@ -165,11 +190,7 @@ async def test_an_erasure_that_fails_again_and_again_makes_few_operations(
     for hour in range(24 * 32):
         if hour == 0 or await sweep(resources, "failed erasures"):
             tried.append(hour)
-            async with database.transaction() as session:
-                await session.execute(
-                    text("update operations set attempts = 99 where state = 'PENDING'")
-                )
-            await runner.run_pending()
+            await _fail(runner, database)
         clock.advance(timedelta(hours=1, seconds=1))
     assert tried == [0, 1, 3, 7, 15, 31, 63, 127, 255, 511]
 

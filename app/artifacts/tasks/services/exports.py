@@ -66,7 +66,7 @@ class ExportService:
             Unavailable: writing to the sink failed.
         """
         sink, now = self._sink(request.sink), self.tasks.clock.now()
-        # A retry must not write files: those of the first request may have been moved or edited.
+        # A retry must not write files: the first request's may have been moved or edited.
         first = await self._first_answer(name, once, now)
         answer = first or await self._write_all(sink, name, request)
         return await self._record_response(name, answer, once, now)

@@ -48,7 +48,7 @@ async def lock_failed(
     session: Session, engine_id: int, keys: Sequence[Key]
 ) -> Sequence[ErasureRow]:
     """Lock and return such erasures of an engine, which is locked as for a new one."""
-    # First, and in a statement before: whoever asks for the same erasure is then done.
+    # First, in its own statement: a concurrent request for the same erasure then has ended.
     engine = select(EngineRow.engine_id).where(EngineRow.engine_id == engine_id)
     await session.execute(engine.with_for_update())
     statement = locked(_KEY, engine_id, keys, _has_failed(session)).with_only_columns(ErasureRow)

@@ -1,7 +1,7 @@
 """Execution of a scan in batches; each transaction also stores the progress.
 
-If a worker is killed, the next one continues after the last batch. The counts are therefore the
-same as those of an uninterrupted scan.
+If a worker is killed, the next one continues after the last batch. The counts therefore equal the
+counts of an uninterrupted scan.
 """
 
 import asyncio

@@ -42,7 +42,7 @@ _REMOVING = {"memory_bank.audit_retention": "on"}
 
 
 def filter_fields(table: EventTable, *, has_engines: bool) -> Fields:
-    """Return the filterable fields of events; with the engine, if there are those of several."""
+    """Return the filterable fields of events; with the engine, if the table has several."""
     fields: Fields = {
         "caller": TextField(table.caller),
         "method": TextField(table.method),
