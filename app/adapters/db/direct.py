@@ -183,15 +183,15 @@ async def _run_together(
 ) -> bool:
     cursors = [AsyncRawCursor(connection) for _ in statements]
     try:
-        async with connection.pipeline() as pipeline:
+        # The end of the block sends everything and then reads the results. `Pipeline.sync` would
+        # wait for results while a large statement is still partly unsent, and so forever.
+        async with connection.pipeline():
             for text in opening:
                 await connection.execute(text, prepare=False)
             for cursor, (statement, values) in zip(cursors, statements, strict=True):
                 await cursor.execute(statement, values, binary=True)
-            # Reads all results, so that the counts are known.
-            await pipeline.sync()
-            is_done = all(cursor.rowcount for cursor in cursors)
-            await connection.execute(b"commit" if is_done else b"rollback", prepare=False)
+        is_done = all(cursor.rowcount for cursor in cursors)
+        await connection.execute(b"commit" if is_done else b"rollback", prepare=False)
     except psycopg.Error as error:
         if not connection.closed:
             await connection.rollback()

@@ -84,6 +84,16 @@ async def test_what_is_cancelled_leaves_nothing(database: Database) -> None:
     assert await database.run_together([(_TICK, ["hot.a"])])
 
 
+async def test_statements_larger_than_the_buffers_of_the_socket_are_sent_whole(
+    database: Database,
+) -> None:
+    large = "é" * 4_000_000
+    measured = b"select 1 where length($1::text) = 4000000"
+    async with asyncio.timeout(30):
+        for _ in range(_OFTEN):
+            assert await database.run_together([_ONE, (measured, [large])])
+
+
 async def test_behind_a_pooler_its_time_is_limited(database_url: str, data_dir: Path) -> None:
     """Connections of a pooler have no settings, so each transaction makes its own."""
     settings = Settings(data_dir=data_dir, database_behind_pooler=True)
