@@ -40,6 +40,7 @@ from app.memory.generation.services.provenance import StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.memory.generation.store import repository
 from app.memory.memories.logic.search_hints import same
+from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.store import facts as stored_facts
 from app.memory.memories.store.facts import FactsOfScope
 from app.platform.engines.logic.config import (
@@ -47,6 +48,7 @@ from app.platform.engines.logic.config import (
     CustomizationConfig,
     MemoryBankConfig,
     customization_for,
+    search_language,
 )
 from app.platform.engines.logic.topics import GenerateMemoriesExample
 from app.platform.engines.store import repository as engines
@@ -91,6 +93,7 @@ class Material:
         takes_facts: True if the bank keeps natural-language memories.
         model: None if the built-in rules do the work.
         read_to: the last event of the session that is read, if another round has to read more.
+        search_language: the text-search configuration of the bank; None: the language of each text.
         remembered: the number of revisions of a memory in the prompt, with the present one.
         present: the fields in the prompt; empty without a model.
     """
@@ -101,6 +104,7 @@ class Material:
     guide: Guide
     takes_facts: bool
     model: TextModel | None
+    search_language: str | None
     remembered: int
     profiles: tuple[ProfileSchema, ...]
     present: ShownFields
@@ -125,6 +129,7 @@ async def read(
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
+        EngineEmbedding.of(resources).serving(engine)
         source = request.vertex_session_source
         stored = None
         if source is not None:
@@ -158,6 +163,7 @@ async def read(
         guide=replace(guide, fields=field_lines(profiles, present.shown)),
         takes_facts=not config.disable_natural_language_memories,
         model=model,
+        search_language=search_language(bank),
         remembered=1 if revisions is None else revisions,
         profiles=profiles,
         present=present,

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
 from app.kernel.scopes import scope_hash
@@ -19,22 +18,22 @@ from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMerge
 from app.memory.generation.services.turns import metadata_column, stored_topics
 from app.memory.memories.logic.ended import EndedFact
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
-from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
+from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.store import facts as stored_facts
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.logic.asking import read
 from app.memory.retrieval.logic.ranking import WEIGHTS
-from app.memory.retrieval.services.lookups import ScopeIndexes
-from app.memory.retrieval.services.search import Search
+from app.memory.retrieval.services import fast_search
+from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
+from app.memory.retrieval.services.search import best_of
+from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store import nearest as searches
 from app.memory.retrieval.store import repository as retrieval
-from app.memory.retrieval.store.nearest import NearMemory, ScopeQuery
+from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
+from app.memory.retrieval.store.nearest import NearMemory, ScopeQuery, nothing
 from app.memory.revisions.store import repository as revisions
-from app.platform.engines.logic.config import search_language
-from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of
 
 _CANDIDATES_PER_READ = 20
 """Maximum candidates per statement; without an index, each candidate is compared with all rows."""
@@ -121,48 +120,51 @@ class Neighbourhood:
         in_time = await self._in_time(candidates, [NearMemories(row) for row in near])
         return replace(in_time, model_id=model_id or "")
 
-    async def searched(self, candidates: Sequence[Candidate]) -> NearCandidates:
+    async def searched(
+        self, candidates: Sequence[Candidate], language: str | None
+    ) -> NearCandidates:
         """Return the memories near each candidate by the service's own search, for a model.
 
         There is no minimum similarity, because scales differ by embedder. A memory that a move or a
-        new job ends is often far away. Must not be called inside a transaction.
+        new job ends is often far away. `language` is the text-search configuration of the facts.
+        Must not be called inside a transaction.
         """
-        facts = [candidate.fact for candidate in candidates]
-        vectors = await self.embedding.vectors(self.engine.engine, facts)
-        results: list[NearMemories] = []
-        for at in range(0, len(candidates), _CANDIDATES_PER_READ):
-            model_id = next(iter(vectors.values())).model_id if vectors else None
-            query = self._query()
-            index = (
-                await ScopeIndexes.of(self.resources).find(query, model_id) if model_id else None
-            )
-            async with self.resources.db.snapshot() as session:
-                engine = await engines.get(session, self.engine)
-                serving = self.embedding.serving(engine)
-                usable = vectors if serving == model_id else {}
-                language = search_language(config_of(engine))
-                for candidate in candidates[at : at + _CANDIDATES_PER_READ]:
-                    if candidate.forget and means_everything(candidate.fact):
-                        results.append(await self._newest(session, query))
-                        continue
-                    known = usable.get(candidate.fact)
-                    embedded = EmbeddedQuery(
-                        serving, known.values if known else None, self._is_lexical(serving)
-                    )
-                    search = Search(
-                        session,
-                        query,
-                        embedded,
-                        index if usable else None,
-                        _SEARCHED,
-                        _OF_STATEMENTS,
-                    )
-                    asked = read(candidate.fact, query.now.date(), language)
-                    found = await search.by_everything(candidate.fact, asked)
-                    # A search in a session returns rows, not records.
-                    rows = [cast("MemoryRow", hit.row) for hit in found.hits]
-                    results.append(_select_shown(candidate, [_to_neighbour(row) for row in rows]))
-        return await self._in_time(candidates, results)
+        vectors = await self.embedding.vectors(
+            self.engine.engine, [candidate.fact for candidate in candidates]
+        )
+        query = self._query()
+        found = [
+            await self._search(candidate, vectors.get(candidate.fact), query, language)
+            for candidate in candidates
+        ]
+        ids = {memory_id for row in found for memory_id in row}
+        rows = await fast_sql.find_near_by_ids(self.resources.db, query, sorted(ids))
+        near = [
+            await self._newest(query)
+            if _forgets_everything(candidate)
+            else _select_shown(candidate, [_neighbour(rows[key]) for key in ids if key in rows])
+            for candidate, ids in zip(candidates, found, strict=True)
+        ]
+        return await self._in_time(candidates, near)
+
+    async def _search(
+        self, candidate: Candidate, vector: Vector | None, query: ScopeQuery, language: str | None
+    ) -> Sequence[str]:
+        """Return the ids of the best memories; none for a request to forget everything."""
+        if _forgets_everything(candidate):
+            return ()
+        db, model_id = self.resources.db, (vector and vector.model_id) or ""
+        values = vector.values if vector and not self._is_lexical(model_id) else None
+        index = await ScopeIndexes.of(self.resources).find(query, model_id) if vector else None
+        asked = read(candidate.fact, query.now.date(), language)
+        wanted = CandidateQuery(candidate.fact, asked.language, model_id, values)
+        if index is None and query.is_unfiltered:
+            larger = LargeScopeSearch.of(self.resources)
+            found = await fast_search.find_candidates(db, larger, query, wanted)
+        else:
+            async with db.snapshot() as session:
+                found = await find_candidates(session, query, wanted, index)
+        return list(best_of(asked, *found, _SEARCHED, _OF_STATEMENTS))
 
     async def _in_time(
         self, candidates: Sequence[Candidate], near: Sequence[NearMemories]
@@ -210,9 +212,10 @@ class Neighbourhood:
         embedder = self.resources.embedders.by_id.get(model_id)
         return embedder is not None and embedder.lexical_only
 
-    async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
+    async def _newest(self, query: ScopeQuery) -> NearMemories:
         """Return the newest memories, for a request to forget everything."""
-        found = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
+        async with self.resources.db.snapshot() as session:
+            found = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
         near = [_to_neighbour(row) for row in found.rows[:_SEARCHED]]
         return NearMemories(near, len(found.rows) > _SEARCHED)
 
@@ -279,11 +282,14 @@ class Neighbourhood:
         return self.resources.settings.tuning.generation_neighbours
 
     def _query(self) -> ScopeQuery:
+        scope = self.request.scope or {}
+        is_exact = memories.has_metadata(self._exact_metadata())
         return ScopeQuery(
             engine_id=self.engine.engine,
-            scope_hash=scope_hash(self.request.scope or {}),
+            scope_hash=scope_hash(scope),
             memory_types=[DEFAULT_MEMORY_TYPE],
-            clause=memories.has_metadata(self._exact_metadata()),
+            # Fast statements have no conditions of the caller.
+            clause=is_exact if self.resources.db.reaches(scope) else nothing(),
             now=self.resources.clock.now(),
         )
 
@@ -293,6 +299,10 @@ class Neighbourhood:
         if strategy is not MetadataMergeStrategy.REQUIRE_EXACT_MATCH:
             return None
         return metadata_column(self.request)
+
+
+def _forgets_everything(candidate: Candidate) -> bool:
+    return candidate.forget and means_everything(candidate.fact)
 
 
 def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemories:

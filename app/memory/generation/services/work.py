@@ -230,7 +230,7 @@ class Generation:
         is_consolidated = not self.task.request.disable_consolidation
         found = NearCandidates(candidates, [NearMemories()] * len(candidates))
         if is_consolidated:
-            found = await self.scope.searched(candidates)
+            found = await self.scope.searched(candidates, inputs.search_language)
         facts = compared(found.candidates, found.near)
         if not is_consolidated and not facts.needs_model:
             return unconsolidated(candidates)

@@ -48,24 +48,27 @@ class FastSearch:
 
     async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits | None:
         """Return the best memories by meaning, words and signals, up to `count`."""
-        candidates = await self._candidates(candidate_query(self.embedded, text, asked))
+        wanted = candidate_query(self.embedded, text, asked)
+        candidates = await find_candidates(self.db, self.larger, self.query, wanted)
         best = best_of(asked, *candidates, self.count)
         rows = await self._read(best)
         if rows is None:
             return None
         return by_ranks(best, rows, self.embedded)
 
-    async def _candidates(
-        self, wanted: CandidateQuery
-    ) -> tuple[Statistics, list[RankingCandidate]]:
-        if not self.larger.has(self.query):
-            small = await fast_sql.find_if_small(self.db, self.query, wanted)
-            if small is not None:
-                return small
-            self.larger.note(self.query)
-        return await fast_sql.find_candidates(self.db, self.query, wanted)
-
     async def _read(self, hits: Mapping[str, object]) -> dict[str, MemoryRecord] | None:
         return await fast_sql.find_by_ids(
             self.db, self.engine, self.query, list(hits), self.max_bytes
         )
+
+
+async def find_candidates(
+    db: Database, larger: LargeScopeSearch, query: ScopeQuery, wanted: CandidateQuery
+) -> tuple[Statistics, list[RankingCandidate]]:
+    """Return the scope's statistics and candidates, for a query without filters or index."""
+    if not larger.has(query):
+        small = await fast_sql.find_if_small(db, query, wanted)
+        if small is not None:
+            return small
+        larger.note(query)
+    return await fast_sql.find_candidates(db, query, wanted)

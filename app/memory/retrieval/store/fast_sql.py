@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Integer, Select, Text, bindparam, select
+from sqlalchemy import Integer, Select, Text, bindparam, func, select
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.direct import Row
@@ -30,7 +31,14 @@ from app.memory.retrieval.store.candidates import (
     of_whole_scope,
     values_of,
 )
-from app.memory.retrieval.store.nearest import ScopeQuery, Vector, any_query, nearest
+from app.memory.retrieval.store.nearest import (
+    NEAR_COLUMNS,
+    NearMemory,
+    ScopeQuery,
+    Vector,
+    any_query,
+    nearest,
+)
 from app.memory.retrieval.store.small import MOST, Read, candidates_among, of_small_scope
 from app.platform.engines.store.tables import EngineRow
 
@@ -94,6 +102,24 @@ def _nearest() -> Select[*tuple[Any, ...]]:
     near = nearest(any_query(), model_id, given("vector", type_=EMBEDDING), limit).subquery("near")
     # Without the column `place`: the driver cannot read its type.
     return select(near.c.memory_id, near.c.distance).order_by(near.c.distance, near.c.memory_id)
+
+
+async def find_near_by_ids(
+    db: Database, query: ScopeQuery, memory_ids: Sequence[str]
+) -> dict[str, NearMemory]:
+    """Return live memories of the scope by their ids, without distances; filters do not count."""
+    if not memory_ids:
+        return {}
+    values = query.values() | {"memory_ids": list(memory_ids)}
+    rows = [NearMemory(*row) for row in await db.run(*prepared(_near_by_ids(), values))]
+    return {row.memory_id: row for row in rows}
+
+
+@cache
+def _near_by_ids() -> Select[*tuple[Any, ...]]:
+    given = bindparam("memory_ids", type_=ARRAY(Text))
+    is_named = MemoryRow.memory_id == func.any(given)
+    return select(*NEAR_COLUMNS).where(any_query().condition(), is_named)
 
 
 async def find_by_ids(

@@ -289,7 +289,7 @@ def _unfiltered(dimensions: int | None) -> Select[*tuple[Any, ...]]:
 
 @dataclass(frozen=True)
 class NearMemory:
-    """One hit of a search for several vectors; `distance` is Euclidean."""
+    """A memory to compare with a fact; `distance` is Euclidean, and 0 without a vector."""
 
     memory_id: str
     version: int
@@ -297,10 +297,10 @@ class NearMemory:
     topics: JsonList
     rests_on: datetime
     is_held: bool
-    distance: float
+    distance: float = 0.0
 
 
-_NEAR_COLUMNS = (
+NEAR_COLUMNS = (
     MemoryRow.memory_id,
     MemoryRow.version,
     MemoryRow.fact,
@@ -308,6 +308,7 @@ _NEAR_COLUMNS = (
     MemoryRow.rests_on,
     MemoryRow.held_time.is_not(None),
 )
+"""Columns of `NearMemory`, in its order, without the distance."""
 
 
 async def find_nearest_to_each(
@@ -326,7 +327,7 @@ async def find_nearest_to_each(
         each = [literal(vector, EMBEDDING) for vector in vectors]
         near = [nearest(query, model_id, vector, limit, index).subquery("near") for vector in each]
         results = [
-            await session.execute(_select_near(_NEAR_COLUMNS, query, selection))
+            await session.execute(_select_near(NEAR_COLUMNS, query, selection))
             for selection in near
         ]
         return [[NearMemory(*row) for row in rows] for rows in results]
@@ -337,7 +338,7 @@ async def find_nearest_to_each(
     )
     near_each = nearest(query, model_id, asked.c.vector, limit).lateral("near")
     both = asked.join(near_each, true())
-    statement = _select_near([asked.c.position, *_NEAR_COLUMNS], query, near_each, both).order_by(
+    statement = _select_near([asked.c.position, *NEAR_COLUMNS], query, near_each, both).order_by(
         None
     )
     statement = statement.order_by(asked.c.position, near_each.c.distance, near_each.c.memory_id)
