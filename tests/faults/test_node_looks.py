@@ -144,3 +144,24 @@ async def test_a_connection_that_was_invalidated_or_detached_is_forgotten(
         assert own is not None
         await own.close()
         assert not database.nodes._uses
+
+
+async def test_a_removed_node_is_not_asked_any_more(database_url: str, settings: Settings) -> None:
+    async with _nodes(database_url, settings, "pg_sleep(5)") as database:
+        assert await database.nodes.look(age_seconds=0)
+        async with database.transaction() as session:
+            await session.execute(text("delete from pg_dist_node where nodename = 'worker2'"))
+        assert not await database.nodes.look(age_seconds=0)
+        assert [*database.nodes._probes] == ["worker1:5432"]
+
+
+async def test_a_question_that_the_coordinator_does_not_answer_ends(
+    database_url: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.adapters.db.nodes._COORDINATOR_SECONDS", 0.5)
+    async with _nodes(database_url, settings, "pg_sleep(5)") as database:
+        assert await database.nodes.look(age_seconds=0)
+        async with database.engine.begin() as other:
+            await other.execute(text("lock table pg_dist_placement"))
+            async with asyncio.timeout(10):
+                assert not await database.nodes.is_away(100)

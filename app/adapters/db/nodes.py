@@ -104,6 +104,8 @@ class Nodes:
         self._unplaced: set[int] = set()
         """Engines whose nodes the next question asks for."""
         self._probes: dict[str, asyncio.Task[bool]] = {}
+        self._ending: set[asyncio.Task[bool]] = set()
+        """Probes of removed nodes that still have to close their connections."""
         self._misses: Counter[str] = Counter()
         """The times in a row that each node was late."""
         self._is_sure = True
@@ -200,7 +202,8 @@ class Nodes:
         # A probe that waits for a node does not end when it is cancelled.
         for connection in self._asking:
             shut_down(connection)
-        tasks = [*self._probes.values(), *([self._watching] if self._watching else [])]
+        watching = [self._watching] if self._watching else []
+        tasks = [*self._probes.values(), *self._ending, *watching]
         for task in tasks:
             task.cancel()
         await asyncio.gather(self._looking.stop(), *tasks, return_exceptions=True)
@@ -270,7 +273,10 @@ class Nodes:
     async def _begin_probes(self, nodes: Mapping[str, tuple[str, int]]) -> None:
         """Ask each node, but for those that still owe an answer; return once they are asked."""
         for gone in self._probes.keys() - nodes.keys():
-            self._probes.pop(gone).cancel()
+            ending = self._probes.pop(gone)
+            ending.cancel()
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
         begun: list[asyncio.Event] = []
         for node, (host, port) in nodes.items():
             if node not in self._probes or self._probes[node].done():
