@@ -158,7 +158,7 @@ async def test_a_removed_node_is_not_asked_any_more(database_url: str, settings:
 async def test_a_question_that_the_coordinator_does_not_answer_ends(
     database_url: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.adapters.db.nodes._COORDINATOR_SECONDS", 0.5)
+    monkeypatch.setattr("app.adapters.db.nodes.COORDINATOR_SECONDS", 0.5)
     async with _nodes(database_url, settings, "pg_sleep(5)") as database:
         assert await database.nodes.look(age_seconds=0)
         async with database.engine.begin() as other:

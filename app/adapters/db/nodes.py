@@ -31,7 +31,7 @@ _ANSWER_SECONDS = 0.35
 """Time in which a node answers, unless it is late."""
 _MISSES = 2
 """Times in a row that a node is late before it counts as away."""
-_COORDINATOR_SECONDS = 5.0
+COORDINATOR_SECONDS = 5.0
 """Time limit for an answer of the coordinator."""
 _FRESH_SECONDS = 1.0
 """Time for which an answer counts."""
@@ -228,7 +228,7 @@ class Nodes:
     async def _look(self) -> None:
         away, self._is_sure = self.away, True
         try:
-            async with self._connected(_COORDINATOR_SECONDS) as coordinator:
+            async with self._connected(COORDINATOR_SECONDS) as coordinator:
                 away = await self._ask_nodes(await self._list(coordinator), coordinator)
         except psycopg.Error:
             away = frozenset()  # So is the coordinator, and with it all nodes.
@@ -313,7 +313,7 @@ class Nodes:
     async def _places_of(self, engine_ids: Collection[int]) -> dict[int, str]:
         """Return the nodes of engines; nothing while the coordinator does not answer."""
         try:
-            async with self._connected(_COORDINATOR_SECONDS) as connection:
+            async with self._connected(COORDINATOR_SECONDS) as connection:
                 found = await connection.execute(_ENGINES_ON, [list(engine_ids)])
                 return dict(await found.fetchall())
         except (psycopg.Error, TimeoutError):
@@ -337,7 +337,7 @@ class Nodes:
     @asynccontextmanager
     async def _connected(self, seconds: float | None = None) -> AsyncIterator[Connection]:
         """Open a connection beside the pool, which may be used up; it may have a time limit."""
-        async with asyncio.timeout(_COORDINATOR_SECONDS):
+        async with asyncio.timeout(COORDINATOR_SECONDS):
             connection = await opener_of(self._engine).open()
         self._asking.add(connection)
         loop = asyncio.get_running_loop()

@@ -151,7 +151,8 @@ async def test_a_larger_scope_is_searched_whole_and_known_for_it(
         (found,) = ok(await client.post("/memories:retrieve", json=body))["retrievedMemories"]
         assert found["memory"]["fact"] == text
     query = _query(clock.now())
-    assert LargeScopeSearch.of(resources).has(query) is (more > 0)
+    scope = (query.engine_id, query.scope_hash)
+    assert (scope in LargeScopeSearch.of(resources).known) is (more > 0)
     wanted = CandidateQuery(text, "english", MODEL, None)
     assert (await fast_sql.find_if_small(resources.db, query, wanted) is None) is (more > 0)
     statistics, _ = await fast_sql.find_candidates(resources.db, query, wanted)

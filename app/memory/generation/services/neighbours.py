@@ -25,7 +25,6 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.logic.asking import read
 from app.memory.retrieval.logic.ranking import WEIGHTS
-from app.memory.retrieval.services import fast_search
 from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
 from app.memory.retrieval.services.search import best_of
 from app.memory.retrieval.store import fast_sql
@@ -160,7 +159,7 @@ class Neighbourhood:
         wanted = CandidateQuery(candidate.fact, asked.language, model_id, values)
         if index is None and query.is_unfiltered:
             larger = LargeScopeSearch.of(self.resources)
-            found = await fast_search.find_candidates(db, larger, query, wanted)
+            found = await larger.find_candidates(db, query, wanted)
         else:
             async with db.snapshot() as session:
                 found = await find_candidates(session, query, wanted, index)

@@ -9,7 +9,9 @@ from cachetools import LRUCache
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
-from app.memory.retrieval.store import indexes
+from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
+from app.memory.retrieval.store import fast_sql, indexes
+from app.memory.retrieval.store.candidates import CandidateQuery
 from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery
 
@@ -71,7 +73,7 @@ class LargeScopeSearch:
     """
 
     def __init__(self) -> None:
-        self._known: LRUCache[tuple[int, bytes], None] = LRUCache(_MAX_LARGER)
+        self.known: LRUCache[tuple[int, bytes], None] = LRUCache(_MAX_LARGER)
 
     @classmethod
     def of(cls, resources: Resources) -> "LargeScopeSearch":
@@ -79,10 +81,14 @@ class LargeScopeSearch:
         kept: LargeScopeSearch = resources.kept.setdefault(cls, cls())
         return kept
 
-    def has(self, query: ScopeQuery) -> bool:
-        """Return True if the scope of a query is listed."""
-        return (query.engine_id, query.scope_hash) in self._known
-
-    def note(self, query: ScopeQuery) -> None:
-        """Add the scope of a query."""
-        self._known[query.engine_id, query.scope_hash] = None
+    async def find_candidates(
+        self, db: Database, query: ScopeQuery, wanted: CandidateQuery
+    ) -> tuple[Statistics, list[RankingCandidate]]:
+        """Return the scope's statistics and candidates, for a query without filters or index."""
+        scope = (query.engine_id, query.scope_hash)
+        if scope not in self.known:
+            small = await fast_sql.find_if_small(db, query, wanted)
+            if small is not None:
+                return small
+            self.known[scope] = None
+        return await fast_sql.find_candidates(db, query, wanted)

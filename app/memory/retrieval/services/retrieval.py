@@ -25,9 +25,17 @@ from app.memory.retrieval.schemas import (
     RetrieveProfilesResponse,
     SimilaritySearchParams,
 )
-from app.memory.retrieval.services.fast_search import FastSearch
 from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
-from app.memory.retrieval.services.search import Hits, Row, Search, SearchHit, to_json, within
+from app.memory.retrieval.services.search import (
+    FastSearch,
+    Hits,
+    Row,
+    Search,
+    SearchHit,
+    SearchInTransaction,
+    to_json,
+    within,
+)
 from app.memory.retrieval.store import fast_sql, repository
 from app.memory.retrieval.store.nearest import ScopeQuery, all_of, nothing
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
@@ -139,7 +147,7 @@ class RetrievalService:
                 row = await engines.get(session, name)
                 if self.embedding.serving(row) == embedded.model_id:
                     count, most = self._count(params.top_k), self.settings.max_page_bytes
-                    search = Search(session, query, embedded, index, count, max_bytes=most)
+                    search = SearchInTransaction(query, embedded, count, most, session, index)
                     found = await self._search(search, request, config_of(row), params.search_query)
                     response = _response(
                         name_of(row), request, found or Hits([], 0), config_of(row)
@@ -163,7 +171,7 @@ class RetrievalService:
             return None
         count = self._count(params.top_k)
         most = self.settings.max_page_bytes
-        search = FastSearch(self.db, engine, query, embedded, count, most, self.larger)
+        search = FastSearch(query, embedded, count, most, self.db, engine, self.larger)
         config = config_of(engine)
         found = await self._search(search, request, config, params.search_query)
         if found is None or not found.hits:
@@ -173,7 +181,7 @@ class RetrievalService:
 
     async def _search(
         self,
-        search: Search | FastSearch,
+        search: Search,
         request: RetrieveMemoriesRequest,
         config: MemoryBankConfig,
         text: str,

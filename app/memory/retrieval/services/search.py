@@ -1,12 +1,15 @@
-"""Reference path of a search in a scope; order and explanations shared with the fast path."""
+"""A search in one scope: two ways to read it, one order, and the explanation of the hits."""
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from app.adapters.db.session import Session
+from typing_extensions import override
+
+from app.adapters.db.session import Database, Session
 from app.kernel.names import EngineName
 from app.kernel.ranking import Ranking
 from app.kernel.wire.base import camel_name
@@ -25,9 +28,11 @@ from app.memory.retrieval.logic.ranking import (
     rank,
 )
 from app.memory.retrieval.schemas import Explanation, SourceEvent
-from app.memory.retrieval.store import nearest, repository
-from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
+from app.memory.retrieval.services.lookups import LargeScopeSearch
+from app.memory.retrieval.store import candidates, fast_sql, nearest, repository
+from app.memory.retrieval.store.candidates import CandidateQuery
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery, Vector
+from app.platform.engines.store.tables import EngineRow
 
 Row = MemoryRow | MemoryRecord
 
@@ -54,61 +59,116 @@ class Hits(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Search:
-    """A search in a transaction.
+class Search(ABC):
+    """A search in one scope; the subclasses differ in how they read it, with equal results.
+
+    The methods return None if the search has to be repeated in a transaction.
 
     Attributes:
-        session: the session of the transaction.
         query: the memories to search.
         embedded: the search text.
-        index: the index of the scope, if it has one.
         count: the maximum number of memories to return.
-        weights: the weights of the signals, if not the usual ones.
-        max_bytes: the maximum total size of the memories; None: no bound.
+        max_bytes: the maximum total size of the memories.
     """
 
-    session: Session
     query: ScopeQuery
     embedded: EmbeddedQuery
-    index: ScopeIndex | None
     count: int
-    weights: Weights = WEIGHTS
-    max_bytes: int | None = None
+    max_bytes: int
 
-    async def by_distance(self, vector: Vector) -> Hits:
+    async def by_distance(self, vector: Vector) -> Hits | None:
         """Return the nearest memories; memories without a vector are left out."""
+        near = await self.find_nearest(vector)
+        rows = await self.read(list(near))
+        return None if rows is None else _by_distances(near, rows, self.embedded)
+
+    async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits | None:
+        """Return the best memories by meaning, words and signals, up to `count`."""
+        # Vectors without meaning do not select candidates.
+        vector = None if self.embedded.is_lexical_only else self.embedded.vector
+        wanted = CandidateQuery(text, asked.language, self.embedded.model_id, vector)
+        best = best_of(asked, *await self.find_candidates(wanted), self.count)
+        rows = await self.read(list(best))
+        return None if rows is None else _by_ranks(best, rows, self.embedded)
+
+    @abstractmethod
+    async def find_nearest(self, vector: Vector) -> Mapping[str, float]:
+        """Return the distances of the nearest memories by id, nearest first."""
+
+    @abstractmethod
+    async def find_candidates(
+        self, wanted: CandidateQuery
+    ) -> tuple[Statistics, list[RankingCandidate]]:
+        """Return the scope's statistics of the query's terms, and the candidates."""
+
+    @abstractmethod
+    async def read(self, memory_ids: Sequence[str]) -> Mapping[str, Row] | None:
+        """Return memories by id: the first, with at most `max_bytes` in total."""
+
+
+@dataclass(frozen=True)
+class SearchInTransaction(Search):
+    """The reference: any filter, and the index of the scope, if it has one."""
+
+    session: Session
+    index: ScopeIndex | None
+
+    @override
+    async def find_nearest(self, vector: Vector) -> Mapping[str, float]:
         model_id = self.embedded.model_id
-        near = await nearest.find_nearest(
+        return await nearest.find_nearest(
             self.session, self.query, model_id, vector, self.count, index=self.index
         )
-        return by_distances(near, await self._read(near), self.embedded)
 
-    async def by_everything(self, text: str, asked: RetrievalQuery) -> Hits:
-        """Return the best memories by meaning, words and signals, up to `count`."""
-        wanted = candidate_query(self.embedded, text, asked)
-        candidates = await find_candidates(self.session, self.query, wanted, self.index)
-        best = best_of(asked, *candidates, self.count, self.weights)
-        return by_ranks(best, await self._read(best), self.embedded)
+    @override
+    async def find_candidates(
+        self, wanted: CandidateQuery
+    ) -> tuple[Statistics, list[RankingCandidate]]:
+        return await candidates.find_candidates(self.session, self.query, wanted, self.index)
 
-    async def _read(self, hits: Mapping[str, object]) -> dict[str, MemoryRow]:
-        return await repository.find_by_ids(self.session, self.query, list(hits), self.max_bytes)
+    @override
+    async def read(self, memory_ids: Sequence[str]) -> Mapping[str, Row]:
+        return await repository.find_by_ids(self.session, self.query, memory_ids, self.max_bytes)
 
 
-def candidate_query(embedded: EmbeddedQuery, text: str, asked: RetrievalQuery) -> CandidateQuery:
-    """Return the query for candidates; vectors without meaning do not select any."""
-    vector = None if embedded.is_lexical_only else embedded.vector
-    return CandidateQuery(text, asked.language, embedded.model_id, vector)
+@dataclass(frozen=True)
+class FastSearch(Search):
+    """The fast statements, without filters or index, based on a cached engine row.
+
+    It returns None without hits, or if the engine or a memory has changed in the meantime.
+    """
+
+    db: Database
+    engine: EngineRow
+    larger: LargeScopeSearch
+
+    @override
+    async def find_nearest(self, vector: Vector) -> Mapping[str, float]:
+        model_id = self.embedded.model_id
+        return await fast_sql.find_nearest(self.db, self.query, model_id, vector, self.count)
+
+    @override
+    async def find_candidates(
+        self, wanted: CandidateQuery
+    ) -> tuple[Statistics, list[RankingCandidate]]:
+        return await self.larger.find_candidates(self.db, self.query, wanted)
+
+    @override
+    async def read(self, memory_ids: Sequence[str]) -> Mapping[str, Row] | None:
+        return await fast_sql.find_by_ids(
+            self.db, self.engine, self.query, memory_ids, self.max_bytes
+        )
 
 
 def best_of(
     asked: RetrievalQuery,
     statistics: Statistics,
-    candidates: Sequence[RankingCandidate],
+    found: Sequence[RankingCandidate],
     count: int,
     weights: Weights = WEIGHTS,
 ) -> dict[str, Ranked]:
     """Return the best candidates by id, best first."""
-    ranked = _unrelated_last(candidates, rank(asked, statistics, candidates, weights))
+    ranked = _unrelated_last(found, rank(asked, statistics, found, weights))
     return {hit.candidate.memory_id: hit for hit in ranked[:count]}
 
 
@@ -133,7 +193,7 @@ def _is_unrelated(hit: Ranked) -> bool:
     return not (has_words or hit.parts["subject"] or hit.parts["time"] or hit.distance == 0)
 
 
-def by_distances(
+def _by_distances(
     near: Mapping[str, float], rows: Mapping[str, Row], embedded: EmbeddedQuery
 ) -> Hits:
     """Return the hits with a row, ordered by the distance of the vectors alone."""
@@ -151,7 +211,7 @@ def by_distances(
     return Hits(hits, len(near) - len(hits))
 
 
-def by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Hits:
+def _by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Hits:
     """Return the hits with a row, ordered by all signals."""
     hits = [_ranked(rows[key], ranked, embedded) for key, ranked in best.items() if key in rows]
     return Hits(hits, len(best) - len(hits))

@@ -22,11 +22,11 @@ NEWEST = (MemoryRow.create_time, MemoryRow.memory_id)
 
 
 async def find_by_ids(
-    session: Session, query: ScopeQuery, memory_ids: Sequence[str], max_bytes: int | None
+    session: Session, query: ScopeQuery, memory_ids: Sequence[str], max_bytes: int
 ) -> dict[str, MemoryRow]:
     """Return memories that a search of this transaction matched in the scope, by id.
 
-    Only the first memories with at most `max_bytes` in total are read; None sets no bound.
+    Only the first memories with at most `max_bytes` in total are read.
     """
     if not memory_ids:
         return {}
@@ -40,8 +40,6 @@ async def find_by_ids(
         rows = await session.execute(statement.where(MemoryRow.memory_id.in_(ids)))
         return {row.memory_id: row for row in rows.scalars()}
 
-    if max_bytes is None:
-        return await read(memory_ids)
     named = statement.where(MemoryRow.memory_id.in_(memory_ids))
     sized: Select[str, int] = named.with_only_columns(
         MemoryRow.memory_id, bytes_of(statement).label("size")
