@@ -5,7 +5,7 @@ signal is in the range 0 to 1. A signal without data, such as vectors while thei
 unavailable, adds nothing. `benchmarks/recall` documents the effect of the weights and their source.
 
 A search creates hundreds of the records below. They are not frozen, because frozen ones would take
-three times as long to create. No code changes them.
+three times as long to create. Only the search that creates them sets their attributes.
 """
 
 import math
@@ -36,17 +36,29 @@ class RankedNeighbour:
 
 @dataclass(slots=True)
 class RankingCandidate:
-    """A memory that may answer a query; `RankedNeighbour` describes the shared attributes."""
+    """A memory that may answer a query; `RankedNeighbour` describes the shared attributes.
+
+    Attributes except for `COMPUTED` and the neighbours are columns of memories, by name. To use
+    another column for a signal, add it here.
+    """
 
     memory_id: str
     distance: float | None
     matched: int
     length: int
-    cues: Sequence[str] = ()
+    cues: Sequence[str] | None = None
     source: str | None = None
     position: float | None = None
     before: RankedNeighbour | None = None
     after: RankedNeighbour | None = None
+
+
+NEIGHBOUR_FIELDS = tuple(field.name for field in fields(RankedNeighbour))
+CANDIDATE_FIELDS = tuple(
+    field.name for field in fields(RankingCandidate) if field.name not in {"before", "after"}
+)
+COMPUTED = frozenset({"distance", "matched", "length"})
+"""Attributes of a candidate that a search computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +209,7 @@ def _hint_flags(asked: RetrievalQuery, candidates: Sequence[RankingCandidate]) -
     flags_of_all = []
     for candidate in candidates:
         flags = 0
-        for cue in candidate.cues:
+        for cue in candidate.cues or ():
             flags |= bits.get(cue, 0)
         flags_of_all.append(flags)
     return flags_of_all
@@ -364,10 +376,12 @@ def _times(
 ) -> list[float]:
     if not asked:
         return [0.0] * len(candidates)
-    cues = {cue for candidate in candidates for cue in candidate.cues if cue.startswith(_OF_TIME)}
+    cues = {
+        cue for candidate in candidates for cue in candidate.cues or () if cue.startswith(_OF_TIME)
+    }
     near = {cue: _closeness(asked, cue[5:]) for cue in cues}
     return [
-        weight * max([near.get(cue, 0.0) for cue in candidate.cues], default=0.0)
+        weight * max([near.get(cue, 0.0) for cue in candidate.cues or ()], default=0.0)
         for candidate in candidates
     ]
 

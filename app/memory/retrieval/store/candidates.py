@@ -52,7 +52,14 @@ from app.adapters.db.session import Session
 from app.language import grams
 from app.language.terms import folded
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
-from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
+from app.memory.retrieval.logic.ranking import (
+    CANDIDATE_FIELDS,
+    COMPUTED,
+    NEIGHBOUR_FIELDS,
+    RankedNeighbour,
+    RankingCandidate,
+    Statistics,
+)
 from app.memory.retrieval.store.indexed_candidates import LargeScope, of_large_scope
 from app.memory.retrieval.store.nearest import MOST, ScopeIndex, ScopeQuery, Vector, plan_for
 
@@ -81,7 +88,10 @@ _LANGUAGE = bindparam("language", type_=Text)
 
 
 _SIDES = {"before": func.lag, "after": func.lead}
-_SIDE_FIELDS = ("distance", "matched", "length", "is_question")
+# Where a row has the columns of the candidate and of its neighbours.
+_OWN = slice(len(CANDIDATE_FIELDS))
+_BEFORE = slice(_OWN.stop, _OWN.stop + len(NEIGHBOUR_FIELDS))
+_AFTER = slice(_BEFORE.stop, _BEFORE.stop + len(NEIGHBOUR_FIELDS))
 _QUESTION = "is:question"
 
 
@@ -171,11 +181,9 @@ def _statistics(rows: Sequence[Any]) -> Statistics:
 
 def _candidate(row: Sequence[Any]) -> RankingCandidate:
     # By position, since access by name would take longer than the rest of this function.
-    memory_id, distance, matched, length, cues, source, position = row[:7]
-    before, after = _neighbour(row[7:11]), _neighbour(row[11:15])
-    return RankingCandidate(
-        memory_id, distance, matched, length, cues or (), source, position, before, after
-    )
+    found = RankingCandidate(*row[_OWN])
+    found.before, found.after = _neighbour(row[_BEFORE]), _neighbour(row[_AFTER])
+    return found
 
 
 def _neighbour(values: Sequence[Any]) -> RankedNeighbour | None:
@@ -209,14 +217,8 @@ def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tu
     is_first = func.row_number().over() == 1
     return (
         select(
-            best.c.memory_id,
-            best.c.distance,
-            best.c.matched,
-            best.c.length,
-            best.c.cues,
-            best.c.source,
-            best.c.position,
-            *(best.c[f"{side}_{name}"] for side in _SIDES for name in _SIDE_FIELDS),
+            *(best.c[name] for name in CANDIDATE_FIELDS),
+            *(best.c[f"{side}_{name}"] for side in _SIDES for name in NEIGHBOUR_FIELDS),
             _first_row_statistics(is_first, totals, holding).label("statistics"),
         )
         .order_by(best.c.is_chosen.desc(), best.c.create_time.desc(), best.c.memory_id.desc())
@@ -246,15 +248,12 @@ def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None
     row, terms = MemoryRow, joined(MemoryRow)
     memories = (
         select(
-            row.memory_id,
+            *(getattr(row, name) for name in CANDIDATE_FIELDS if name not in COMPUTED),
             row.create_time,
             row.language,
             terms.label("terms"),
             func.length(terms).label("length"),
-            row.cues,
             func.coalesce(literal(_QUESTION) == func.any(row.cues), false()).label("is_question"),
-            row.source,
-            row.position,
             func.coalesce(clause, false()).label("fits"),
         )
         .where(
@@ -365,7 +364,7 @@ def _placed(
             (has_place, beside_of(weighed.c[name]).over(partition_by=source, order_by=place))
         )
         for side, beside_of in _SIDES.items()
-        for name in (*_SIDE_FIELDS, "of_words")
+        for name in (*NEIGHBOUR_FIELDS, "of_words")
     }
     beside = select(weighed, *(value.label(name) for name, value in sides.items())).subquery(
         "beside"

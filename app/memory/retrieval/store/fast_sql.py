@@ -39,7 +39,7 @@ from app.memory.retrieval.store.nearest import (
     any_query,
     nearest,
 )
-from app.memory.retrieval.store.small import MOST, Read, candidates_among, of_small_scope
+from app.memory.retrieval.store.small import MOST, candidates_among, of_small_scope
 from app.platform.engines.store.tables import EngineRow
 
 _LIVE = """\
@@ -80,10 +80,8 @@ async def find_if_small(
 ) -> tuple[Statistics, list[RankingCandidate]] | None:
     """Return the same as `find_candidates` at a lower cost; None for more than `MOST` memories."""
     statement = of_small_scope(with_vectors=wanted.vector is not None)
-    read = await db.run(*prepared(statement, values_of(query, wanted)))
-    if len(read) > MOST:
-        return None
-    return candidates_among([Read(*row) for row in read])
+    rows = await db.run(*prepared(statement, values_of(query, wanted)))
+    return None if len(rows) > MOST else candidates_among(rows)
 
 
 async def find_nearest(

@@ -41,6 +41,7 @@ from app.adapters.db.lexical import (
     terms_of,
 )
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
+from app.memory.retrieval.logic.ranking import CANDIDATE_FIELDS
 from app.memory.retrieval.store.nearest import PLACE, ScopeIndex, ScopeQuery, any_query, nearest
 
 _SAMPLED = 1_000
@@ -173,15 +174,17 @@ class LargeScope:
         row = MemoryRow
         before, after = self._beside(words, "before"), self._beside(words, "after")
         is_first = func.row_number().over() == 1
+        computed: dict[str, ColumnElement[Any]] = {
+            "distance": self._distance(row),
+            "matched": _matched(words, row),
+            "length": func.length(joined(row)),
+        }
         return (
             select(
-                row.memory_id,
-                self._distance(row).label("distance"),
-                _matched(words, row).label("matched"),
-                func.length(joined(row)).label("length"),
-                row.cues,
-                row.source,
-                row.position,
+                *(
+                    computed[name].label(name) if name in computed else getattr(row, name)
+                    for name in CANDIDATE_FIELDS
+                ),
                 *before.c,
                 *after.c,
                 case((is_first, statistics)).label("statistics"),

@@ -8,13 +8,17 @@ last digit.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Select, func, select, true
 
 from app.language.bm25 import Bm25, count_holding
-from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
+from app.memory.retrieval.logic.ranking import (
+    CANDIDATE_FIELDS,
+    RankedNeighbour,
+    RankingCandidate,
+    Statistics,
+)
 from app.memory.retrieval.store.candidates import (
     BY_DISTANCE,
     BY_WORDS,
@@ -29,67 +33,57 @@ a selection in Postgres, and Postgres 0.75 ms less. With more, other requests wo
 """
 
 
-class Read(NamedTuple):
-    """A memory of the scope; `RankingCandidate` describes the other attributes.
-
-    Attributes:
-        age: the time of creation, as a number that ascends with it.
-        terms: the number of terms in the query, the same in every memory.
-    """
-
-    memory_id: str
-    distance: float | None
-    matched: int
-    length: int
-    cues: Sequence[str] | None
-    is_question: bool
-    source: str | None
-    position: float | None
-    age: float
-    terms: int
-
-
-_Sides = tuple[Read | None, Read | None]
+_Sides = tuple[RankingCandidate | None, RankingCandidate | None]
 _ALONE: _Sides = (None, None)
+_QUESTION = "is:question"
 
 
 @cache
 def of_small_scope(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
     """Return the statement that reads the scope, at most one memory more than `MOST`.
 
-    Its parameters are the keys of `candidates.values_of`.
+    Each row has a candidate without its neighbours, a number that ascends with its time of
+    creation, and the number of terms in the query. Its parameters are the keys of
+    `candidates.values_of`.
     """
     scope, words = read_scope(true(), with_vectors=with_vectors, most=MOST + 1)
     terms = select(func.count(words.c.n.distinct())).scalar_subquery()
     age = func.date_part("epoch", scope.c.create_time)
-    columns = {**scope.c, "age": age, "terms": terms}
-    return select(*(columns[name] for name in Read._fields))
+    own = (scope.c[name] for name in CANDIDATE_FIELDS)
+    return select(*own, age.label("age"), terms.label("terms"))
 
 
-def candidates_among(memories: Sequence[Read]) -> tuple[Statistics, list[RankingCandidate]]:
+def candidates_among(
+    rows: Sequence[Sequence[Any]],
+) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the scope's statistics of the query's terms, and the candidates."""
-    if not memories:
+    if not rows:
         return Statistics(0, (), 0.0), []
-    statistics = _statistics(memories)
-    beside = _beside(memories)
-    chosen = {*_by_distance(memories), *_by_words(memories, statistics, beside)}
-    newest_first = sorted(memories, key=attrgetter("age", "memory_id"), reverse=True)
+    found = [RankingCandidate(*own) for *own, _, _ in rows]
+    ages = {candidate.memory_id: age for candidate, (*_, age, _) in zip(found, rows, strict=True)}
+    terms = rows[0][-1]
+    statistics = _statistics(found, terms)
+    beside = _beside(found)
+    chosen = {*_by_distance(found), *_by_words(found, statistics, beside)}
+    newest_first = sorted(found, key=lambda one: (ages[one.memory_id], one.memory_id), reverse=True)
     # The sort is stable, so the other memories keep their order.
     newest_first.sort(key=lambda memory: memory.memory_id not in chosen)
-    return statistics, [
-        _candidate(memory, beside.get(memory.memory_id, _ALONE)) for memory in newest_first[:POOL]
-    ]
+    candidates = newest_first[:POOL]
+    for candidate in candidates:
+        before, after = beside.get(candidate.memory_id, _ALONE)
+        candidate.before, candidate.after = _neighbour(before), _neighbour(after)
+    return statistics, candidates
 
 
-def _statistics(memories: Sequence[Read]) -> Statistics:
-    holding = count_holding([memory.matched for memory in memories], memories[0].terms)
+def _statistics(memories: Sequence[RankingCandidate], terms: int) -> Statistics:
+    holding = count_holding([memory.matched for memory in memories], terms)
     average = sum([memory.length for memory in memories]) / len(memories)
     return Statistics(len(memories), holding, average)
 
 
-def _beside(memories: Sequence[Read]) -> Mapping[str, _Sides]:
+def _beside(memories: Sequence[RankingCandidate]) -> Mapping[str, _Sides]:
     """Return the memories before and after each memory that has a position in a source."""
-    sources: dict[str, list[Read]] = defaultdict(list)
+    sources: dict[str, list[RankingCandidate]] = defaultdict(list)
     for memory in memories:
         if memory.source is not None:
             sources[memory.source].append(memory)
@@ -101,18 +95,18 @@ def _beside(memories: Sequence[Read]) -> Mapping[str, _Sides]:
     }
 
 
-def _in_order(inside: list[Read]) -> Iterator[tuple[Read, _Sides]]:
+def _in_order(inside: list[RankingCandidate]) -> Iterator[tuple[RankingCandidate, _Sides]]:
     inside.sort(key=_place)
     before = [None, *inside]
     after = [*inside[1:], None]
     return zip(inside, zip(before, after, strict=False), strict=False)
 
 
-def _place(memory: Read) -> tuple[bool, float, str]:
+def _place(memory: RankingCandidate) -> tuple[bool, float, str]:
     return memory.position is None, memory.position or 0.0, memory.memory_id
 
 
-def _by_distance(memories: Sequence[Read]) -> list[str]:
+def _by_distance(memories: Sequence[RankingCandidate]) -> list[str]:
     near = [
         (memory.distance, memory.memory_id) for memory in memories if memory.distance is not None
     ]
@@ -122,7 +116,7 @@ def _by_distance(memories: Sequence[Read]) -> list[str]:
 
 
 def _by_words(
-    memories: Sequence[Read], statistics: Statistics, beside: Mapping[str, _Sides]
+    memories: Sequence[RankingCandidate], statistics: Statistics, beside: Mapping[str, _Sides]
 ) -> list[str]:
     """Return memories that match words, or have a neighbour that does; only the best of many."""
     having = [
@@ -143,22 +137,8 @@ def _by_words(
     return [memory_id for _, memory_id in sorted(best)[:BY_WORDS]]
 
 
-def _candidate(memory: Read, beside: _Sides) -> RankingCandidate:
-    before, after = beside
-    return RankingCandidate(
-        memory.memory_id,
-        memory.distance,
-        memory.matched,
-        memory.length,
-        memory.cues or (),
-        memory.source,
-        memory.position,
-        _neighbour(before),
-        _neighbour(after),
-    )
-
-
-def _neighbour(memory: Read | None) -> RankedNeighbour | None:
+def _neighbour(memory: RankingCandidate | None) -> RankedNeighbour | None:
     if memory is None:
         return None
-    return RankedNeighbour(memory.distance, memory.matched, memory.length, memory.is_question)
+    is_question = _QUESTION in (memory.cues or ())
+    return RankedNeighbour(memory.distance, memory.matched, memory.length, is_question)
