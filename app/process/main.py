@@ -31,17 +31,13 @@ from app.web.admission import Gate
 from app.web.answers import Answers
 from app.web.auth import Authentication
 from app.web.body import BodyRoutes, JsonBody
-from app.web.dispatch import Dispatch
 from app.web.document import tidied
-from app.web.encodings import PlainBody
-from app.web.hosts import Hosts
 from app.web.incoming import BodyPace
 from app.web.metrics import DATABASE, GaugeRefresh, Refresher
-from app.web.middleware import Faults, NoNul, RequestLog
-from app.web.mounts import Late, Mount, nowhere
+from app.web.middleware import Faults, Hosts, NoNul, PlainBody, RequestLog
+from app.web.mounts import Dispatch, Late, Mount, nowhere
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
-from app.web.probes import create_probes
 from app.web.query import QueryNames
 from app.web.routing import AdmittedRoute
 from app.web.unknown import REWRITTEN, Paths
@@ -141,7 +137,7 @@ def _console() -> ASGIApp:
 
 def create_metrics_app(resources: Resources) -> FastAPI:
     """Build the application that serves health and metrics without a key."""
-    return create_probes(resources, _gauges(resources))
+    return health.create_probes(resources, _gauges(resources))
 
 
 def _bodies() -> BodyRoutes:

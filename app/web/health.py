@@ -1,15 +1,22 @@
-"""Liveness and readiness probes, the only routes without a key."""
+"""Liveness and readiness probes, the only routes without a key, and the port for these alone."""
 
 import asyncio
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
+from prometheus_client import REGISTRY
 from pydantic import BaseModel, Field
+from starlette.middleware import Middleware
 
 from app.adapters.db.readiness import STANDBY, Readiness
 from app.adapters.resources import Check, Resources
 from app.kernel.errors import Reason, ServiceError, Unavailable
+from app.web import errors
+from app.web.auth import METRICS_PATH
 from app.web.context import ProcessResources
 from app.web.errors import ERROR_RESPONSES
+from app.web.metrics import GaugeRefresh, get_metrics
+from app.web.middleware import Faults, RequestLog
+from app.web.unknown import Paths
 
 router = APIRouter(tags=["service"])
 
@@ -121,3 +128,25 @@ def _readiness(resources: Resources) -> Readiness:
     if readiness is None:
         readiness = resources.kept[Readiness] = Readiness(resources.db, resources.clock)
     return readiness
+
+
+def create_probes(resources: Resources, gauges: GaugeRefresh) -> FastAPI:
+    """Build the application that serves only probes and metrics, for a port of this machine."""
+    app = FastAPI(
+        docs_url=None,
+        openapi_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        # As in the main application: no request data is recorded elsewhere.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        middleware=[Middleware(RequestLog), Middleware(Faults)],
+    )
+    app.state.resources = resources
+    app.state.gauges = gauges
+    app.state.registry = REGISTRY
+    app.state.routes = router.routes
+    app.state.paths = Paths([*PATHS, METRICS_PATH])
+    errors.install(app)
+    app.include_router(router)
+    app.add_route(METRICS_PATH, get_metrics, methods=["GET"])
+    return app

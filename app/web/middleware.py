@@ -1,9 +1,15 @@
-"""Request ids, access log, request metrics, and the answer to uncaught faults."""
+"""Middleware of all requests: hosts, encodings, ids, access log, metrics, and uncaught faults.
+
+An attacker's host name may resolve to this machine; its pages then send that name as `Host`.
+
+Source: RFC 9110, sections 7.2 and 15.5.20.
+"""
 
 import asyncio
 import math
 import re
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import lru_cache
 from time import perf_counter
@@ -18,10 +24,72 @@ from app.adapters import tracing
 from app.kernel.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError, Unavailable
 from app.kernel.failures import describe
 from app.kernel.reads import reads_of_request
+from app.settings.connection_settings import ANY_HOST
 from app.web.address import address_of
+from app.web.body import charged
 from app.web.errors import render
-from app.web.headers import READ_AGE, header, protect
+from app.web.headers import READ_AGE, authority, header, headers, protect
 from app.web.metrics import REQUEST_SECONDS
+
+_PLAIN = frozenset({b"", b"identity"})
+
+
+class PlainBody:
+    """ASGI middleware that answers 415 to bodies declared as compressed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on if its body is uncompressed."""
+        if scope["type"] != "http" or _is_plain(scope):
+            await self._app(scope, receive, send)
+            return
+        error = InvalidArgument(
+            "Content-Encoding: must be identity or absent; send the body uncompressed.",
+            Reason.CONTENT_ENCODING_NOT_SERVED,
+            http=415,
+        )
+        answer = render(await charged(scope, error))
+        # The accepted encoding. Source: RFC 9110, section 15.5.16.
+        answer.headers["Accept-Encoding"] = "identity"
+        await answer(scope, receive, send)
+
+
+def _is_plain(scope: Scope) -> bool:
+    codings = b",".join(headers(scope, b"content-encoding")).lower().split(b",")
+    return all(coding.strip() in _PLAIN for coding in codings)
+
+
+_PROBES = frozenset({"/healthz", "/readyz"})
+"""Paths requested by a machine's address; their answers are the same for every host."""
+_ANY_PORT = 80
+
+
+class Hosts:
+    """ASGI middleware that answers 421 to hosts not served here."""
+
+    def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
+        self._app = app
+        self._is_any = ANY_HOST in allowed
+        self._allowed = frozenset(host.encode() for host in allowed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on if its host is served."""
+        if self._is_any or scope["type"] != "http" or self._is_served(scope):
+            await self._app(scope, receive, send)
+            return
+        error = InvalidArgument(
+            "This host is not served here; an operator can list it in MEMORY_BANK_ALLOWED_HOSTS.",
+            Reason.HOST_NOT_SERVED,
+            http=421,
+        )
+        await render(error)(scope, receive, send)
+
+    def _is_served(self, scope: Scope) -> bool:
+        host = authority(header(scope, b"host") or b"", _ANY_PORT)
+        return scope["path"] in _PROBES or (host is not None and host[0] in self._allowed)
+
 
 log = structlog.get_logger()
 

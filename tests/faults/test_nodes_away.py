@@ -7,7 +7,7 @@ from typing import TypeVar
 import httpx
 import pytest
 
-from app.adapters.db.all_shards import PLACES, SECONDS
+from app.adapters.db.server import PLACES, SECONDS
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason

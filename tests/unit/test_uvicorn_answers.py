@@ -9,7 +9,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from app.adapters.uvicorn.answers import AnswerTransport
+from app.adapters.uvicorn.connections import AnswerTransport
 
 
 class _Transport(asyncio.Transport):

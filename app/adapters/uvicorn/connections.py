@@ -17,6 +17,7 @@ Source: RFC 9112, sections 3, 6, 7.1.2 and 9.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, ClassVar
@@ -32,11 +33,87 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from app.adapters.uvicorn.answers import AnswerTransport
-from app.adapters.uvicorn.heads import Headers, has_body, has_one_host
 from app.adapters.uvicorn.room import RESERVED, Room, Rooms, no_room
 from app.adapters.uvicorn.unsent import Unsent
 from app.kernel.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError
+
+Headers = list[tuple[bytes, bytes]]
+"""Names in lower case, and values."""
+
+
+def has_one_host(version: str, url: bytes, given: Headers) -> bool:
+    """Return True if a request has one `Host`, and no different host in its target.
+
+    HTTP/1.0 does not require the header.
+    """
+    named = [value for name, value in given if name == b"host"]
+    if len(named) != 1:
+        return not named and version == "1.0"
+    if url.startswith(b"/") or b"://" not in url:
+        return True
+    return url.partition(b"://")[2].partition(b"/")[0] == named[0]
+
+
+def has_body(given: Headers) -> bool:
+    """Return True if a request with these headers has a body."""
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and bool(value.strip(b"0")))
+        for name, value in given
+    )
+
+
+class AnswerTransport:
+    """Sends the head of an answer together with the first part of its body.
+
+    Each write is a system call and wakes the client. So the head of an answer with a body waits for
+    the body.
+
+    Args:
+        transport: the transport of the connection.
+        end: closes the connection after a final answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport, end: Callable[[], None]) -> None:
+        self._transport = transport
+        self._end = end
+        self._cycle: RequestResponseCycle | None = None
+        self._head = b""
+        self.is_closing = transport.is_closing
+
+    def begin(self, cycle: RequestResponseCycle) -> None:
+        """Expect the answer of a request."""
+        self._cycle = cycle
+
+    def write(self, data: bytes) -> None:
+        """Send a part of an answer."""
+        cycle = self._cycle
+        if cycle is not None and cycle.response_started:
+            # The head of the answer; earlier writes were `100 Continue`.
+            self._cycle = None
+            if cycle.expected_content_length:
+                self._head = data
+                return
+        if self._head:
+            self._transport.writelines((self._head, data))
+            self._head = b""
+        else:
+            self._transport.write(data)
+
+    def flush(self) -> None:
+        """Send a waiting head, if any."""
+        if self._head:
+            self._transport.write(self._head)
+            self._head = b""
+
+    def close(self) -> None:
+        """Close the connection after a final answer."""
+        self.flush()
+        self._end()
+
+    def let_go(self) -> None:
+        """Drop the reference to the lost connection."""
+        self._end = self._transport.close
+
 
 CLOSED = Counter(
     "memory_bank_connections_closed_total",

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from app.kernel.errors import Reason, ResourceExhausted
-from app.platform.limits.services.concurrency import Concurrency
+from app.platform.limits.services.limits import Concurrency
 
 
 async def test_a_key_has_so_many_places_and_others_have_theirs() -> None:

@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 import structlog
+from typing_extensions import override
 
 from app.adapters import tracing
 from app.adapters.db.session import Session
-from app.adapters.llm.ports import Meter
+from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import Aborted, Reason
 from app.kernel.failures import describe
@@ -33,7 +34,6 @@ from app.memory.generation.logic.rereading import LineStanding
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
-from app.memory.generation.services.checked_model import CheckedTextModel
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
@@ -57,6 +57,26 @@ from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import finish_in_time
 from app.platform.usage.services.usage import UsageService
 from app.platform.usage.store import repository as usage
+
+
+class CheckedTextModel(TextModel):
+    """A text model that awaits a check before it asks another; errors of the check pass through."""
+
+    def __init__(self, model: TextModel, check: Callable[[], Awaitable[None]]) -> None:
+        self.model_id = model.model_id
+        self.max_input_tokens = model.max_input_tokens
+        self._model = model
+        self._check = check
+
+    @override
+    def reads(self, attachment: Attachment) -> bool:
+        return self._model.reads(attachment)
+
+    @override
+    async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
+        await self._check()
+        return await self._model.ask(prompt, output, meter)
+
 
 log = structlog.get_logger()
 

@@ -17,7 +17,9 @@ from app.adapters.db.session import Session
 from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName, MemoryName
+from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.schemas.memories import RevisionFields
+from app.memory.memories.schemas.metadata import MAX_METADATA_KEY_CHARS, MAX_METADATA_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import ledger, redaction
 from app.memory.memories.store.redaction import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
@@ -30,7 +32,6 @@ from app.memory.scans.schemas import (
     ScanPrivacyRequest,
     ScanPrivacyResponse,
 )
-from app.memory.scans.services.looking import Looked, look
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import privacy_of
@@ -39,6 +40,39 @@ from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job
 from app.platform.privacy.logic.guard import Guard
 from app.platform.privacy.services.privacy import SCAN, count
+
+_STRING = "stringValue"
+
+
+@dataclass(frozen=True)
+class Looked:
+    """New values of the columns that change, and counts of sensitive values by kind."""
+
+    values: Mapping[str, Any]
+    counts: Counter[str]
+
+
+def look(guard: Guard, columns: Mapping[str, Any]) -> Looked:
+    """Mask the columns of a row. Masks may be longer than values, so texts are cut to fit."""
+    found = guard.without(dict(columns))
+    changed = {name: found.value[name] for name in columns if found.value[name] != columns[name]}
+    if "labels" in changed:
+        changed["labels"] = {
+            key[:MAX_LABEL_CHARS]: value[:MAX_REVISION_LABEL_CHARS]
+            for key, value in changed["labels"].items()
+        }
+    if "user_metadata" in changed:
+        changed["user_metadata"] = {
+            key[:MAX_METADATA_KEY_CHARS]: _cut(value)
+            for key, value in changed["user_metadata"].items()
+        }
+    return Looked(changed, found.counts)
+
+
+def _cut(value: Mapping[str, Any]) -> dict[str, Any]:
+    text = value.get(_STRING)
+    return {**value, _STRING: text[:MAX_METADATA_VALUE_CHARS]} if text is not None else {**value}
+
 
 _MOST_ROWS = 50
 """Maximum number of memories or texts per batch."""

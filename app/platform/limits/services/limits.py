@@ -1,7 +1,8 @@
 """Limits on requests: rates, concurrency, quotas and bodies."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,10 +14,42 @@ from app.kernel.clock import Clock
 from app.kernel.errors import ResourceExhausted
 from app.kernel.limits import Counted, HeldBody, Limits
 from app.platform.limits.services.bodies import Bodies, BodyBounds
-from app.platform.limits.services.concurrency import Concurrency
 from app.platform.limits.services.quotas import Quotas
 from app.platform.limits.services.rates import Rates
+from app.platform.limits.services.refusals import too_many
 from app.settings.settings import Settings
+
+
+class Concurrency:
+    """The concurrency slots of one process, bounded per key and in all."""
+
+    def __init__(self, per_key: int, in_all: int) -> None:
+        self._per_key = per_key
+        self._in_all = in_all
+        self._taken = Counter[str]()
+        """Slots in use, by key."""
+        self._taken_in_all = 0
+
+    @contextmanager
+    def occupy(self, key_id: str) -> Iterator[None]:
+        """Hold one slot of a key while the block runs.
+
+        Raises:
+            ResourceExhausted: no slot is free, of the key or of the process.
+        """
+        if self._taken[key_id] >= self._per_key:
+            raise too_many("key", self._per_key)
+        if self._taken_in_all >= self._in_all:
+            raise too_many("process", self._in_all)
+        self._taken[key_id] += 1
+        self._taken_in_all += 1
+        try:
+            yield
+        finally:
+            self._taken_in_all -= 1
+            self._taken[key_id] -= 1
+            if not self._taken[key_id]:
+                del self._taken[key_id]
 
 
 @dataclass(frozen=True)
