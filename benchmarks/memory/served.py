@@ -27,7 +27,7 @@ _START_BAR = 3.0
 _RESIDENT_BAR = 200.0
 _SHARE_BAR = 150.0
 _GROWTH_BAR = 40.0
-_WORDS = Path(__file__).parents[2] / "DECISIONS.md"
+_WORDS = Path(__file__).parents[2] / "docs"
 _WORDS_OF_A_TEXT = 14
 
 
@@ -50,7 +50,8 @@ class _Texts:
     """Texts of a large vocabulary, as of many users."""
 
     def __init__(self) -> None:
-        self._words = _WORDS.read_text().split()
+        pages = sorted(_WORDS.rglob("*.md"))
+        self._words = " ".join(page.read_text() for page in pages).split()
 
     def text(self, number: int) -> str:
         """Return a text, another one for each number up to the words there are."""

@@ -4,7 +4,7 @@ No statement of the whole suite, sent for a caller who is bound to scopes, reach
 without the caller's conditions. And every function that reaches one for any caller was tried for
 such callers, too: so a new one fails here until it is.
 
-Source: decisions, section 3.
+Source: decision 26.
 """
 
 from collections.abc import Iterator

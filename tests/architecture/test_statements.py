@@ -1,6 +1,6 @@
 """Runs last: no statement of the whole suite reaches across engines, but for those listed here.
 
-Source: decisions, section 3.
+Source: decision 83.
 """
 
 import re

@@ -97,6 +97,5 @@ def test_the_configuration_asks_for_no_font_and_no_analytics() -> None:
     assert not re.search(r"^(?:extra|repo_url|plugins)", configured, re.MULTILINE)
 
 
-def test_changelog_and_decisions_are_included(site: Path) -> None:
+def test_the_changelog_is_included(site: Path) -> None:
     assert "For operators, newest first." in (site / "changelog.html").read_text()
-    assert "physical-removal-also-goes-through-the-ledger" in (site / "decisions.html").read_text()

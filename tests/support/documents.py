@@ -18,7 +18,7 @@ def samples(path: Path, language: str) -> list[str]:
 def copy_site(target: Path) -> None:
     """Copy what the site is built from."""
     shutil.copytree(DOCS, target / "docs")
-    for name in ("mkdocs.yml", "CHANGELOG.md", "DECISIONS.md"):
+    for name in ("mkdocs.yml", "CHANGELOG.md"):
         shutil.copy(ROOT / name, target)
     (target / "benchmarks").mkdir()
     shutil.copy(ROOT / "benchmarks" / "README.md", target / "benchmarks")

@@ -1,6 +1,6 @@
 """The HTTP client for providers: bounded replies, and Retry-After.
 
-Built on httpx2, which the providers' own clients use.
+Built on httpx2, which the providers' own clients use: Anthropic's refuses a client of httpx.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Sizes of a bank's configuration: decisions, section 11. At the bound it works, above not."""
+"""Sizes of a bank's configuration (decision 11). At the bound it works, above not."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Deleting engines. Source: wire specification, section 12.1; decisions, section 2."""
+"""Deleting engines. Source: wire specification, section 12.1."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""How much one generation takes in and works on: decisions, section 11."""
+"""How much one generation takes in and works on (decision 11)."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""What happens to a generation while it runs: decisions, section 3; issue, sections 2 and 3."""
+"""What happens to a generation while it runs."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
@@ -165,7 +165,7 @@ async def test_what_has_ended_cannot_be_cancelled(
 async def test_an_embedder_s_failure_ends_in_an_error_and_no_memory(
     client: httpx.AsyncClient, runner: Runner, embedder: MeddlingEmbedder
 ) -> None:
-    # Section 5 of the decisions: never an empty success.
+    # Never an empty success.
     operation = await start(client, given(TEA))
     embedder.failure = RuntimeError("broken")
     done = await _ended(client, runner, operation)

@@ -1,4 +1,4 @@
-"""POST {E}/memories: wire specification, sections 2.1, 2.2, 5.1 and 5.2; decisions, section 2."""
+"""POST {E}/memories: wire specification, sections 2.1, 2.2, 5.1 and 5.2."""
 
 import asyncio
 from datetime import timedelta
@@ -310,7 +310,6 @@ async def test_of_two_creations_of_one_id_one_wins(client: httpx.AsyncClient) ->
 
 
 async def test_the_text_of_a_memory_is_in_no_error(client: httpx.AsyncClient) -> None:
-    # Section 5 of the decisions.
     secret = "s3cret " * 2000
     for body in (
         {"fact": secret, "scope": USER},

@@ -1,4 +1,4 @@
-"""DELETE of a memory: wire specification, section 6.3; decisions, section 2; issue, section 2."""
+"""DELETE of a memory: wire specification, section 6.3."""
 
 from datetime import timedelta
 
@@ -137,7 +137,7 @@ async def test_permanent_takes_a_tombstone_too(
 async def test_the_text_of_an_erased_memory_is_nowhere(
     client: httpx.AsyncClient, database: Database
 ) -> None:
-    # Section 3 of the decisions: an erased memory does not live on in operations.
+    # An erased memory does not live on in operations.
     body = {"fact": "a secret", "scope": {"user_id": "42"}}
     created = ok(await client.post("/memories", json=body, params={"requestId": "r"}))
     path = path_of(created["response"]["name"])
@@ -159,7 +159,7 @@ async def test_permanent_false_is_a_plain_deletion(client: httpx.AsyncClient) ->
 async def test_a_deletion_without_revisions_says_so(
     client: httpx.AsyncClient, clock: FixedClock, settings: Settings
 ) -> None:
-    # Section 3 of the decisions: no row, so no undo; the operation's metadata says so.
+    # No row, so no undo; the operation's metadata says so.
     url = f"http://test/v1beta1/{ENGINE}"
     body = {"contextSpec": {"memoryBankConfig": {"disableMemoryRevisions": True}}}
     ok(await client.patch(url, params={"updateMask": "context_spec"}, json=body))

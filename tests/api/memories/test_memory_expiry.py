@@ -78,7 +78,7 @@ async def test_the_sweep_removes_every_row_of_an_expired_memory(
     assert await count(database, *DERIVED) == (2, 2, 2, 1)
     clock.advance(timedelta(seconds=1))
     await sweep()
-    # No window after expiry (decisions, section 2).
+    # No window after expiry.
     assert await count(database, *DERIVED) == (1, 1, 1, 0)
     assert await listed(client) == ["stays"]
 

@@ -1,4 +1,4 @@
-"""Sizes that the API leaves open: decisions, section 11. At the bound it works, above not."""
+"""Sizes that the API leaves open (decision 11). At the bound it works, above not."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """What an operation answers later: read at that moment, never kept as text.
 
-Source: wire specification, section 4; decisions, section 3.
+Source: wire specification, section 4.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Whoever locks several rows takes them in one order: decisions, section 4."""
+"""Whoever locks several rows takes them in one order."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Purge: wire specification, sections 10 and 14; decisions, section 2."""
+"""Purge: wire specification, sections 10 and 14."""
 
 import asyncio
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The recovery window and the sweep: decisions, section 2; issue, section 2."""
+"""The recovery window and the sweep."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -184,7 +184,7 @@ async def test_old_operations_and_request_ids_are_swept(
     clock.advance(timedelta(seconds=1))
     await sweep()
     assert await count(database, OperationRow, RequestIdRow) == (1, 0)
-    # Finished operations are kept for seven days (decisions, section 3).
+    # Finished operations are kept for seven days.
     clock.advance(timedelta(days=6))
     await sweep()
     assert await count(database, OperationRow) == (0,)

@@ -1,4 +1,4 @@
-"""Filters of a retrieval: wire specification, sections 7.1 and 14; decisions, section 2."""
+"""Filters of a retrieval: wire specification, sections 7.1 and 14."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Retrieval by scope alone: wire specification, sections 7.1 to 7.3; decisions, section 2."""
+"""Retrieval by scope alone: wire specification, sections 7.1 to 7.3."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""How long revisions live: wire specification, section 6.1; decisions, section 2."""
+"""How long revisions live: wire specification, section 6.1."""
 
 from datetime import timedelta
 from typing import Any
@@ -107,7 +107,7 @@ async def test_the_sweep_removes_expired_revisions_with_their_labels(
 async def test_the_first_answer_of_an_old_change_needs_its_revision(
     client: httpx.AsyncClient, clock: FixedClock
 ) -> None:
-    # Section 3 of the decisions: an operation keeps names; its text is read with the revision.
+    # An operation keeps names; its text is read with the revision.
     body = {"fact": "x", "scope": USER, "revisionTtl": "60s"}
     operation = ok(await client.post("/memories", json=body))
     path = path_of(operation["response"]["name"])

@@ -1,4 +1,4 @@
-"""Rollback: wire specification, section 6.4; decisions, section 2."""
+"""Rollback: wire specification, section 6.4."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an undo leaves alone, and why: issue, section 6; decisions, section 3."""
+"""What an undo leaves alone, and why."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,8 +1,8 @@
 """Search in the memories of a scope, and in its user's sessions.
 
-The result is the matches themselves or an answer made from them.
-
-No transaction is open during a model call.
+The result is the matches themselves or an answer made from them. Facts and passages are never
+ranked together: a distance and a weight of words have no common scale. No transaction is open
+during a model call.
 """
 
 import asyncio

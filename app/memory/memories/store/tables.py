@@ -205,7 +205,7 @@ class RevisionRow(MemoryContent, Base):
     """A snapshot of a memory after one change. Appended by the ledger alone.
 
     It never changes, with two exceptions: a scan masks sensitive values in it (`redact_time`), and
-    an erasure replaces its `caller` with an alias.
+    an erasure empties quotes in it and replaces its `caller` with an alias.
     """
 
     __tablename__ = "memory_revisions"

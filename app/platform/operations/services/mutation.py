@@ -1,4 +1,9 @@
-"""The frame of a request's change: one transaction, one locked engine, one operation, done once."""
+"""The frame of a request's change: one transaction, one locked engine, one operation, done once.
+
+Some changes do not fit into it, because they take several transactions or their engine may be gone:
+uploads, exports, restores, imports, answers of readers, ingestion, retries, erasures, and the
+creation, change and deletion of engines.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
