@@ -1,8 +1,9 @@
-"""The frame of a request's change: one transaction, one locked engine, one operation, done once.
+"""The frames of a request's change: one transaction, one locked engine, done once.
 
-Some changes do not fit into it, because they take several transactions or their engine may be gone:
-uploads, exports, restores, imports, answers of readers, ingestion, retries, erasures, and the
-creation, change and deletion of engines.
+`mutate` is for changes that an operation answers, `write` for all others. Some changes fit into
+neither, because they take several transactions or their engine may be gone: exports, restores,
+imports, ingestion, retries, erasures, and the deletion of engines. They call `begin`, `finish` and
+`seen` of `app/platform/operations/store/idempotency.py` themselves.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -18,16 +19,27 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.platform.operations.store import idempotency, leases, repository
 from app.platform.operations.store.repository import NewOperation
-from app.platform.operations.store.tables import OperationRow
+from app.platform.operations.store.tables import AnyRequestId, OperationRow
 from app.settings.settings import Settings
 
 
 class _Engine(Protocol):
     """The row of an engine."""
 
-    project: Any
-    location: Any
-    engine_id: Any
+    @property
+    def project(self) -> Any: ...  # noqa: ANN401 - a column, or its value
+    @property
+    def location(self) -> Any: ...  # noqa: ANN401
+    @property
+    def engine_id(self) -> Any: ...  # noqa: ANN401
+
+
+class UnlockedEngine(NamedTuple):
+    """The name of an engine that need not exist."""
+
+    project: str
+    location: str
+    engine_id: int
 
 
 Row = TypeVar("Row", bound=_Engine)
@@ -49,6 +61,28 @@ class _Parts(Protocol):
     def clock(self) -> Clock: ...
     @property
     def settings(self) -> Settings: ...
+
+
+@dataclass
+class Write(Generic[Row]):
+    """A change under way that no operation answers.
+
+    Attributes:
+        engine: the row of the engine that it works on, locked.
+        now: the time of the change.
+        replayed: the record of the same request before. Then nothing may be written.
+    """
+
+    session: Session
+    engine: Row
+    now: datetime
+    replayed: AnyRequestId | None
+    _once: IdempotencyKey | None
+
+    async def answer(self, answer: Mapping[str, Any]) -> None:
+        """Store the answer for repetitions of the request."""
+        assert self.replayed is None, "a repetition writes nothing"
+        await idempotency.store_response(self.session, self.engine.engine_id, self._once, answer)
 
 
 @dataclass
@@ -107,6 +141,43 @@ class Mutation(Generic[Row]):
         assert self.replayed is None, "a repetition writes nothing"
         assert not self._is_answered, "answered twice"
         self._is_answered = True
+
+
+def unlocked(name: EngineName) -> Callable[[Session], Awaitable[UnlockedEngine]]:
+    """Return the function that locks no engine, since it may be gone or not exist yet."""
+
+    async def lock(_: Session) -> UnlockedEngine:
+        return UnlockedEngine(name.project, name.location, name.engine)
+
+    return lock
+
+
+@asynccontextmanager
+async def write(
+    parts: _Parts,
+    lock: Callable[[Session], Awaitable[Row]],
+    once: IdempotencyKey | None,
+    *,
+    now: datetime | None = None,
+) -> AsyncIterator[Write[Row]]:
+    """Open the transaction of a change without an operation.
+
+    If the same request was done before, `replayed` is set: the block then reads its answer again.
+
+    Args:
+        parts: the database, the clock and the settings.
+        lock: reads and locks the engine that the change works on.
+        once: the request's id, if it has one.
+        now: the time of the change; None: the present one, once the engine is locked.
+
+    Raises:
+        AlreadyExists: the request's id was used with another request.
+    """
+    async with parts.db.transaction() as session:
+        engine = await lock(session)
+        moment = parts.clock.now() if now is None else now
+        replayed = await idempotency.claim(session, engine.engine_id, once, moment)
+        yield Write(session, engine, moment, replayed, once)
 
 
 @asynccontextmanager
