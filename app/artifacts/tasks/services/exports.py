@@ -35,7 +35,7 @@ from app.kernel.errors import (
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import ArtifactName, NamespaceName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
+from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
 from app.platform.operations.store.tables import AnyRequestId
 from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
@@ -143,12 +143,10 @@ class ExportService:
         now: datetime,
     ) -> ExportNamespaceResponse:
         """Record the export in the audit log, and store the response for retries."""
-        async with self.tasks.db.transaction() as session:
-            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            known = await idempotency.claim(session, engine.engine_id, once, now)
-            if known is not None:
-                return _response(known)
-            await idempotency.store_response(session, engine.engine_id, once, answer.wire())
+        async with write(self.tasks, engines.locked(name.memory.engine), once, now=now) as change:
+            if change.replayed is not None:
+                return _response(change.replayed)
+            await change.answer(answer.wire())
         return answer
 
 

@@ -12,7 +12,7 @@ from app.kernel.etags import check_etag
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
+from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
 
 _NAMESPACES_AT_ONCE = 100
@@ -36,11 +36,8 @@ class RemovalService:
         """
         # A retry must not delete content stored after the first request.
         removed = 0 if await self._is_repeated(name, once) else await self._remove(name)
-        async with self.tasks.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            now = await database_now(session)
-            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
-            if not removed and not is_repeated:
+        async with write(self.tasks, engines.locked(name.engine), once) as change:
+            if not removed and change.replayed is None:
                 raise NotFound.of(name)
 
     async def _is_repeated(self, name: TaskMemoryName, once: IdempotencyKey | None) -> bool:
@@ -81,11 +78,10 @@ class RemovalService:
             Aborted: the etag is stale.
             NotFound: the namespace does not exist.
         """
-        async with self.tasks.db.transaction() as session:
-            await engines.get(session, name.memory.engine, Lock.SHARED)
-            now = await database_now(session)
-            if await idempotency.claim(session, name.memory.engine.engine, once, now):
+        async with write(self.tasks, engines.locked(name.memory.engine), once) as change:
+            if change.replayed is not None:
                 return
+            session, now = change.session, await database_now(change.session)
             row = await repository.get_namespace(session, name, now, for_update=True)
             check_etag(row.version, etag)
             await erasure.remove_namespace(session, row)
@@ -99,12 +95,11 @@ class RemovalService:
             Aborted: the etag is stale.
             NotFound: the artifact does not exist.
         """
-        engine_id = name.namespace.memory.engine.engine
-        async with self.tasks.db.transaction() as session:
-            await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
-            now = await database_now(session)
-            if await idempotency.claim(session, engine_id, once, now):
+        locked = engines.locked(name.namespace.memory.engine)
+        async with write(self.tasks, locked, once) as change:
+            if change.replayed is not None:
                 return
+            session, now = change.session, await database_now(change.session)
             namespace = await repository.find_namespace(
                 session, name.namespace, now, for_update=True
             )
