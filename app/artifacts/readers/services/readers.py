@@ -39,7 +39,7 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.store import idempotency
+from app.platform.operations.services.mutation import write
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,8 @@ class ReaderService:
         parts = self._parts
         opened = await open_namespace(parts, asked.name, body, asked.caller, asked.is_given_up)
         if asked.once is not None:
-            async with parts.db.transaction() as session:
-                engine = await engines.get(session, opened.name.memory.engine, Lock.SHARED)
-                await idempotency.claim(session, engine.engine_id, asked.once, parts.clock.now())
+            async with write(parts, engines.locked(opened.name.memory.engine), asked.once):
+                pass
         return opened
 
     async def _kept_before(
