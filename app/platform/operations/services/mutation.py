@@ -46,10 +46,18 @@ Row = TypeVar("Row", bound=_Engine)
 
 
 class Method(NamedTuple):
-    """A method that changes something: the kind of its operation, and its name in the API."""
+    """A method that changes something.
+
+    Attributes:
+        kind: the kind of its operation.
+        name: its name in the API.
+        names_engine: False if its request names no engine; the request's id is then unique over
+            the service.
+    """
 
     kind: str
     name: str
+    names_engine: bool = True
 
 
 class _Parts(Protocol):
@@ -219,7 +227,8 @@ async def mutate(
         new = NewOperation.of(name, method.kind, method.name, moment, keep)
         new = new.noting(**(details or {}))
         new = new if scopes is None else new.within(scopes)
-        replayed = await idempotency.replay_operation(session, new, once)
+        within = engine.engine_id if method.names_engine else idempotency.NO_ENGINE
+        replayed = await idempotency.replay_operation(session, new, once, within)
         most = parts.settings.engine_max_queued_operations
         change = Mutation(session, engine, new, replayed, once, most)
         yield change
