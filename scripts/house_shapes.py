@@ -11,7 +11,10 @@ _SMALL_CLASS_FIELDS = 3
 _ROLES = {"__init__", "feature", "routes", "schemas", "service", "jobs", "tables", "repository"}
 """Names of files that ARCHITECTURE.md gives a role, so that a small one is no fault."""
 _OTHER_CLASSES = re.compile(r"Base|Enum|Error|Wire|Model|Protocol")
-_FRAME = {"app/platform/operations/store/idempotency.py"}
+_FRAME = {
+    "app/platform/operations/services/mutation.py",
+    "app/platform/operations/store/idempotency.py",
+}
 
 Trees = Mapping[Path, ast.Module]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -128,7 +131,7 @@ def _one_use_dataclasses(trees: Trees) -> int:
 
 
 def _idempotency_calls(root: Path, trees: Trees) -> int:
-    """Count the calls of `idempotency.*` outside its own module."""
+    """Count the calls of `idempotency.*` outside its own module and the frame."""
     return sum(
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)

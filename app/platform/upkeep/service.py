@@ -66,8 +66,9 @@ class UpkeepService:
         new = NewOperation.of(name, DELETE_ENGINE, "DeleteReasoningEngine", now, keep)
         async with self.resources.db.transaction() as session:
             # First, since the same request before, or at this moment, has removed the engine.
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+            known = await idempotency.begin(session, once, name.engine, now, operation=new)
+            if known is not None:
+                return await known.operation(session, name, now)
             engine = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
             new = replace(new, engine_name=str(name_of(engine)))
             check_etag(engine.version, etag)

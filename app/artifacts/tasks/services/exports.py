@@ -37,7 +37,7 @@ from app.kernel.task_names import ArtifactName, NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
-from app.platform.operations.store.tables import AnyRequestId
+from app.platform.operations.store.idempotency import Replayed
 from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 _FILE_MODE = 0o600
@@ -67,7 +67,7 @@ class ExportService:
         """
         sink, now = self._sink(request.sink), self.tasks.clock.now()
         # A retry must not write files: the first request's may have been moved or edited.
-        first = await self._first_answer(name, once, now)
+        first = await self._first_answer(name, once)
         answer = first or await self._write_all(sink, name, request)
         return await self._record_response(name, answer, once, now)
 
@@ -128,11 +128,11 @@ class ExportService:
                 await asyncio.to_thread(os.unlink, partly)
 
     async def _first_answer(
-        self, name: NamespaceName, once: IdempotencyKey | None, now: datetime
+        self, name: NamespaceName, once: IdempotencyKey | None
     ) -> ExportNamespaceResponse | None:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.memory.engine)
-            known = await idempotency.lookup(session, engine.engine_id, once, now)
+            known = await idempotency.seen(session, once, engine.engine_id)
         return None if known is None else _response(known)
 
     async def _record_response(
@@ -150,8 +150,8 @@ class ExportService:
         return answer
 
 
-def _response(known: AnyRequestId) -> ExportNamespaceResponse:
-    return ExportNamespaceResponse.model_validate(idempotency.response_of(known))
+def _response(known: Replayed) -> ExportNamespaceResponse:
+    return ExportNamespaceResponse.model_validate(known.answer)
 
 
 def _not_written(error: OSError, sink: str, artifact: str, written: int) -> ServiceError:

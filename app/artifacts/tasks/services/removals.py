@@ -43,8 +43,7 @@ class RemovalService:
     async def _is_repeated(self, name: TaskMemoryName, once: IdempotencyKey | None) -> bool:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
-            now = await database_now(session)
-            return await idempotency.lookup(session, engine.engine_id, once, now) is not None
+            return await idempotency.seen(session, once, engine.engine_id) is not None
 
     async def _remove(self, name: TaskMemoryName) -> int:
         removed = 0

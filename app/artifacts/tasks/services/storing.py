@@ -225,7 +225,7 @@ class StoringService:
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.engine)
-            before = await idempotency.lookup(session, name.engine.engine, once, now)
+            before = await idempotency.seen(session, once, name.engine.engine)
             row = await policies.find(session, ToolPolicyName(name, request.tool))
             if row is not None:
                 off_prompt = OffPrompt(row.off_prompt)
@@ -239,7 +239,7 @@ class StoringService:
         wishes = OutputPreferences(request.off_prompt, is_sensitive, request.ttl)
         held = handling(policy, wishes, self._limits)
         if before is not None:
-            is_stored = before.answer is not None
+            is_stored = before.record.answer is not None
             off_prompt = OffPrompt.ALWAYS if is_stored else OffPrompt.NEVER
             held = replace(held, off_prompt=off_prompt, sensitive=held.sensitive and is_stored)
         decided = await asyncio.to_thread(decide, request.output, held, self._limits)
@@ -278,7 +278,7 @@ class StoringService:
             memory = TaskMemoryName(name_of(engine), name.memory.memory)
             note(session, resource=str(NamespaceName(memory, name.namespace)))
             if change.replayed is not None:
-                return Reference.model_validate(idempotency.response_of(change.replayed))
+                return Reference.model_validate(change.replayed.answer)
             row = await self.put(session, engine, batch, now)
             reference = await self.tasks.reference(session, row, now)
             await change.answer(reference.wire())

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from app.adapters.db.session import Database, Session
+from app.adapters.db.session import Database, Session, note
 from app.kernel.auth import Scopes, of_one
 from app.kernel.clock import Clock
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.platform.operations.store import idempotency, leases, repository
+from app.platform.operations.store.idempotency import Replayed
 from app.platform.operations.store.repository import NewOperation
-from app.platform.operations.store.tables import AnyRequestId, OperationRow
+from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
 
 
@@ -84,13 +85,14 @@ class Write(Generic[Row]):
     session: Session
     engine: Row
     now: datetime
-    replayed: AnyRequestId | None
+    replayed: Replayed | None
     _once: IdempotencyKey | None
 
     async def answer(self, answer: Mapping[str, Any]) -> None:
         """Store the answer for repetitions of the request."""
         assert self.replayed is None, "a repetition writes nothing"
-        await idempotency.store_response(self.session, self.engine.engine_id, self._once, answer)
+        engine_id = self.engine.engine_id
+        await idempotency.finish(self.session, self._once, engine_id, answer=answer)
 
 
 @dataclass
@@ -117,7 +119,10 @@ class Mutation(Generic[Row]):
 
     async def within(self, scopes: Scopes | None) -> None:
         """Set the scopes that the change concerns; None: possibly any."""
-        self.operation = await idempotency.within(self.session, self.operation, self._once, scopes)
+        self.operation = new = self.operation.within(scopes)
+        await idempotency.finish(
+            self.session, self._once, new.engine_id, operation_id=new.operation_id
+        )
 
     def note(self, **details: object) -> None:
         """Add to the operation's metadata."""
@@ -184,7 +189,9 @@ async def write(
     async with parts.db.transaction() as session:
         engine = await lock(session)
         moment = parts.clock.now() if now is None else now
-        replayed = await idempotency.claim(session, engine.engine_id, once, moment)
+        replayed = await idempotency.begin(session, once, engine.engine_id, moment)
+        if replayed is not None:
+            note(session, replayed=replayed.record.request_id)
         yield Write(session, engine, moment, replayed, once)
 
 
@@ -228,7 +235,8 @@ async def mutate(
         new = new.noting(**(details or {}))
         new = new if scopes is None else new.within(scopes)
         within = engine.engine_id if method.names_engine else idempotency.NO_ENGINE
-        replayed = await idempotency.replay_operation(session, new, once, within)
+        known = await idempotency.begin(session, once, within, moment, operation=new)
+        replayed = None if known is None else await known.operation(session, name, moment)
         most = parts.settings.engine_max_queued_operations
         change = Mutation(session, engine, new, replayed, once, most)
         yield change

@@ -48,8 +48,9 @@ class RetryService:
             if way is not None:
                 require(way.permission)
             new = self._renewed(failed, now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+            known = await idempotency.begin(session, once, new.engine_id, now, operation=new)
+            if known is not None:
+                return await known.operation(session, name.engine, now)
             way = self._checked(failed, now)
             most = resources.settings.engine_max_queued_operations
             await leases.check_queue(session, failed.engine_id, most)

@@ -27,7 +27,6 @@ from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.services.mutation import write
-from app.platform.operations.store import idempotency
 from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.logic.event_text import Step, step_of
 from app.platform.sessions.logic.states import StateParts
@@ -183,7 +182,7 @@ class EventService:
             session, engine = change.session, change.engine
             stored = SessionName(name_of(engine), name.session)
             if change.replayed is not None:
-                return _response(stored, idempotency.response_of(change.replayed)["events"])
+                return _response(stored, change.replayed.answer["events"])
             await check_room(session, self.settings, engine.engine_id, Counted.EVENTS, len(events))
             rows = await self._append_batch(session, engine, name, events, expected, now)
             numbered = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
