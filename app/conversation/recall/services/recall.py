@@ -20,7 +20,7 @@ from app.kernel.names import SessionName
 from app.language.terms import Terms
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
-from app.platform.sessions.logic.event_text import EventText
+from app.platform.sessions.logic.event_text import EventNumbers, EventText
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
 
@@ -97,9 +97,9 @@ class RecallService:
         before = wanted.last
         while before >= wanted.first and not read.is_full:
             async with self.resources.db.snapshot() as session:
-                between = (wanted.first, before)
+                numbers = EventNumbers(wanted.first, before)
                 page = await event_texts.list_event_texts(
-                    session, wanted.name, between, _PAGE, newest=True
+                    session, wanted.name, numbers, _PAGE, newest=True
                 )
             if not page:
                 before = wanted.first - 1

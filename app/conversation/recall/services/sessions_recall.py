@@ -104,7 +104,8 @@ class SessionsRecallService:
             query=request.query,
             clause=read_filter(request.filter, sessions.FILTER_FIELDS, self.resources.settings),
             excluded=request.exclude_sessions,
-            times=(request.start_time, request.end_time),
+            start=request.start_time,
+            end=request.end_time,
             place=place,
         )
 

@@ -67,18 +67,19 @@ class UndoService:
             await change.check_queue()
             requested = await operations.get(session, name, now)
             # The operation that changed memories may be deleted before its revisions.
-            changing = requested.engine_id, _changing_id(requested)
-            source = await repository.find_operation(session, *changing, now) or requested
+            engine_id, changing = requested.engine_id, _changing_id(requested)
+            source = await repository.find_operation(session, engine_id, changing, now)
+            source = source or requested
             _check_ended(source)
             if not await repository.has_traces(
-                session, *changing, now
-            ) and not await repository.list_deleted(session, *changing, now):
+                session, engine_id, changing, now
+            ) and not await repository.list_deleted(session, engine_id, changing, now):
                 raise _nothing_to_undo(source)
             await change.within(requested.scopes)
             change.note(undoneOperation=requested.name, **noted(masked))
             if request.validate_only:
                 change.note(validateOnly=True)
-            return await change.queue(None, request.queued(changing[1]))
+            return await change.queue(None, request.queued(changing))
 
 
 async def retry(
