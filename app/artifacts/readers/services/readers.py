@@ -35,7 +35,7 @@ from app.artifacts.readers.services.summaries import Calls, NamespaceSummary
 from app.artifacts.tasks.logic.kinds import Reader as Method
 from app.artifacts.tasks.services.tasks import TaskService
 from app.kernel.auth import Caller
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.task_names import NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -202,7 +202,7 @@ def _wish(
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [artifact.content_id for artifact in opened.artifacts]
     held = inherited(opened.row)
-    asked = IdempotencyKey.hash_of([method.value, by, contents, held, dict(parts)])
+    asked = digest_of([method.value, by, contents, held, dict(parts)])
     return DerivedRequest(method.value, name, tokens, asked)
 
 

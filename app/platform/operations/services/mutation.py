@@ -110,6 +110,8 @@ class Mutation(Generic[Row]):
     operation: NewOperation
     replayed: OperationRow | None
     _once: IdempotencyKey | None
+    _within: int
+    """The engine within which the request's id is unique."""
     _max_queued: int | None
     _is_answered: bool = False
 
@@ -119,10 +121,10 @@ class Mutation(Generic[Row]):
 
     async def within(self, scopes: Scopes | None) -> None:
         """Set the scopes that the change concerns; None: possibly any."""
-        self.operation = new = self.operation.within(scopes)
-        await idempotency.finish(
-            self.session, self._once, new.engine_id, operation_id=new.operation_id
-        )
+        assert self.replayed is None, "a repetition writes nothing"
+        self.operation = self.operation.within(scopes)
+        changed = self.operation.operation_id
+        await idempotency.finish(self.session, self._once, self._within, operation_id=changed)
 
     def note(self, **details: object) -> None:
         """Add to the operation's metadata."""
@@ -238,6 +240,6 @@ async def mutate(
         known = await idempotency.begin(session, once, within, moment, operation=new)
         replayed = None if known is None else await known.operation(session, name, moment)
         most = parts.settings.engine_max_queued_operations
-        change = Mutation(session, engine, new, replayed, once, most)
+        change = Mutation(session, engine, new, replayed, once, within, most)
         yield change
         change.check_answered()
