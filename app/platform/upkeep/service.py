@@ -66,7 +66,9 @@ class UpkeepService:
         new = NewOperation.of(name, DELETE_ENGINE, "DeleteReasoningEngine", now, keep)
         async with self.resources.db.transaction() as session:
             # First, since the same request before, or at this moment, has removed the engine.
-            known = await idempotency.begin(session, once, name.engine, now, operation=new)
+            known = await idempotency.begin(
+                session, once, name.engine, now, operation=new, even_expired=True
+            )
             if known is not None:
                 return await known.operation(session, name, now)
             engine = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)

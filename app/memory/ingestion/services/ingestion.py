@@ -115,7 +115,9 @@ class IngestionService:
                 stream = await repository.lock(session, name, key)
                 request = request.with_rule(rule_of(stream))
             # After the lock on the stream: a concurrent retry waits for the first request.
-            known = await idempotency.begin(session, once, name.engine, now, operation=new)
+            known = await idempotency.begin(
+                session, once, name.engine, now, operation=new, even_expired=True
+            )
             if known is not None:
                 return await known.operation(session, name, now)
             # Called for its checks: a revision expiry in the past is a client error.

@@ -129,6 +129,7 @@ async def begin(
     *,
     operation: NewOperation | None = None,
     answer: Mapping[str, Any] | None = None,
+    even_expired: bool = False,
 ) -> Replayed | None:
     """Record a request on an engine; if it was done before, return that request.
 
@@ -141,6 +142,7 @@ async def begin(
         now: the moment from which the record is kept.
         operation: the operation that answers the request; None: there is none.
         answer: the answer to store; `finish` stores one that is not known yet.
+        even_expired: True to find a record past its time, too, until a sweep removes it.
 
     Raises:
         AlreadyExists: the id was used with another request.
@@ -149,8 +151,9 @@ async def begin(
         return None
     table = _table_of(engine_id)
     mine = _is_request(table, engine_id, once)
-    is_over = table.remove_time <= database_time(session)
-    await session.execute(delete(table).where(mine, is_over))
+    if not even_expired:
+        is_over = table.remove_time <= database_time(session)
+        await session.execute(delete(table).where(mine, is_over))
     record = record_of(once, engine_id, now, operation)
     if answer is not None:
         record["answer"] = dict(answer)
@@ -159,7 +162,7 @@ async def begin(
     )
     if inserted.first() is not None:
         return None
-    # The transaction of the earlier request has ended, and its record is kept for longer.
+    # The transaction of the earlier request has ended.
     known = await _find(session, table, once, engine_id)
     assert known is not None
     return known
