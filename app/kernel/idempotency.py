@@ -15,8 +15,8 @@ class IdempotencyKey:
     request_hash: bytes
     keep: timedelta
 
-    @staticmethod
-    def hash_of(request: object) -> bytes:
-        """Return the digest of a JSON value, independent of the order of its keys."""
-        text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode()).digest()
+
+def digest_of(request: object) -> bytes:
+    """Return the digest of a JSON value, independent of the order of its keys."""
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).digest()

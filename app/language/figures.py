@@ -142,7 +142,7 @@ def _spelled(tongue: str) -> tuple[re.Pattern[str], dict[str, int]]:
         number = _TENS_BEGIN + 10 * place
         values[fold(ten)] = number
         for unit in range(1, 20 if _joins_teens(tongue, number) else 10):
-            for spelling in _joined(tongue, number, unit, (ten, units[unit])):
+            for spelling in _joined(tongue, number, unit, ten, units[unit]):
                 values.setdefault(fold(spelling), number + unit)
     longest_first = sorted(values, key=len, reverse=True)
     return re.compile(rf"\b(?:{'|'.join(longest_first)})\b"), values
@@ -152,8 +152,7 @@ def _joins_teens(tongue: str, number: int) -> bool:
     return tongue == "fr" and number + 10 in _FRENCH_TENS
 
 
-def _joined(tongue: str, number: int, unit: int, words: tuple[str, str]) -> tuple[str, ...]:
-    ten, unit_word = words
+def _joined(tongue: str, number: int, unit: int, ten: str, unit_word: str) -> tuple[str, ...]:
     match tongue:
         case "de":
             return (f"{unit_word.removesuffix('s') if unit == 1 else unit_word}und{ten}",)

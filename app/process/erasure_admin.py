@@ -18,7 +18,7 @@ from app.memory.erasures.services.certificates import line_of
 from app.memory.erasures.services.restores import (
     UNDER_WAY,
     ErasureLine,
-    RestoreService,
+    queue_again,
     read_lines,
 )
 from app.memory.erasures.store import repository
@@ -78,7 +78,7 @@ async def repeated(resources: Resources, lines: Sequence[ErasureLine]) -> int:
         FailedPrecondition: an erasure failed, or the list was made with another key.
     """
     runner = make_runner(resources)
-    queued = await RestoreService(resources).queue(lines)
+    queued = await queue_again(resources, lines)
     for name in queued:
         await runner.run_one(name.engine.engine, name.operation)
         while not (operation := await _operation(resources, name)).done:

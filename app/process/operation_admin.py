@@ -14,8 +14,8 @@ from app.kernel.names import WILDCARD, EngineName, OperationName, parse_text_id
 from app.kernel.paging import MAX_PAGE_SIZE, PageRequest
 from app.platform.audit.service import AuditService
 from app.platform.operations.schemas import Operation
+from app.platform.operations.services import retries
 from app.platform.operations.services.operations import OperationService
-from app.platform.operations.services.retries import RetryService
 from app.process.key_admin import CALLER
 from app.process.reembed_admin import all_engines
 
@@ -66,7 +66,7 @@ async def retry(resources: Resources, names: Sequence[str], say: Callable[[str],
         try:
             engine, _, operation = text.partition("/operations/")
             name = OperationName(EngineName.parse(engine), parse_text_id("operations", operation))
-            row = await _service(resources, name).retry(name, None, lambda _: None)
+            row = await retries.retry(_audited(resources, name), name, None, lambda _: None)
         except ServiceError as error:
             say(error.message)
             succeeded = False
@@ -75,7 +75,7 @@ async def retry(resources: Resources, names: Sequence[str], say: Callable[[str],
     return succeeded
 
 
-def _service(resources: Resources, name: OperationName) -> RetryService:
+def _audited(resources: Resources, name: OperationName) -> Resources:
     audited = Audited(CALLER.key_id, "retryOperation", str(name), engine_id=name.engine.engine)
     record = partial(AuditService.of(resources).record, audited=audited)
-    return RetryService(replace(resources, db=resources.db.for_caller(CALLER, record)))
+    return replace(resources, db=resources.db.for_caller(CALLER, record))

@@ -23,7 +23,7 @@ from app.kernel.errors import ServiceError
 from app.kernel.names import WILDCARD, EngineName, LocationName, OperationName
 from app.kernel.paging import MAX_PAGE_SIZE, PageRequest
 from app.kernel.permissions import Permission
-from app.memory.reembedding.services.reembedding import ReembeddingService
+from app.memory.reembedding.services import reembedding
 from app.platform.audit.service import AuditService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.schemas import Operation
@@ -82,7 +82,7 @@ async def _queued(resources: Resources, name: EngineName) -> OperationName:
     audited = Audited(CALLER.key_id, "reembedReasoningEngine", str(name), engine_id=name.engine)
     record = partial(AuditService.of(resources).record, audited=audited)
     db = resources.db.for_caller(CALLER, record)
-    row = await ReembeddingService.of(replace(resources, db=db)).start(name, None)
+    row = await reembedding.start(replace(resources, db=db), name, None)
     return OperationName(EngineName.parse(row.engine_name), row.operation_id)
 
 

@@ -14,7 +14,7 @@ from app.adapters.resources import Resources
 from app.kernel.audit import Auditor
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.permissions import Permission
 from app.web.admission import require
 
@@ -106,7 +106,7 @@ class MutationContext(RequestContext):
         return IdempotencyKey(
             caller=self.caller.identity,
             request_id=self.request_id,
-            request_hash=IdempotencyKey.hash_of([self.method, self.path, body]),
+            request_hash=digest_of([self.method, self.path, body]),
             keep=timedelta(seconds=self.resources.settings.idempotency_seconds),
         )
 

@@ -27,7 +27,7 @@ FOLLOWING = {
 }
 """Where an end is compared with the process's clock, which only follows the database, and why."""
 TOLD = {
-    "app.platform.operations.store.idempotency._record": "until when what it inserts is kept",
+    "app.platform.operations.store.idempotency.begin": "until when what it inserts is kept",
 }
 """What deletes and is told a moment all the same, and for what else."""
 SWEEPING = (

@@ -110,13 +110,6 @@ class NodeFacts:
     has_tables: bool
     settings: Mapping[str, str | None]
 
-    @classmethod
-    def read(cls, connection: Connection) -> "NodeFacts":
-        """Read the facts from a server."""
-        settings = [_VERSION, *WANTED, _PREPARED, _CONNECTIONS]
-        values = {"tables": list(DISTRIBUTED), "settings": settings}
-        return cls(**connection.execute(_FACTS, values).mappings().one())
-
 
 @dataclass(frozen=True)
 class Node:
@@ -144,15 +137,22 @@ class Members:
     coordinator: Address | None = None
     workers: Sequence[Address] = ()
 
-    @classmethod
-    def read(cls, connection: Connection) -> "Members":
-        """Read the nodes from the coordinator."""
-        if not connection.execute(_HAS_CITUS).scalar_one():
-            return cls()
-        rows = connection.execute(_KNOWN).all()
-        own = [Address(row.nodename, row.nodeport) for row in rows if row.groupid == 0]
-        workers = [Address(row.nodename, row.nodeport) for row in rows if row.groupid != 0]
-        return cls(True, next(iter(own), None), workers)
+
+def read_members(connection: Connection) -> Members:
+    """Read the nodes from the coordinator."""
+    if not connection.execute(_HAS_CITUS).scalar_one():
+        return Members()
+    rows = connection.execute(_KNOWN).all()
+    own = [Address(row.nodename, row.nodeport) for row in rows if row.groupid == 0]
+    workers = [Address(row.nodename, row.nodeport) for row in rows if row.groupid != 0]
+    return Members(True, next(iter(own), None), workers)
+
+
+def facts_of(connection: Connection) -> NodeFacts:
+    """Read the facts from a connected server."""
+    settings = [_VERSION, *WANTED, _PREPARED, _CONNECTIONS]
+    values = {"tables": list(DISTRIBUTED), "settings": settings}
+    return NodeFacts(**connection.execute(_FACTS, values).mappings().one())
 
 
 def read_facts(url: str, address: Address, name: str) -> NodeFacts:
@@ -164,7 +164,7 @@ def read_facts(url: str, address: Address, name: str) -> NodeFacts:
     try:
         engine = open_blocking_engine(address.within(url), connect_timeout=_CONNECT_SECONDS)
         with engine.connect() as connection:
-            return NodeFacts.read(connection)
+            return facts_of(connection)
     except OperationalError as error:
         raise NodeError(
             f"{name} cannot be reached ({_reason(error)}): it needs the database and the user of"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from app.adapters.db import cluster, distributing, migrate
-from app.adapters.db.cluster import Address, Members, Node, NodeError, NodeFacts
+from app.adapters.db.cluster import Address, Members, Node, NodeError, facts_of, read_members
 from app.adapters.db.distributing import Placed
 from app.adapters.db.distribution import DISTRIBUTED, list_distributed
 from app.adapters.db.migrate import SchemaError
@@ -153,7 +153,7 @@ def distribute(url: str, asked: AskedDistribution) -> Distributed:
     plain = migrate.check_address(url, "MEMORY_BANK_DATABASE_URL")
     with migrate.locked(plain) as connection:
         connection.execute(_NOTICE_LOSS)
-        members = Members.read(connection)
+        members = read_members(connection)
         shards = distributing.count_shards(connection)
         work = _work(connection, members, asked)
         if failures := list(_failures(connection, plain, asked, work, shards)):
@@ -243,7 +243,7 @@ def _of_nodes(
     connection: Connection, url: str, asked: AskedDistribution, work: _Work
 ) -> Iterator[str]:
     """Yield what keeps the nodes from being one database; ask each for it."""
-    facts = NodeFacts.read(connection)
+    facts = facts_of(connection)
     coordinator = Node(f"coordinator {asked.coordinator}", facts, work.is_of_nodes)
     try:
         reached = cluster.read_facts(url, asked.coordinator, f"--coordinator {asked.coordinator}")

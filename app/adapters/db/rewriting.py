@@ -30,10 +30,9 @@ class TextsOf:
     name: Callable[[Key], str]
 
     async def page(
-        self, session: Session, subject: Subject, page: tuple[Key, int], *, for_update: bool
+        self, session: Session, subject: Subject, after: Key, limit: int, *, for_update: bool
     ) -> list[tuple[Key, str]]:
-        """Return the next texts of a subject by their keys; `page` is the last key and a limit."""
-        after, limit = page
+        """Return the next texts of a subject by their keys; `after` is the last key before."""
         text = getattr(self.row, self.column)
         statement = select(*self._key, text).where(subject.selects(self.row), text.is_not(None))
         if after:

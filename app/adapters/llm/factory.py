@@ -195,8 +195,9 @@ def open_readers(settings: Settings) -> Readers:
     # Imported only if there is a model: it takes more than a second.
     from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
-    limits = (settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes)
-    near, far = open_client(*limits, is_direct=True), open_client(*limits)
+    seconds, most_bytes = settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes
+    near = open_client(seconds, most_bytes, is_direct=True)
+    far = open_client(seconds, most_bytes)
     readers = {}
     for name, reader in settings.task_readers.items():
         is_local = reader.locality == "local"

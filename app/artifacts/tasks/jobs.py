@@ -20,7 +20,7 @@ from app.artifacts.tasks.store import contents, erasure, repository, vectors
 from app.artifacts.tasks.store.contents import PAGE_BYTES, ContentPlace
 from app.artifacts.tasks.store.indexing import QueuedEmbedding, QueuedIndexing, embed_later
 from app.artifacts.tasks.store.tables import ArtifactRow
-from app.artifacts.tasks.store.vectors import BEGINNING, Key, Unembedded
+from app.artifacts.tasks.store.vectors import BEGINNING, Key
 from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
 from app.kernel.media_types import BYTES
 from app.kernel.names import EngineName
@@ -197,22 +197,22 @@ class _Embedding:
         while not await self._try_finish():
             after = BEGINNING
             while pieces := await self._embed_some(after):
-                after = pieces[-1].key
+                after = next(reversed(pieces))
                 await self.job.step()
 
-    async def _embed_some(self, after: Key) -> Sequence[Unembedded]:
+    async def _embed_some(self, after: Key) -> dict[Key, str]:
         """Embed and return a batch of chunks without vectors."""
         async with self.job.db.snapshot() as session:
             model_id = await self._model(session, is_locked=False)
             if model_id is None:
-                return []
+                return {}
             pieces = await self._list_unembedded(session, after, EMBEDDED_AT_ONCE)
         if not pieces:
-            return []
+            return {}
         parts = {
-            (*chunk.key, number): text
-            for chunk in pieces
-            for number, text in enumerate(parts_of(chunk.text))
+            (*key, number): part
+            for key, text in pieces.items()
+            for number, part in enumerate(parts_of(text))
         }
         embeddings = await self._embed_texts(model_id, list(parts.values()))
         by_part = dict(zip(parts, embeddings, strict=True))
@@ -251,9 +251,7 @@ class _Embedding:
         embedder = embedder_of(self.resources.embedders, row)
         return None if embedder is None else embedder.model_id
 
-    async def _list_unembedded(
-        self, session: Session, after: Key, limit: int
-    ) -> Sequence[Unembedded]:
+    async def _list_unembedded(self, session: Session, after: Key, limit: int) -> dict[Key, str]:
         now = self.job.clock.now()
         return await vectors.list_lacking(session, self.name, now, after, limit)
 

@@ -11,9 +11,7 @@ from app.conversation.recall.schemas import (
     RecallSessionsRequest,
     RecallSessionsResponse,
 )
-from app.conversation.recall.services.memories_recall import MemoriesRecallService
-from app.conversation.recall.services.recall import RecallService
-from app.conversation.recall.services.sessions_recall import SessionsRecallService
+from app.conversation.recall.services import memories_recall, recall, sessions_recall
 from app.kernel.permissions import Permission
 from app.web.context import Context
 from app.web.demands import WORK, Demand
@@ -49,9 +47,10 @@ async def recall_sessions(
     """
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)
-    service = SessionsRecallService(context.resources)
-    conditions = context.caller.reach.conditions
-    return await service.recall(engine, body, conditions, request.is_disconnected)
+    resources, conditions = context.resources, context.caller.reach.conditions
+    return await sessions_recall.recall(
+        resources, engine, body, conditions, request.is_disconnected
+    )
 
 
 @router.post(ENGINE + "/sessions/{session}:recall", summary="Recall", operation_id="recallSession")
@@ -67,7 +66,7 @@ async def recall_session(
     """
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)
-    return await RecallService(context.resources).recall(name, body, request.is_disconnected)
+    return await recall.recall(context.resources, name, body, request.is_disconnected)
 
 
 @router.post(
@@ -89,5 +88,4 @@ async def recall_memories(
         context.require(Permission.EVENTS_LIST)
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.MEMORIES_GENERATE)
-    service = MemoriesRecallService(context.resources)
-    return await service.recall(engine, body, request.is_disconnected)
+    return await memories_recall.recall(context.resources, engine, body, request.is_disconnected)

@@ -37,7 +37,7 @@ from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import Answered, type_url
 from app.platform.operations.services.runner import Job
-from app.platform.sessions.logic.event_text import EventText
+from app.platform.sessions.logic.event_text import EventNumbers, EventText
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store.tables import SessionRow
 
@@ -272,7 +272,7 @@ class _Regenerating:
         first, last = due.read or (0, -1)
         while first <= last:
             page = await event_texts.list_event_texts(
-                session, self.work.name, (first, last), _PAGE, newest=False
+                session, self.work.name, EventNumbers(first, last), _PAGE, newest=False
             )
             if not page:
                 break
@@ -285,7 +285,7 @@ def _due_of(row: SessionSummaryRow, chars_per_token: int) -> Due:
     """Return the parameters of a stored summary."""
     read = None
     if row.read_first_seq is not None and row.read_last_seq is not None:
-        read = (row.read_first_seq, row.read_last_seq)
+        read = EventNumbers(row.read_first_seq, row.read_last_seq)
     return Due(
         TurnKind(row.kind),
         row.first_seq,

@@ -8,7 +8,7 @@ from fastapi import Query, Request
 
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, Reason
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.memory.bulk.schemas import (
@@ -162,6 +162,6 @@ def _shared(context: RequestContext, import_id: str | None) -> IdempotencyKey | 
         caller=context.caller.identity,
         # Request ids cannot contain a line break, so this key never equals one of them.
         request_id=f"{_IMPORT}\n{import_id}",
-        request_hash=IdempotencyKey.hash_of(_IMPORT),
+        request_hash=digest_of(_IMPORT),
         keep=timedelta(seconds=context.resources.settings.idempotency_seconds),
     )

@@ -19,7 +19,7 @@ from app.memory.memories.schemas.memories import (
 from app.memory.memories.schemas.scopes import ListScopesResponse
 from app.memory.memories.services.listing import MemoryListing
 from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.services.recovery import RecoveryService
+from app.memory.memories.services.recovery import undelete
 from app.memory.memories.services.scopes import ScopeService
 from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
@@ -205,6 +205,5 @@ async def undelete_memory(
     """Bring a deleted memory back as it was last, even if no revision of it was kept."""
     request = body or UndeleteMemoryRequest()
     once = context.once({"body": request.sent(), "etag": if_match})
-    service = RecoveryService.of(context.resources)
-    row = await service.undelete(name, request, if_match, once)
+    row = await undelete(context.resources, name, request, if_match, once)
     return await OperationService.of(context.resources).render(row)

@@ -154,8 +154,8 @@ class _Reembedding:
             span = span.beyond(page)
 
     async def _lacking(self, session: Session, span: MemorySpan, limit: int) -> Facts:
-        page = (self._now(), limit)
-        return await repository.list_lacking(session, self.engine.engine, self.model, span, page)
+        engine_id, now = self.engine.engine, self._now()
+        return await repository.list_lacking(session, engine_id, self.model, span, now, limit)
 
     async def _embed(self, facts: Facts) -> None:
         """Embed facts, and store the vectors of facts that have not changed."""

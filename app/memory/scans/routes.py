@@ -2,7 +2,7 @@
 
 from app.kernel.permissions import Permission
 from app.memory.scans.schemas import ScanPrivacyRequest
-from app.memory.scans.services.scans import ScanService
+from app.memory.scans.services import scans
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
 from app.web.demands import WORK, change
@@ -25,4 +25,4 @@ async def scan_privacy(context: Mutation, name: EnginePath, body: ScanPrivacyReq
     What is masked is masked in earlier revisions, too, and cannot be undone.
     """
     once = context.once(body.sent())
-    return Operation.from_row(await ScanService.of(context.resources).start(name, body, once))
+    return Operation.from_row(await scans.start(context.resources, name, body, once))

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from app.adapters.db.session import Session
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, Reason, ServiceError
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.permissions import Permission
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse
@@ -153,7 +153,7 @@ async def restore_engine(
 
     def once(archive_id: str) -> IdempotencyKey:
         named = f"{_RESTORE}/{archive_id}"
-        return IdempotencyKey(caller.identity, named, IdempotencyKey.hash_of(named), keep)
+        return IdempotencyKey(caller.identity, named, digest_of(named), keep)
 
     event = replace(request.state.audited, method=_RESTORED)
 

@@ -3,7 +3,7 @@
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.memory.undo.schemas import UndoOperationRequest
-from app.memory.undo.services.undo import UndoService
+from app.memory.undo.services import undo
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
 from app.web.demands import WORK, change
@@ -33,4 +33,4 @@ async def undo_operation(
     """
     request = body or UndoOperationRequest()
     once = context.once(request.sent())
-    return Operation.from_row(await UndoService.of(context.resources).start(name, request, once))
+    return Operation.from_row(await undo.start(context.resources, name, request, once))

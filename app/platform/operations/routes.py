@@ -12,7 +12,7 @@ from app.kernel.wire.base import Empty
 from app.kernel.wire.scalars import Duration
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
-from app.platform.operations.services.retries import RetryService
+from app.platform.operations.services.retries import retry
 from app.web.context import Context, Mutation
 from app.web.demands import WORK, Demand, change
 from app.web.names import OperationPath
@@ -68,8 +68,8 @@ async def retry_operation(context: Mutation, name: OperationPath) -> Operation:
     if not any(context.caller.may(way.permission) for way in ways):
         # Refused before the operation is looked up, as for every missing permission.
         context.require(Permission.MEMORIES_GENERATE)
-    service = RetryService(context.resources)
-    return Operation.from_row(await service.retry(name, context.once({}), context.require))
+    row = await retry(context.resources, name, context.once({}), context.require)
+    return Operation.from_row(row)
 
 
 @router.post(_ONE + ":cancel", summary="Cancel an operation", operation_id="cancelOperation")

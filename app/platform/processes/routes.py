@@ -2,7 +2,7 @@
 
 from app.kernel.permissions import Permission
 from app.platform.processes.schemas import ServerInfo
-from app.platform.processes.services.server import ServerService
+from app.platform.processes.services.server import read_server
 from app.web.context import Context
 from app.web.demands import Demand
 from app.web.paths import SERVICE
@@ -23,4 +23,4 @@ async def get_server(context: Context) -> ServerInfo:
     Without the database, its parts are absent, and `database.error` says so. Secrets are never
     shown.
     """
-    return await ServerService(context.resources).get()
+    return await read_server(context.resources)

@@ -1,7 +1,7 @@
 """The use cases of upkeep: delete an engine, and run the sweeps that free space."""
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -63,15 +63,16 @@ class UpkeepService:
         """
         now = self.resources.clock.now()
         keep = self.resources.settings.operation_retention
+        new = NewOperation.of(name, DELETE_ENGINE, "DeleteReasoningEngine", now, keep)
         async with self.resources.db.transaction() as session:
-            if (known := await idempotency.lookup_operation(session, name, once, now)) is not None:
-                return known
-            engine = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
-            new = NewOperation.of(
-                name_of(engine), DELETE_ENGINE, "DeleteReasoningEngine", now, keep
+            # First, since the same request before, or at this moment, has removed the engine.
+            known = await idempotency.begin(
+                session, once, name.engine, now, operation=new, even_expired=True
             )
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+            if known is not None:
+                return await known.operation(session, name, now)
+            engine = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
+            new = replace(new, engine_name=str(name_of(engine)))
             check_etag(engine.version, etag)
             if not force and await self._holds_anything(session, engine.engine_id, now):
                 raise FailedPrecondition(

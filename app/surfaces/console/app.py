@@ -1,5 +1,7 @@
 """The console's ASGI application: routes, sessions, headers and error pages."""
 
+from collections.abc import Mapping
+
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import Response
@@ -109,15 +111,15 @@ def _sent_to_sign_in(request: Request) -> Response:
 
 def _refusal(request: Request, session: OpenSession | None, refused: ApiRefusal) -> Response:
     title, hint = _words(refused.status, is_forbidden=refused.is_forbidden)
-    return _error_page(
-        request, session, (refused.status, refused.reason), (title, hint, refused.message)
-    )
+    texts = {"title": title, "hint": hint, "message": refused.message, "reason": refused.reason}
+    return _error_page(request, session, refused.status, texts)
 
 
 def _failure(request: Request, session: OpenSession | None, error: ServiceError) -> Response:
     title, hint = _words(error.http_status, is_forbidden=False)
-    what = (error.http_status, error.reason.value)
-    return _error_page(request, session, what, (title, hint, error.message))
+    reason = error.reason.value
+    texts = {"title": title, "hint": hint, "message": error.message, "reason": reason}
+    return _error_page(request, session, error.http_status, texts)
 
 
 def _words(status: int, *, is_forbidden: bool) -> tuple[str, str]:
@@ -131,19 +133,10 @@ def _words(status: int, *, is_forbidden: bool) -> tuple[str, str]:
 def _error_page(
     request: Request,
     session: OpenSession | None,
-    what: tuple[int, str],
-    words: tuple[str, str, str],
+    status: int,
+    texts: Mapping[str, str],
 ) -> Response:
-    status, reason = what
-    title, hint, message = words
-    values = {
-        "session": session,
-        "title": title,
-        "hint": hint,
-        "message": message,
-        "reason": reason,
-        "failed_request": request_id(),
-    }
+    values = {**texts, "session": session, "failed_request": request_id()}
     page = rendered(request, "error.html", status, values)
     if "hx-request" in request.headers:
         page.headers.update(_IN_PLACE_OF_ALL)

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from app.kernel.errors import InvalidArgument, NotFound, Reason
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.idempotency import digest_of
 from app.kernel.names import parse_text_id
 from app.surfaces.api import Api, ApiRefusal, Json
 from app.surfaces.filters import quoted
@@ -65,7 +65,7 @@ class Bank:
         if self.request_id is None:
             return None
         # The parts may have any length; a digest has a fixed one.
-        return IdempotencyKey.hash_of([self.request_id, *parts]).hex()
+        return digest_of([self.request_id, *parts]).hex()
 
     async def memory(self, memory: str, *, with_deleted: bool = False) -> Json:
         """Return a memory of the scope.

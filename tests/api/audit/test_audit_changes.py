@@ -1,8 +1,5 @@
 """Every change leaves one event, in the transaction that makes it."""
 
-import json
-from collections.abc import Awaitable, Callable
-
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -16,294 +13,14 @@ from app.platform.operations.services.runner import Runner
 from app.process.features import demands
 from app.web.routing import AdmittedRoute
 from tests.support.audit import all_events, events, results, stored
-from tests.support.bank import ENGINE, ENGINE_URL, Json, count, history, id_of, ok
-from tests.support.engines import COLLECTION, create_engine
+from tests.support.bank import ENGINE, Json, count, id_of, ok
+from tests.support.changes import CHANGES, ELSEWHERE, TEA, UNSERVED
+from tests.support.engines import create_engine
 from tests.support.faults import RAISE, trigger
-from tests.support.generation import given, start
 from tests.support.ingestion import event as ingested
 from tests.support.keys import client_with, make_key
-from tests.support.operations import USER, create_memory, path_of
-from tests.support.restores import GZIP, archive_of, zipped
-from tests.support.sessions import create_session, event, new_path
-from tests.support.tasks import ARTIFACT, NAMESPACE, process, store, text_output, upload
-from tests.support.tasks import MEMORY as TASK_MEMORY
-
-TEA = "I like tea."
-UNSERVED = {"compactSession"}
-"""Refused whoever asks, so that they change nothing."""
-ELSEWHERE = {"exportNamespace", "retryOperation"}
-"""Need a folder and a model that fails: see test_exports.py, and test_retry.py."""
-_KEYS = "http://test/v1/keys"
-_KEY = {"displayName": "an agent's", "roles": ["viewer"]}
-
-_Ask = Callable[[httpx.AsyncClient, Runner], Awaitable[httpx.Response]]
-_ASKED: dict[str, _Ask] = {}
-
-
-def _asks(method: str) -> Callable[[_Ask], _Ask]:
-    """Let a function ask for a method, with all that it needs."""
-
-    def note(ask: _Ask) -> _Ask:
-        _ASKED[method] = ask
-        return ask
-
-    return note
-
-
-async def _key(client: httpx.AsyncClient) -> str:
-    return id_of(ok(await client.post(_KEYS, json=_KEY)))
-
-
-async def _memory(client: httpx.AsyncClient) -> str:
-    return path_of((await create_memory(client, TEA))["name"])
-
-
-@_asks("createKey")
-async def _create_key(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(_KEYS, json=_KEY)
-
-
-@_asks("revokeKey")
-async def _revoke_key(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{_KEYS}/{await _key(client)}:revoke")
-
-
-@_asks("rotateKey")
-async def _rotate_key(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{_KEYS}/{await _key(client)}:rotate")
-
-
-@_asks("createReasoningEngine")
-async def _create_reasoning_engine(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(COLLECTION, json={"displayName": "d"})
-
-
-@_asks("updateReasoningEngine")
-async def _update_reasoning_engine(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.patch(ENGINE_URL, json={"displayName": "d"})
-
-
-@_asks("deleteReasoningEngine")
-async def _delete_reasoning_engine(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.delete(f"{COLLECTION}/{id_of(await create_engine(client))}")
-
-
-@_asks("reembedReasoningEngine")
-async def _reembed(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{ENGINE_URL}:reembed")
-
-
-@_asks("batchCreateMemories")
-async def _batch_create(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    body = {"requests": [{"memory": {"fact": TEA, "scope": USER}}]}
-    return await client.post("/memories:batchCreate", json=body)
-
-
-@_asks("importMemories")
-async def _import(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    line = json.dumps({"fact": TEA, "scope": USER})
-    headers = {"content-type": "application/x-ndjson"}
-    return await client.post("/memories:import", content=line, headers=headers)
-
-
-@_asks("cancelOperation")
-async def _cancel_operation(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{await start(client, given(TEA))}:cancel")
-
-
-@_asks("deleteOperation")
-async def _delete_operation(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    path = await start(client, given(TEA))
-    await runner.run_pending()
-    return await client.delete(path)
-
-
-@_asks("undoOperation")
-async def _undo_operation(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    path = await start(client, given(TEA))
-    await runner.run_pending()
-    return await client.post(f"{path}:undo")
-
-
-@_asks("createMemory")
-async def _create_memory(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post("/memories", json={"fact": TEA, "scope": USER})
-
-
-@_asks("updateMemory")
-async def _update_memory(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.patch(await _memory(client), json={"fact": "I like coffee."})
-
-
-@_asks("deleteMemory")
-async def _delete_memory(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.delete(await _memory(client))
-
-
-@_asks("undeleteMemory")
-async def _undelete_memory(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    path = await _memory(client)
-    ok(await client.delete(path))
-    return await client.post(f"{path}:undelete")
-
-
-@_asks("rollbackMemory")
-async def _rollback_memory(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    path = await _memory(client)
-    target = id_of((await history(client, path))[0])
-    return await client.post(f"{path}:rollback", json={"targetRevisionId": target})
-
-
-@_asks("generateMemories")
-async def _generate_memories(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post("/memories:generate", json={"scope": USER, **given(TEA)})
-
-
-@_asks("ingestEvents")
-async def _ingest_events(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    body = {"scope": USER, "directContentsSource": {"events": [ingested(TEA)]}}
-    return await client.post("/memories:ingestEvents", json=body)
-
-
-@_asks("flushStream")
-async def _flush_stream(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    ok(await client.post("/memories:ingestEvents", json={"scope": USER}))
-    return await client.post("/streams:flush", json={"scope": USER})
-
-
-@_asks("purgeMemories")
-async def _purge_memories(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    await _memory(client)
-    return await client.post("/memories:purge", json={"filter": "fact:tea", "force": True})
-
-
-@_asks("eraseScope")
-async def _erase_scope(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{ENGINE_URL}:eraseScope", json={"scope": {"user_id": "7"}})
-
-
-@_asks("scanPrivacy")
-async def _scan_privacy(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{ENGINE_URL}:scanPrivacy", json={"action": "MASK"})
-
-
-@_asks("createSession")
-async def _create_session(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post("/sessions", json={"userId": "42"})
-
-
-@_asks("updateSession")
-async def _update_session(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.patch(await new_path(client), json={"displayName": "d"})
-
-
-@_asks("deleteSession")
-async def _delete_session(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.delete(await new_path(client))
-
-
-@_asks("appendEvent")
-async def _append_event(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{await new_path(client)}:appendEvent", json=event())
-
-
-@_asks("createExchange")
-async def _create_exchange(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    body = {"input": TEA, "output": "Noted."}
-    return await client.post(f"{await new_path(client)}/exchanges", json=body)
-
-
-@_asks("batchAppendEvents")
-async def _batch_append(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    body = {"events": [event(), event()]}
-    return await client.post(f"{await new_path(client)}/events:batch", json=body)
-
-
-@_asks("deleteEvent")
-async def _delete_event(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    made = ok(await _create_exchange(client, runner))
-    return await client.delete(path_of(made["events"][0]["name"]))
-
-
-@_asks("clearSession")
-async def _clear_session(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{await new_path(client)}:clear")
-
-
-@_asks("regenerateSummary")
-async def _regenerate_summary(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    path = await new_path(client, memoryPolicy={"strategy": "every_n", "every": 1})
-    ok(await client.post(f"{path}/exchanges", json={"input": TEA, "output": "Noted."}))
-    await runner.run_pending()
-    (summary,) = ok(await client.get(f"{path}/summaries"))["summaries"]
-    return await client.post(f"{path_of(summary['name'])}:regenerate")
-
-
-@_asks("processOutput")
-async def _process_output(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await process(client, text_output(TEA), offPrompt=True)
-
-
-@_asks("storeArtifacts")
-async def _store_artifacts(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await store(client, text_output(TEA, name="a"))
-
-
-@_asks("uploadArtifact")
-async def _upload_artifact(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await upload(client, TEA.encode())
-
-
-@_asks("queryNamespace")
-async def _query_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    await _store_artifacts(client, runner)
-    return await client.post(f"{NAMESPACE}:query", json={"query": "Tea?"})
-
-
-@_asks("summarizeNamespace")
-async def _summarize_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    await _store_artifacts(client, runner)
-    return await client.post(f"{NAMESPACE}:summarize", json={"offPrompt": True})
-
-
-@_asks("updateNamespace")
-async def _update_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    await _store_artifacts(client, runner)
-    return await client.patch(NAMESPACE, json={"sensitive": True})
-
-
-@_asks("deleteNamespace")
-async def _delete_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    await _store_artifacts(client, runner)
-    return await client.delete(NAMESPACE)
-
-
-@_asks("deleteArtifact")
-async def _delete_artifact(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    await _store_artifacts(client, runner)
-    return await client.delete(ARTIFACT)
-
-
-@_asks("deleteTaskMemory")
-async def _delete_task_memory(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    await _store_artifacts(client, runner)
-    return await client.delete(TASK_MEMORY)
-
-
-@_asks("updateToolPolicy")
-async def _update_tool_policy(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.put(f"{TASK_MEMORY}/toolPolicies/web", json={"offPrompt": True})
-
-
-@_asks("deleteToolPolicy")
-async def _delete_tool_policy(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
-    await _update_tool_policy(client, runner)
-    return await client.delete(f"{TASK_MEMORY}/toolPolicies/web")
-
-
-@_asks("restoreReasoningEngine")
-async def _restore_engine(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
-    return await client.post(f"{ENGINE_URL}:restore", content=zipped(archive_of(1)), headers=GZIP)
+from tests.support.operations import USER, create_memory
+from tests.support.sessions import create_session, event
 
 
 def test_every_change_is_asked_for(app: FastAPI) -> None:
@@ -311,14 +28,14 @@ def test_every_change_is_asked_for(app: FastAPI) -> None:
     served = {route.method for route in app.state.routes if isinstance(route, AdmittedRoute)}
     changes = {name for name, demand in demands().items() if demand.is_change}
     assert changes <= served
-    assert changes - UNSERVED - ELSEWHERE == _ASKED.keys()
+    assert changes - UNSERVED - ELSEWHERE == CHANGES.keys()
 
 
-@pytest.mark.parametrize("method", _ASKED)
+@pytest.mark.parametrize("method", CHANGES)
 async def test_a_change_leaves_one_event(
     client: httpx.AsyncClient, runner: Runner, database: Database, method: str
 ) -> None:
-    answer = await _ASKED[method](client, runner)
+    answer = await client.send(await CHANGES[method](client, runner))
     body = ok(answer)
     (found,) = await all_events(client, f"method={method}")
     async with database.snapshot() as session:

@@ -9,6 +9,7 @@ import pytest
 from app.adapters.db.session import Database
 from app.conversation.summaries.services import material
 from app.kernel.names import EngineName, SessionName
+from app.platform.sessions.logic.event_text import EventNumbers
 from app.platform.sessions.store import event_texts
 from tests.support.bank import ENGINE, Json
 from tests.support.contexts import context, ranges, said, talk
@@ -68,9 +69,11 @@ async def test_without_its_file_an_event_is_as_it_was_sent(
     await talk(client, "/sessions/s", [said("user", "", content={"parts": []})])
     name = SessionName(EngineName.parse(ENGINE.removesuffix("/")), "s")
     async with database.snapshot() as session:
-        bare, empty = await event_texts.list_event_texts(session, name, (1, 2), 10, newest=False)
+        bare, empty = await event_texts.list_event_texts(
+            session, name, EventNumbers(1, 2), 10, newest=False
+        )
         whole, _ = await event_texts.list_event_texts(
-            session, name, (1, 2), 10, newest=False, with_files=True
+            session, name, EventNumbers(1, 2), 10, newest=False, with_files=True
         )
     assert whole.content is not None
     assert bare.content is not None

@@ -211,13 +211,16 @@ async def test_other_engines_keep_their_memories(
 
 
 async def test_a_deletion_is_done_once_per_request_id(
-    client: httpx.AsyncClient, runner: Runner
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
 ) -> None:
     first = (await _delete(client, params={"requestId": "r"})).json()
     assert (await _delete(client, params={"requestId": "r"})).json() == first
     await runner.run_pending()
     again = (await _delete(client, params={"requestId": "r"})).json()
     assert again == _done(first)
+    # The engine is gone, so the answer stays until a sweep removes it.
+    clock.advance(timedelta(hours=25))
+    assert (await _delete(client, params={"requestId": "r"})).json() == again
 
 
 async def test_what_is_no_truth_value_is_refused(client: httpx.AsyncClient) -> None:

@@ -1,6 +1,5 @@
-"""Request ids: issue, section 2, "Every mutation takes an optional requestId"."""
+"""Request ids of memories; `tests/api/operations/test_requests_once.py` has all methods."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +11,6 @@ from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
-from app.web.routing import REPLAYED
 from tests.support.bank import ENGINE_URL, TAKEN, Json, count, field_of, history, id_of, ok, refusal
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.sessions import new_path
@@ -30,11 +28,9 @@ METHODS = [
     "batch create",
     "undo",
     "scan",
-    "reembed",
     "create session",
     "delete session",
 ]
-WITHOUT_BODY = {"reembed"}
 ONCE = {"Idempotency-Key": "once"}
 
 
@@ -74,7 +70,6 @@ async def _request(client: httpx.AsyncClient, method: str) -> Request:
             "url": f"{ENGINE_URL}:scanPrivacy",
             "json": {"action": "REPORT", "kinds": ["EMAIL"]},
         },
-        "reembed": {"method": "POST", "url": f"{ENGINE_URL}:reembed", "json": {}},
         "create session": {"method": "POST", "url": "/sessions", "json": {"userId": "42"}},
         "undelete": {"method": "POST", "url": f"{path}:undelete", "json": {}},
     }
@@ -109,25 +104,6 @@ def _other(request: Request) -> Request:
 
 
 @pytest.mark.parametrize("method", METHODS)
-async def test_the_same_request_is_done_once(
-    client: httpx.AsyncClient, clock: FixedClock, database: Database, method: str
-) -> None:
-    request = await _request(client, method)
-    answer = await client.request(**request, headers=ONCE)
-    assert REPLAYED not in answer.headers
-    first = ok(answer)
-    rows = await count(database, MemoryRow, RevisionRow, OperationRow)
-    clock.advance(timedelta(hours=23, minutes=59))
-    again = await client.request(**request, headers=ONCE)
-    assert ok(again) == first
-    assert again.headers[REPLAYED] == "true"
-    # The query parameter is the same as the header.
-    params = {**request.get("params", {}), "requestId": "once"}
-    assert ok(await client.request(**{**request, "params": params})) == first
-    assert await count(database, MemoryRow, RevisionRow, OperationRow) == rows
-
-
-@pytest.mark.parametrize("method", [method for method in METHODS if method not in WITHOUT_BODY])
 async def test_another_request_with_the_same_id_is_409(
     client: httpx.AsyncClient, database: Database, method: str
 ) -> None:
@@ -148,18 +124,6 @@ async def test_after_24_hours_the_id_is_forgotten(
     first = ok(await client.request(**request))
     clock.advance(timedelta(hours=24))
     assert ok(await client.request(**request))["name"] != first["name"]
-
-
-@pytest.mark.parametrize("method", METHODS)
-async def test_duplicates_sent_at_once_have_one_effect(
-    client: httpx.AsyncClient, database: Database, method: str
-) -> None:
-    request = {**await _request(client, method), "headers": ONCE}
-    (before,) = await count(database, OperationRow)
-    answers = await asyncio.gather(*(client.request(**request) for _ in range(5)))
-    bodies = [ok(answer) for answer in answers]
-    assert all(body == bodies[0] for body in bodies)
-    assert await count(database, OperationRow) == (before + 1,)
 
 
 async def test_the_answer_stays_the_first_after_later_changes(client: httpx.AsyncClient) -> None:

@@ -1,15 +1,17 @@
-"""The frame of a change: one answer in the transaction of its effects, or nothing at all."""
+"""The frames of a change: one answer in the transaction of its effects, or nothing at all."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from app.adapters.resources import Resources
+from app.kernel.errors import AlreadyExists
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import EMPTY
-from app.platform.operations.services.mutation import Method, mutate
+from app.platform.operations.services.mutation import Method, mutate, unlocked, write
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 from tests.support.bank import count
 
@@ -44,3 +46,19 @@ async def test_a_repetition_has_the_first_answer_and_cannot_give_another(
         async with mutate(resources, _ENGINE, _METHOD, _ONCE) as again:
             await again.done(EMPTY)
     assert await count(resources.db, OperationRow, RequestIdRow) == (2, 1)
+
+
+async def test_a_change_without_an_operation_stores_its_answer_once(resources: Resources) -> None:
+    async with write(resources, _ENGINE, _ONCE) as change:
+        assert change.replayed is None
+        await change.answer({"n": 1})
+    async with write(resources, _ENGINE, _ONCE) as again:
+        assert again.replayed is not None
+        assert again.replayed.answer == {"n": 1}
+        with pytest.raises(AssertionError, match="writes nothing"):
+            await again.answer({"n": 2})
+    other = replace(_ONCE, request_hash=b"other")
+    with pytest.raises(AlreadyExists):
+        async with write(resources, unlocked(EngineName("default", "local", 1)), other):
+            pass
+    assert await count(resources.db, OperationRow, RequestIdRow) == (0, 1)

@@ -125,12 +125,15 @@ async def test_a_retry_with_a_request_id_is_done_once_and_a_failed_one_can_be_re
 ) -> None:
     path = await _failed(client, runner)
     asked = {"requestId": "again"}
-    first = ok(await client.post(f"{path}:retry", params=asked))
+    requests = (client.post(f"{path}:retry", params=asked) for _ in range(2))
+    first, at_once = [ok(answer) for answer in await asyncio.gather(*requests)]
     again = await client.post(f"{path}:retry", params=asked)
-    assert ok(again) == first
+    assert ok(again) == at_once == first
+    other = await client.post(f"{path}:cancel", params=asked)
+    assert refusal(other) == (409, "ALREADY_EXISTS", Reason.REQUEST_ID_REUSED)
     await runner.run_pending()
     events = await all_events(client, "method=retryOperation")
-    assert [event["operation"] for event in events] == [first["name"]] * 2
+    assert [event["operation"] for event in events] == [first["name"]] * 3
     second = ok(await client.post(f"{path_of(first['name'])}:retry"))
     assert second["metadata"]["retriedOperation"] == first["name"]
 

@@ -25,7 +25,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.language.facts import ENGINE
 from app.platform.processes.services.processes import ProcessKind
-from app.platform.processes.services.server import ServerService
+from app.platform.processes.services.server import read_server
 from app.settings.secret_files import secret_names
 from app.settings.settings import Settings
 from app.settings.shown import HIDDEN
@@ -141,7 +141,7 @@ async def test_no_setting_shows_a_secret_or_the_password_of_an_address(
     planted = {name: value for name, value in planted.items() if _CANARY in revealed(value)}
     assert {*secret_names(fields), "jwt_jwks", "model_base_url", "task_readers"} <= planted.keys()
     settings = resources.settings.model_copy(update=planted)
-    told = (await ServerService(replace(resources, settings=settings)).get()).wire()
+    told = (await read_server(replace(resources, settings=settings))).wire()
     assert _CANARY not in json.dumps(told)
     shown = {one["name"]: one for one in told["settings"]}
     assert list(shown) == [f"MEMORY_BANK_{name.upper()}" for name in fields]
@@ -211,7 +211,7 @@ async def away(resources: Resources) -> AsyncIterator[Resources]:
 
 
 async def test_without_a_database_the_process_tells_of_itself(away: Resources) -> None:
-    told = (await ServerService(away).get()).wire()
+    told = (await read_server(away)).wire()
     assert (told["version"], told["startTime"]) == (version("open-memory-bank"), _STARTED)
     assert told["database"] == {"error": "DATABASE_UNAVAILABLE"}
     assert told["model"] == ENGINE

@@ -10,8 +10,7 @@ from fastapi import FastAPI
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.conversation.recall.schemas import RecallSessionsRequest
-from app.conversation.recall.services import searching
-from app.conversation.recall.services.sessions_recall import SessionsRecallService
+from app.conversation.recall.services import searching, sessions_recall
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.kernel.names import EngineName
@@ -310,6 +309,5 @@ async def test_who_has_left_is_not_searched_for(
         return True
 
     asked = RecallSessionsRequest(user_id="42", query="zebra")
-    service = SessionsRecallService(resources)
-    left = await service.recall(EngineName.parse(ENGINE), asked, {}, is_given_up)
+    left = await sessions_recall.recall(resources, EngineName.parse(ENGINE), asked, {}, is_given_up)
     assert left.spans == []

@@ -17,7 +17,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.memory.retrieval.jobs import IndexSweep
-from app.memory.retrieval.store.candidates import POOL
+from app.memory.retrieval.store.nearest import POOL
 from app.memory.retrieval.store.small import MOST
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY

@@ -12,6 +12,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, SessionName
 from app.platform.operations.services.runner import Runner
+from app.platform.sessions.logic.event_text import EventNumbers
 from app.platform.sessions.services.changes import ErasedEvent
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
@@ -134,7 +135,9 @@ async def test_no_context_is_made_of_an_erased_event(
     ok(await client.delete(second))
     name = SessionName(EngineName.parse(ENGINE.removesuffix("/")), "s")
     async with database.snapshot() as session:
-        said = await event_texts.list_event_texts(session, name, (1, 3), 10, newest=False)
+        said = await event_texts.list_event_texts(
+            session, name, EventNumbers(1, 3), 10, newest=False
+        )
     assert [(one.seq, one.text) for one in said] == [(1, "I like tea."), (3, "I prefer coffee.")]
 
 

@@ -1,5 +1,6 @@
 """Exports: artifacts get into the operator's folders, and nobody is told what they hold."""
 
+import asyncio
 import os
 import stat
 from pathlib import Path
@@ -150,7 +151,8 @@ async def test_a_repetition_writes_nothing_and_is_answered_as_the_first_time(
     async def export() -> httpx.Response:
         return await client.post(f"{NAMESPACE}:export", json={"sink": "out"}, headers=once)
 
-    first = ok(await export())
+    first, at_once = [ok(answer) for answer in await asyncio.gather(export(), export())]
+    assert at_once == first
     file = sink / "1/tools/n/a"
     file.rename(sink / "moved")
     ok(await store(client, text_output("two")))

@@ -8,7 +8,7 @@ import pytest
 
 from app.adapters.resources import Resources
 from app.artifacts.tasks.schemas.exports import ExportNamespaceRequest
-from app.artifacts.tasks.services.exports import ExportService
+from app.artifacts.tasks.services.exports import export
 from app.artifacts.tasks.services.tasks import TaskService
 from app.kernel.names import EngineName
 from app.kernel.task_names import NamespaceName, TaskMemoryName
@@ -29,9 +29,9 @@ async def test_what_was_stored_when_more_was_taken_is_exported(
 ) -> None:
     ok(await store(client, *[text_output(f"{n}", name=f"a{n}") for n in range(5)]))
     lowered = resources.settings.model_copy(update={"task_max_namespace_artifacts": 2})
-    exports = ExportService(TaskService.of(replace(resources, settings=lowered)))
+    tasks = TaskService.of(replace(resources, settings=lowered))
     for artifacts in (None, ["a4", "a0"]):
         request = ExportNamespaceRequest(sink="out", artifacts=artifacts)
-        found = await exports.export(NAME, request, None)
+        found = await export(tasks, NAME, request, None)
         assert len(found.files) == (2 if artifacts else 5)
     assert len(list((tmp_path / "1/tools/n").iterdir())) == 5

@@ -16,6 +16,7 @@ from app.conversation.strategies.logic.composing import (
     shares_of,
 )
 from app.conversation.strategies.logic.policies import Rules
+from app.platform.sessions.logic.event_text import EventNumbers
 from tests.support.talks import Talk, covers, failing, kinds, rules, shown_seqs, tokens_of
 
 FIXED = Fixed(system=232)
@@ -90,7 +91,7 @@ def test_a5_all_that_left_the_window_is_read_for_a_full_summary() -> None:
     talk = Talk()
     talk.events(54)
     made = talk.work(_agents(), FIXED)
-    assert made == [Due(TurnKind.FULL, 1, 32, 16, (1, 32), (), 750, 3000)]
+    assert made == [Due(TurnKind.FULL, 1, 32, 16, EventNumbers(1, 32), (), 750, 3000)]
 
 
 def test_a6_a7_the_next_reads_the_summary_and_the_one_event_that_left() -> None:
@@ -99,7 +100,7 @@ def test_a6_a7_the_next_reads_the_summary_and_the_one_event_that_left() -> None:
     talk.work(_agents(), FIXED)
     talk.events(1)
     made = talk.work(_agents(), FIXED)
-    assert made == [Due(TurnKind.RECURSIVE, 1, 33, 17, (33, 33), ("s1",), 750, 3000)]
+    assert made == [Due(TurnKind.RECURSIVE, 1, 33, 17, EventNumbers(33, 33), ("s1",), 750, 3000)]
     found = talk.context(_agents(), FIXED)
     assert covers(found) == [(1, 33)]
     assert shown_seqs(found) == list(range(34, 56))

@@ -14,7 +14,7 @@ from app.conversation.summaries.logic import prompts
 from app.conversation.summaries.services.writing import SummaryTask, WrittenSummary, summarise
 from app.kernel.errors import BadGateway, Reason, Unavailable
 from app.kernel.wire.memory_policy import MemoryPolicy
-from app.platform.sessions.logic.event_text import EventText, Speaker
+from app.platform.sessions.logic.event_text import EventNumbers, EventText, Speaker
 from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 
 
@@ -35,7 +35,7 @@ def task(
     rules = rules_of(MemoryPolicy.model_validate({"strategy": "every_n", **policy}))
     assert rules.summarising is not None
     ids = tuple(str(number) for number in range(len(previous)))
-    read = (1, len(events)) if events else None
+    read = EventNumbers(1, len(events)) if events else None
     due = Due(kind, 1, 9, 1, read, ids, chars // 4, chars)
     return SummaryTask(due, rules, rules.summarising, events, previous)
 

@@ -43,11 +43,9 @@ async def find_near(resources: Resources, opened: OpenNamespace, query: str) -> 
         nearest = await vectors.list_nearest(
             session, opened.name, embedder.model_id, vector, texts.now, _NEAREST
         )
-        pieces = await lookups.get_pieces(
-            session, texts, [near_chunk.key for near_chunk in nearest]
-        )
+        pieces = await lookups.get_pieces(session, texts, list(nearest))
     at = {(piece.ordinal, piece.chunk.n): piece for piece in pieces}
-    places = [(near_chunk.ordinal, near_chunk.key[1]) for near_chunk in nearest]
+    places = [(ordinal, n) for (_, n), ordinal in nearest.items()]
     return [at[place] for place in places if place in at]
 
 

@@ -35,11 +35,11 @@ from app.artifacts.readers.services.summaries import Calls, NamespaceSummary
 from app.artifacts.tasks.logic.kinds import Reader as Method
 from app.artifacts.tasks.services.tasks import TaskService
 from app.kernel.auth import Caller
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.task_names import NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.store import idempotency
+from app.platform.operations.services.mutation import write
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,8 @@ class ReaderService:
         parts = self._parts
         opened = await open_namespace(parts, asked.name, body, asked.caller, asked.is_given_up)
         if asked.once is not None:
-            async with parts.db.transaction() as session:
-                engine = await engines.get(session, opened.name.memory.engine, Lock.SHARED)
-                await idempotency.claim(session, engine.engine_id, asked.once, parts.clock.now())
+            async with write(parts, engines.locked(opened.name.memory.engine), asked.once):
+                pass
         return opened
 
     async def _kept_before(
@@ -203,7 +202,7 @@ def _wish(
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [artifact.content_id for artifact in opened.artifacts]
     held = inherited(opened.row)
-    asked = IdempotencyKey.hash_of([method.value, by, contents, held, dict(parts)])
+    asked = digest_of([method.value, by, contents, held, dict(parts)])
     return DerivedRequest(method.value, name, tokens, asked)
 
 

@@ -10,10 +10,10 @@ from starlette.responses import Response, StreamingResponse
 
 from app.artifacts.tasks.routes.namespaces import NAMESPACE
 from app.artifacts.tasks.schemas.tasks import Artifact, ListArtifactsResponse
+from app.artifacts.tasks.services import removals, uploads
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
-from app.artifacts.tasks.services.removals import RemovalService
 from app.artifacts.tasks.services.tasks import TaskService
-from app.artifacts.tasks.services.uploads import Upload, UploadService
+from app.artifacts.tasks.services.uploads import Upload
 from app.kernel.errors import InvalidArgument
 from app.kernel.limits import Counted
 from app.kernel.media_types import BYTES, MediaType
@@ -149,7 +149,6 @@ async def upload_artifact(
     possible artifact until it ends.
     """
     check_whole(request.headers)
-    service = UploadService(TaskService.of(context.resources))
     upload = Upload(
         name=name,
         media_type=_declared(request.headers.get("content-type")),
@@ -158,7 +157,9 @@ async def upload_artifact(
         etag=if_match,
         beginning=parameters.beginning,
     )
-    artifact = await service.put(upload, pieces(request), context.caller)
+    artifact = await uploads.put(
+        TaskService.of(context.resources), upload, pieces(request), context.caller
+    )
     response.headers["ETag"] = f'"{artifact.etag}"'
     return artifact
 
@@ -220,8 +221,8 @@ async def download_artifact(
 async def delete_artifact(context: Mutation, name: ArtifactPath, if_match: IfMatch = None) -> Empty:
     """Delete an artifact, beyond recovery; the last one takes its namespace with it."""
     once = context.once({"etag": if_match})
-    service = RemovalService(TaskService.of(context.resources))
-    await service.delete_artifact(name, if_match, once)
+    tasks = TaskService.of(context.resources)
+    await removals.delete_artifact(tasks, name, if_match, once)
     return Empty()
 
 

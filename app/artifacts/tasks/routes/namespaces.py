@@ -20,9 +20,8 @@ from app.artifacts.tasks.schemas.tasks import (
     TaskMemory,
     UpdateNamespaceRequest,
 )
-from app.artifacts.tasks.services.exports import ExportService
+from app.artifacts.tasks.services import exports, removals
 from app.artifacts.tasks.services.policy_service import PolicyService
-from app.artifacts.tasks.services.removals import RemovalService
 from app.artifacts.tasks.services.storing import StoringService
 from app.artifacts.tasks.services.tasks import TaskService
 from app.kernel.limits import Counted
@@ -93,7 +92,8 @@ async def get_task_memory(context: Context, name: TaskMemoryPath) -> TaskMemory:
 @router.delete(_MEMORY, summary="Delete a task memory", operation_id="deleteTaskMemory")
 async def delete_task_memory(context: Mutation, name: TaskMemoryPath) -> Empty:
     """Delete everything in a task memory, beyond recovery; tool policies stay."""
-    await RemovalService(TaskService.of(context.resources)).delete_memory(name, context.once({}))
+    tasks = TaskService.of(context.resources)
+    await removals.delete_memory(tasks, name, context.once({}))
     return Empty()
 
 
@@ -165,8 +165,8 @@ async def export_namespace(
     context: Mutation, name: NamespacePath, body: ExportNamespaceRequest
 ) -> ExportNamespaceResponse:
     """Write artifacts to a folder of the operator's; the response reveals no content."""
-    service = ExportService(TaskService.of(context.resources))
-    return await service.export(name, body, context.once(body.sent))
+    tasks = TaskService.of(context.resources)
+    return await exports.export(tasks, name, body, context.once(body.sent))
 
 
 @router.get(NAMESPACE, summary="Get a namespace", operation_id="getNamespace")
@@ -195,6 +195,6 @@ async def delete_namespace(
 ) -> Empty:
     """Delete everything in a namespace, beyond recovery."""
     once = context.once({"etag": if_match})
-    service = RemovalService(TaskService.of(context.resources))
-    await service.delete_namespace(name, if_match, once)
+    tasks = TaskService.of(context.resources)
+    await removals.delete_namespace(tasks, name, if_match, once)
     return Empty()

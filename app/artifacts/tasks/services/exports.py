@@ -10,7 +10,6 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -35,9 +34,9 @@ from app.kernel.errors import (
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import ArtifactName, NamespaceName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
+from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
-from app.platform.operations.store.tables import AnyRequestId
+from app.platform.operations.store.idempotency import Replayed
 from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 _FILE_MODE = 0o600
@@ -45,115 +44,116 @@ _FOLDER_MODE = 0o700
 """Mode of folders; other users of the machine must not read content kept off prompts."""
 
 
-@dataclass(frozen=True)
-class ExportService:
-    """Export of namespaces to configured sinks."""
+async def export(
+    tasks: TaskService,
+    name: NamespaceName,
+    request: ExportNamespaceRequest,
+    once: IdempotencyKey | None,
+) -> ExportNamespaceResponse:
+    """Write all or some artifacts of a namespace to a configured sink.
 
-    tasks: TaskService
+    Files with the same name from an earlier export are replaced.
 
-    async def export(
-        self, name: NamespaceName, request: ExportNamespaceRequest, once: IdempotencyKey | None
-    ) -> ExportNamespaceResponse:
-        """Write all or some artifacts of a namespace to a configured sink.
+    Raises:
+        AlreadyExists: a file would replace a folder or a folder a file, or the request id was
+            used with another request.
+        InvalidArgument: no sink has this name.
+        NotFound: the namespace does not exist, or one of the artifacts is not in it.
+        Unavailable: writing to the sink failed.
+    """
+    sink, now = _sink(tasks, request.sink), tasks.clock.now()
+    # A retry must not write files: the first request's may have been moved or edited.
+    first = await _first_answer(tasks, name, once)
+    answer = first or await _write_all(tasks, sink, name, request)
+    return await _record_response(tasks, name, answer, once, now)
 
-        Files with the same name from an earlier export are replaced.
 
-        Raises:
-            AlreadyExists: a file would replace a folder or a folder a file, or the request id was
-                used with another request.
-            InvalidArgument: no sink has this name.
-            NotFound: the namespace does not exist, or one of the artifacts is not in it.
-            Unavailable: writing to the sink failed.
-        """
-        sink, now = self._sink(request.sink), self.tasks.clock.now()
-        # A retry must not write files: the first request's may have been moved or edited.
-        first = await self._first_answer(name, once, now)
-        answer = first or await self._write_all(sink, name, request)
-        return await self._record_response(name, answer, once, now)
-
-    async def _write_all(
-        self, sink: Path, name: NamespaceName, request: ExportNamespaceRequest
-    ) -> ExportNamespaceResponse:
-        rows = await self._list_chosen(name, request)
-        parts = [str(name.memory.engine.engine), name.memory.memory, name.namespace]
-        below = Path(*parts, *(request.directory or "").split("/"))
-        files: list[ExportedFile] = []
-        for row in rows:
-            path = below / row.name
-            try:
-                await self._write(sink, path, row)
-            except OSError as error:
-                raise _not_written(error, request.sink, row.name, len(files)) from None
-            files.append(
-                ExportedFile(artifact=row.name, path=path.as_posix(), size_bytes=row.size_bytes)
-            )
-        total = sum(row.size_bytes for row in rows)
-        return ExportNamespaceResponse(sink=request.sink, files=files, total_bytes=total)
-
-    def _sink(self, name: str) -> Path:
-        sinks = self.tasks.settings.task_export_sinks
-        if name not in sinks:
-            listed = ", ".join(sorted(sinks)) or "none"
-            raise InvalidArgument.of_field("sink", f"must be a configured sink: {listed}.")
-        return sinks[name]
-
-    async def _list_chosen(
-        self, name: NamespaceName, request: ExportNamespaceRequest
-    ) -> Sequence[ArtifactRow]:
-        now = self.tasks.clock.now()
-        # The namespace may have more artifacts than the current settings allow.
-        asked = Slice(repository.ARTIFACT_KEY, MAX_NAMESPACE_ARTIFACTS)
-        async with self.tasks.db.snapshot() as session:
-            await engines.get(session, name.memory.engine)
-            await repository.get_namespace(session, name, now)
-            rows = (await repository.list_artifacts(session, name, now, asked)).rows
-        if request.artifacts is None:
-            return rows
-        known = {row.name: row for row in rows}
-        for artifact in request.artifacts:
-            if artifact not in known:
-                raise NotFound.of(ArtifactName(name, artifact))
-        return [known[artifact] for artifact in dict.fromkeys(request.artifacts)]
-
-    async def _write(self, sink: Path, path: Path, row: ArtifactRow) -> None:
-        """Write one artifact, a page at a time."""
-        pages = self.tasks.read_content(row, 0, row.size_bytes)
-        folder = await asyncio.to_thread(_make_folder, sink, path.parent)
-        partly = folder / f".{secrets.token_hex(8)}"
+async def _write_all(
+    tasks: TaskService, sink: Path, name: NamespaceName, request: ExportNamespaceRequest
+) -> ExportNamespaceResponse:
+    rows = await _list_chosen(tasks, name, request)
+    parts = [str(name.memory.engine.engine), name.memory.memory, name.namespace]
+    below = Path(*parts, *(request.directory or "").split("/"))
+    files: list[ExportedFile] = []
+    for row in rows:
+        path = below / row.name
         try:
-            await _fill(partly, pages)
-            await asyncio.to_thread(_move_into_place, partly, folder / path.name)
-        finally:
-            with suppress(FileNotFoundError):
-                await asyncio.to_thread(os.unlink, partly)
-
-    async def _first_answer(
-        self, name: NamespaceName, once: IdempotencyKey | None, now: datetime
-    ) -> ExportNamespaceResponse | None:
-        async with self.tasks.db.snapshot() as session:
-            engine = await engines.get(session, name.memory.engine)
-            known = await idempotency.lookup(session, engine.engine_id, once, now)
-        return None if known is None else _response(known)
-
-    async def _record_response(
-        self,
-        name: NamespaceName,
-        answer: ExportNamespaceResponse,
-        once: IdempotencyKey | None,
-        now: datetime,
-    ) -> ExportNamespaceResponse:
-        """Record the export in the audit log, and store the response for retries."""
-        async with self.tasks.db.transaction() as session:
-            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            known = await idempotency.claim(session, engine.engine_id, once, now)
-            if known is not None:
-                return _response(known)
-            await idempotency.store_response(session, engine.engine_id, once, answer.wire())
-        return answer
+            await _write(tasks, sink, path, row)
+        except OSError as error:
+            raise _not_written(error, request.sink, row.name, len(files)) from None
+        files.append(
+            ExportedFile(artifact=row.name, path=path.as_posix(), size_bytes=row.size_bytes)
+        )
+    total = sum(row.size_bytes for row in rows)
+    return ExportNamespaceResponse(sink=request.sink, files=files, total_bytes=total)
 
 
-def _response(known: AnyRequestId) -> ExportNamespaceResponse:
-    return ExportNamespaceResponse.model_validate(idempotency.response_of(known))
+def _sink(tasks: TaskService, name: str) -> Path:
+    sinks = tasks.settings.task_export_sinks
+    if name not in sinks:
+        listed = ", ".join(sorted(sinks)) or "none"
+        raise InvalidArgument.of_field("sink", f"must be a configured sink: {listed}.")
+    return sinks[name]
+
+
+async def _list_chosen(
+    tasks: TaskService, name: NamespaceName, request: ExportNamespaceRequest
+) -> Sequence[ArtifactRow]:
+    now = tasks.clock.now()
+    # The namespace may have more artifacts than the current settings allow.
+    asked = Slice(repository.ARTIFACT_KEY, MAX_NAMESPACE_ARTIFACTS)
+    async with tasks.db.snapshot() as session:
+        await engines.get(session, name.memory.engine)
+        await repository.get_namespace(session, name, now)
+        rows = (await repository.list_artifacts(session, name, now, asked)).rows
+    if request.artifacts is None:
+        return rows
+    known = {row.name: row for row in rows}
+    for artifact in request.artifacts:
+        if artifact not in known:
+            raise NotFound.of(ArtifactName(name, artifact))
+    return [known[artifact] for artifact in dict.fromkeys(request.artifacts)]
+
+
+async def _write(tasks: TaskService, sink: Path, path: Path, row: ArtifactRow) -> None:
+    """Write one artifact, a page at a time."""
+    pages = tasks.read_content(row, 0, row.size_bytes)
+    folder = await asyncio.to_thread(_make_folder, sink, path.parent)
+    partly = folder / f".{secrets.token_hex(8)}"
+    try:
+        await _fill(partly, pages)
+        await asyncio.to_thread(_move_into_place, partly, folder / path.name)
+    finally:
+        with suppress(FileNotFoundError):
+            await asyncio.to_thread(os.unlink, partly)
+
+
+async def _first_answer(
+    tasks: TaskService, name: NamespaceName, once: IdempotencyKey | None
+) -> ExportNamespaceResponse | None:
+    async with tasks.db.snapshot() as session:
+        engine = await engines.get(session, name.memory.engine)
+        known = await idempotency.seen(session, once, engine.engine_id)
+    return None if known is None else _response(known)
+
+
+async def _record_response(
+    tasks: TaskService,
+    name: NamespaceName,
+    answer: ExportNamespaceResponse,
+    once: IdempotencyKey | None,
+    now: datetime,
+) -> ExportNamespaceResponse:
+    """Record the export in the audit log, and store the response for retries."""
+    async with write(tasks, engines.locked(name.memory.engine), once, now=now) as change:
+        if change.replayed is not None:
+            return _response(change.replayed)
+        await change.answer(answer.wire())
+    return answer
+
+
+def _response(known: Replayed) -> ExportNamespaceResponse:
+    return ExportNamespaceResponse.model_validate(known.answer)
 
 
 def _not_written(error: OSError, sink: str, artifact: str, written: int) -> ServiceError:

@@ -18,9 +18,8 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.paging import PageRequest
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.operations.store import idempotency
+from app.platform.operations.services.mutation import write
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,10 @@ class PolicyService:
             Aborted: the etag is stale.
         """
         now = self.tasks.clock.now()
-        async with self.tasks.db.transaction() as session:
-            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
+        async with write(self.tasks, engines.locked(name.memory.engine), once, now=now) as change:
+            session, engine = change.session, change.engine
             row = await policies.find(session, name, for_update=True)
-            if not (is_repeated and row is not None):
+            if change.replayed is None or row is None:
                 check_etag(0 if row is None else row.version, etag)
                 values = {
                     "off_prompt": request.off_prompt,
@@ -101,13 +99,11 @@ class PolicyService:
             Aborted: the etag is stale.
             NotFound: the tool has no policy.
         """
-        now = self.tasks.clock.now()
-        async with self.tasks.db.transaction() as session:
-            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if await idempotency.claim(session, engine.engine_id, once, now):
+        async with write(self.tasks, engines.locked(name.memory.engine), once) as change:
+            if change.replayed is not None:
                 return
-            row = await policies.find(session, name, for_update=True)
+            row = await policies.find(change.session, name, for_update=True)
             if row is None:
                 raise NotFound.of(name)
             check_etag(row.version, etag)
-            await policies.remove(session, name)
+            await policies.remove(change.session, name)

@@ -1,7 +1,5 @@
 """Deletion of task memories, namespaces and artifacts on request."""
 
-from dataclasses import dataclass
-
 from app.adapters.db.clock import database_now
 from app.adapters.db.pages import Slice
 from app.artifacts.tasks.services.namespace_writes import check_content_etag
@@ -12,105 +10,100 @@ from app.kernel.etags import check_etag
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
+from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
 
 _NAMESPACES_AT_ONCE = 100
 
 
-@dataclass(frozen=True)
-class RemovalService:
-    """Permanent deletion on behalf of callers."""
+async def delete_memory(
+    tasks: TaskService, name: TaskMemoryName, once: IdempotencyKey | None
+) -> None:
+    """Delete all namespaces of a memory that the caller can see; tool policies stay.
 
-    tasks: TaskService
+    Each namespace is deleted in its own transaction, to avoid blocking other requests while a
+    large memory is deleted. The last transaction records the whole deletion.
 
-    async def delete_memory(self, name: TaskMemoryName, once: IdempotencyKey | None) -> None:
-        """Delete all namespaces of a memory that the caller can see; tool policies stay.
+    Raises:
+        AlreadyExists: the request id was used with another request; no data is deleted.
+        NotFound: the memory is empty.
+    """
+    # A retry must not delete content stored after the first request.
+    removed = 0 if await _is_repeated(tasks, name, once) else await _remove(tasks, name)
+    async with write(tasks, engines.locked(name.engine), once) as change:
+        if not removed and change.replayed is None:
+            raise NotFound.of(name)
 
-        Each namespace is deleted in its own transaction, to avoid blocking other requests while a
-        large memory is deleted. The last transaction records the whole deletion.
 
-        Raises:
-            AlreadyExists: the request id was used with another request; no data is deleted.
-            NotFound: the memory is empty.
-        """
-        # A retry must not delete content stored after the first request.
-        removed = 0 if await self._is_repeated(name, once) else await self._remove(name)
-        async with self.tasks.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            now = await database_now(session)
-            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
-            if not removed and not is_repeated:
-                raise NotFound.of(name)
+async def _is_repeated(
+    tasks: TaskService, name: TaskMemoryName, once: IdempotencyKey | None
+) -> bool:
+    async with tasks.db.snapshot() as session:
+        engine = await engines.get(session, name.engine)
+        return await idempotency.seen(session, once, engine.engine_id) is not None
 
-    async def _is_repeated(self, name: TaskMemoryName, once: IdempotencyKey | None) -> bool:
-        async with self.tasks.db.snapshot() as session:
-            engine = await engines.get(session, name.engine)
-            now = await database_now(session)
-            return await idempotency.lookup(session, engine.engine_id, once, now) is not None
 
-    async def _remove(self, name: TaskMemoryName) -> int:
-        removed = 0
-        while batch := await self._remove_some(name):
-            removed += batch
-        return removed
+async def _remove(tasks: TaskService, name: TaskMemoryName) -> int:
+    removed = 0
+    while batch := await _remove_some(tasks, name):
+        removed += batch
+    return removed
 
-    async def _remove_some(self, name: TaskMemoryName) -> int:
-        """Delete a batch of the oldest namespaces of a memory; return the count."""
-        parts = self.tasks.db.in_parts()
-        oldest = Slice(repository.NAMESPACE_KEY, _NAMESPACES_AT_ONCE)
-        async with parts.snapshot() as session:
-            await engines.get(session, name.engine)
-            now = await database_now(session)
-            rows = (await repository.list_namespaces(session, name, now, oldest)).rows
-        for row in rows:
-            async with parts.transaction() as session:
-                namespace = await repository.find_namespace(
-                    session, NamespaceName(name, row.namespace), now, for_update=True
-                )
-                if namespace is not None:
-                    await erasure.remove_namespace(session, namespace)
-        return len(rows)
 
-    async def delete_namespace(
-        self, name: NamespaceName, etag: str | None, once: IdempotencyKey | None
-    ) -> None:
-        """Delete a namespace with all its content permanently.
-
-        Raises:
-            Aborted: the etag is stale.
-            NotFound: the namespace does not exist.
-        """
-        async with self.tasks.db.transaction() as session:
-            await engines.get(session, name.memory.engine, Lock.SHARED)
-            now = await database_now(session)
-            if await idempotency.claim(session, name.memory.engine.engine, once, now):
-                return
-            row = await repository.get_namespace(session, name, now, for_update=True)
-            check_etag(row.version, etag)
-            await erasure.remove_namespace(session, row)
-
-    async def delete_artifact(
-        self, name: ArtifactName, etag: str | None, once: IdempotencyKey | None
-    ) -> None:
-        """Delete an artifact permanently, and its namespace if it was the last artifact.
-
-        Raises:
-            Aborted: the etag is stale.
-            NotFound: the artifact does not exist.
-        """
-        engine_id = name.namespace.memory.engine.engine
-        async with self.tasks.db.transaction() as session:
-            await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
-            now = await database_now(session)
-            if await idempotency.claim(session, engine_id, once, now):
-                return
+async def _remove_some(tasks: TaskService, name: TaskMemoryName) -> int:
+    """Delete a batch of the oldest namespaces of a memory; return the count."""
+    parts = tasks.db.in_parts()
+    oldest = Slice(repository.NAMESPACE_KEY, _NAMESPACES_AT_ONCE)
+    async with parts.snapshot() as session:
+        await engines.get(session, name.engine)
+        now = await database_now(session)
+        rows = (await repository.list_namespaces(session, name, now, oldest)).rows
+    for row in rows:
+        async with parts.transaction() as session:
             namespace = await repository.find_namespace(
-                session, name.namespace, now, for_update=True
+                session, NamespaceName(name, row.namespace), now, for_update=True
             )
-            row = await repository.get_artifact(session, name, now, for_update=True)
-            assert namespace is not None, "every artifact belongs to an existing namespace"
-            check_content_etag(row, etag)
-            await erasure.remove_artifact(session, namespace, row)
-            namespace = await self.tasks.places.uncount(session, namespace, row)
-            await erasure.remove_if_empty(session, namespace)
+            if namespace is not None:
+                await erasure.remove_namespace(session, namespace)
+    return len(rows)
+
+
+async def delete_namespace(
+    tasks: TaskService, name: NamespaceName, etag: str | None, once: IdempotencyKey | None
+) -> None:
+    """Delete a namespace with all its content permanently.
+
+    Raises:
+        Aborted: the etag is stale.
+        NotFound: the namespace does not exist.
+    """
+    async with write(tasks, engines.locked(name.memory.engine), once) as change:
+        if change.replayed is not None:
+            return
+        session, now = change.session, await database_now(change.session)
+        row = await repository.get_namespace(session, name, now, for_update=True)
+        check_etag(row.version, etag)
+        await erasure.remove_namespace(session, row)
+
+
+async def delete_artifact(
+    tasks: TaskService, name: ArtifactName, etag: str | None, once: IdempotencyKey | None
+) -> None:
+    """Delete an artifact permanently, and its namespace if it was the last artifact.
+
+    Raises:
+        Aborted: the etag is stale.
+        NotFound: the artifact does not exist.
+    """
+    locked = engines.locked(name.namespace.memory.engine)
+    async with write(tasks, locked, once) as change:
+        if change.replayed is not None:
+            return
+        session, now = change.session, await database_now(change.session)
+        namespace = await repository.find_namespace(session, name.namespace, now, for_update=True)
+        row = await repository.get_artifact(session, name, now, for_update=True)
+        assert namespace is not None, "every artifact belongs to an existing namespace"
+        check_content_etag(row, etag)
+        await erasure.remove_artifact(session, namespace, row)
+        namespace = await tasks.places.uncount(session, namespace, row)
+        await erasure.remove_if_empty(session, namespace)

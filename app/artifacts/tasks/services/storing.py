@@ -46,9 +46,9 @@ from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
 
 Begins = TypeVar("Begins", bound=BeginsNamespace)
@@ -225,7 +225,7 @@ class StoringService:
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.engine)
-            before = await idempotency.lookup(session, name.engine.engine, once, now)
+            before = await idempotency.seen(session, once, name.engine.engine)
             row = await policies.find(session, ToolPolicyName(name, request.tool))
             if row is not None:
                 off_prompt = OffPrompt(row.off_prompt)
@@ -239,7 +239,7 @@ class StoringService:
         wishes = OutputPreferences(request.off_prompt, is_sensitive, request.ttl)
         held = handling(policy, wishes, self._limits)
         if before is not None:
-            is_stored = before.answer is not None
+            is_stored = before.record.answer is not None
             off_prompt = OffPrompt.ALWAYS if is_stored else OffPrompt.NEVER
             held = replace(held, off_prompt=off_prompt, sensitive=held.sensitive and is_stored)
         decided = await asyncio.to_thread(decide, request.output, held, self._limits)
@@ -249,10 +249,8 @@ class StoringService:
     async def _remember(self, name: TaskMemoryName, once: IdempotencyKey | None) -> None:
         """Store the id of a request without stored content, to reject its use by others."""
         if once is not None:
-            async with self.tasks.db.transaction() as session:
-                engine = await engines.get(session, name.engine, Lock.SHARED)
-                now = self.tasks.clock.now()
-                await idempotency.claim(session, engine.engine_id, once, now)
+            async with write(self.tasks, engines.locked(name.engine), once):
+                pass
 
     async def _store(
         self,
@@ -275,16 +273,15 @@ class StoringService:
         ]
         batch = ArtifactBatch(name, beginning, items, prepared)
         now = self.tasks.clock.now()
-        async with self.tasks.db.transaction() as session:
-            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+        async with write(self.tasks, engines.locked(name.memory.engine), once, now=now) as change:
+            session, engine = change.session, change.engine
             memory = TaskMemoryName(name_of(engine), name.memory.memory)
             note(session, resource=str(NamespaceName(memory, name.namespace)))
-            before = await idempotency.claim(session, engine.engine_id, once, now)
-            if before is not None:
-                return Reference.model_validate(idempotency.response_of(before))
+            if change.replayed is not None:
+                return Reference.model_validate(change.replayed.answer)
             row = await self.put(session, engine, batch, now)
             reference = await self.tasks.reference(session, row, now)
-            await idempotency.store_response(session, engine.engine_id, once, reference.wire())
+            await change.answer(reference.wire())
             return reference
 
     async def put(

@@ -42,9 +42,8 @@ from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.operations.store import idempotency
+from app.platform.operations.services.mutation import write
 from app.platform.privacy.services.privacy import PrivacyService
 from app.settings.settings import Settings
 
@@ -168,9 +167,9 @@ class TaskService:
                 do not allow its embedder.
         """
         now = self.clock.now()
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if not await idempotency.claim(session, name.memory.engine.engine, once, now):
+        async with write(self, engines.locked(name.memory.engine), once, now=now) as change:
+            session, engine = change.session, change.engine
+            if change.replayed is None:
                 row = await repository.get_namespace(session, name, now, for_update=True)
                 # Artifacts may have expired while the transaction waited for the lock.
                 now = self.clock.now()

@@ -81,222 +81,225 @@ class _Received:
         self.kept += page[: max(0, self.keep + 1 - len(self.kept))]
 
 
-@dataclass(frozen=True)
-class UploadService:
-    """Storage of uploads."""
+async def put(
+    tasks: TaskService, upload: Upload, pieces: AsyncIterator[bytes], caller: Caller
+) -> Artifact:
+    """Store an upload under the artifact's name; an upload of identical bytes has no effect.
 
-    tasks: TaskService
+    If the indexing of identical bytes was given up, their text is chunked again. If the caller
+    may not know the stored bytes, identical bytes are treated like different ones.
 
-    async def put(self, upload: Upload, pieces: AsyncIterator[bytes], caller: Caller) -> Artifact:
-        """Store an upload under the artifact's name; an upload of identical bytes has no effect.
-
-        If the indexing of identical bytes was given up, their text is chunked again. If the caller
-        may not know the stored bytes, identical bytes are treated like different ones.
-
-        Raises:
-            Aborted: other bytes are stored under the name, or the etag is stale.
-            InvalidArgument: the bytes do not match the digest, or the body was truncated.
-            NotFound: the engine does not exist, or the caller has no access to the user.
-            ResourceExhausted: the upload is too long, or a quota is used up.
-        """
-        most = self.tasks.settings.task_max_artifact_bytes
-        if upload.size is not None and upload.size > most:
-            raise _too_large(most)
-        check_storable(self.tasks.settings, kind_of(upload.media_type))
-        memory = upload.name.namespace.memory
-        beginning = await self.tasks.under_policy(memory, upload.beginning)
-        upload, pieces = await self._admitted(replace(upload, beginning=beginning), pieces)
-        async with self._begun(upload) as place:
-            received = await self._receive(place, pieces)
-            digest: bytes = received.digest.digest()
-            check_digest(upload.sha256, digest)
-            kept, kind = bytes(received.kept), kind_of(upload.media_type)
-            prepared = await prepare(
-                self.tasks.settings, kept, received.size, kind, upload.media_type, digest
-            )
-            return await self._end(upload, place, prepared, caller)
-
-    async def _admitted(
-        self, upload: Upload, pieces: AsyncIterator[bytes]
-    ) -> tuple[Upload, AsyncIterator[bytes]]:
-        """Return an upload masked by the engine's privacy rules; blobs are stored as sent."""
-        kind = kind_of(upload.media_type)
-        engine, place = upload.name.namespace.memory.engine, Place.ARTIFACTS
-        guard = await self.tasks.privacy.guard(engine, place)
-        if guard.is_idle or kind is Kind.BLOB:
-            return upload, pieces
-        sent = await read_whole(pieces, self.tasks.settings.max_body_bytes)
-        data, counts = await asyncio.to_thread(
-            masked, guard, sent, kind, upload.media_type, upload.sha256
+    Raises:
+        Aborted: other bytes are stored under the name, or the etag is stale.
+        InvalidArgument: the bytes do not match the digest, or the body was truncated.
+        NotFound: the engine does not exist, or the caller has no access to the user.
+        ResourceExhausted: the upload is too long, or a quota is used up.
+    """
+    most = tasks.settings.task_max_artifact_bytes
+    if upload.size is not None and upload.size > most:
+        raise _too_large(most)
+    check_storable(tasks.settings, kind_of(upload.media_type))
+    memory = upload.name.namespace.memory
+    beginning = await tasks.under_policy(memory, upload.beginning)
+    upload, pieces = await _admitted(tasks, replace(upload, beginning=beginning), pieces)
+    async with _begun(tasks, upload) as place:
+        received = await _receive(tasks, place, pieces)
+        digest: bytes = received.digest.digest()
+        check_digest(upload.sha256, digest)
+        kept, kind = bytes(received.kept), kind_of(upload.media_type)
+        prepared = await prepare(
+            tasks.settings, kept, received.size, kind, upload.media_type, digest
         )
-        count(place, counts)
-        return replace(upload, size=len(data), sha256=None), in_one_piece(data)
+        return await _end(tasks, upload, place, prepared, caller)
 
-    @asynccontextmanager
-    async def _begun(self, upload: Upload) -> AsyncIterator[ContentPlace]:
-        """Reserve room for an upload; withdraw it if the block fails."""
-        now, name = self.tasks.clock.now(), upload.name.namespace
-        engine_id = name.memory.engine.engine
-        content_id = str(new_id(now, NO_BUCKET))
-        place = ContentPlace(engine_id, name.memory.memory, name.namespace, content_id)
-        try:
-            await self._begin(upload, place, now)
-            yield place
-        except BaseException:
-            # A cancelled caller waits for the withdrawal, which is short. If it is cancelled again,
-            # the withdrawal still finishes in the background.
-            withdrawal = asyncio.create_task(self._withdraw(upload, place))
-            _withdrawals.add(withdrawal)
-            withdrawal.add_done_callback(_withdrawals.discard)
-            await asyncio.shield(withdrawal)
-            raise
 
-    async def _begin(self, upload: Upload, place: ContentPlace, now: datetime) -> None:
-        service, name = self.tasks, upload.name
-        most = service.settings.task_max_artifact_bytes
-        # An upload of unknown length reserves the maximum, since others must not use its room.
-        length = most if upload.size is None else upload.size
-        until = now + timedelta(seconds=service.settings.tuning.task_upload_seconds)
-        async with service.db.in_parts().transaction() as session:
-            engine = await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
-            namespace = await service.places.begin(
-                session, name.namespace, upload.beginning, now, until
-            )
-            existing = await repository.find_artifact(session, name, now)
-            check_content_etag(existing, upload.etag)
-            # The upload replaces the existing artifact, or equals it.
-            going = 0 if existing is None else existing.size_bytes
-            added = 1 if existing is None else 0
-            await service.places.check_room(session, namespace, length - going, added)
-            await repository.insert_artifacts(
-                session,
-                [
-                    {
-                        **place.columns,
-                        "name": name.artifact,
-                        "ordinal": 0,
-                        "kind": kind_of(upload.media_type),
-                        "media_type": upload.media_type,
-                        "size_bytes": length,
-                        "state": ArtifactState.UPLOADING,
-                        "version": 1,
-                        "create_time": now,
-                        "expire_time": until,
-                    }
-                ],
-            )
-            await service.places.check_engine(session, engine.engine_id, going)
+async def _admitted(
+    tasks: TaskService, upload: Upload, pieces: AsyncIterator[bytes]
+) -> tuple[Upload, AsyncIterator[bytes]]:
+    """Return an upload masked by the engine's privacy rules; blobs are stored as sent."""
+    kind = kind_of(upload.media_type)
+    engine, place = upload.name.namespace.memory.engine, Place.ARTIFACTS
+    guard = await tasks.privacy.guard(engine, place)
+    if guard.is_idle or kind is Kind.BLOB:
+        return upload, pieces
+    sent = await read_whole(pieces, tasks.settings.max_body_bytes)
+    data, counts = await asyncio.to_thread(
+        masked, guard, sent, kind, upload.media_type, upload.sha256
+    )
+    count(place, counts)
+    return replace(upload, size=len(data), sha256=None), in_one_piece(data)
 
-    async def _receive(self, place: ContentPlace, pieces: AsyncIterator[bytes]) -> _Received:
-        """Write the pages as they arrive.
 
-        Raises:
-            ResourceExhausted: the upload exceeds the maximum size of an artifact.
-        """
-        settings = self.tasks.settings
-        received = _Received(max(settings.tuning.task_index_at_once_bytes, HEAD_BYTES))
-        pages = Pages(self.tasks.db.in_parts(), place)
-        page, buffer = 0, bytearray()
-        async for piece in pieces:
-            buffer += piece
-            if received.size + len(buffer) > settings.task_max_artifact_bytes:
-                raise _too_large(settings.task_max_artifact_bytes)
-            while len(buffer) >= PAGE_BYTES:
-                data = bytes(buffer[:PAGE_BYTES])
-                del buffer[:PAGE_BYTES]
-                received.add(data)
-                await pages.write(page, data, self.tasks.clock.now())
-                page += 1
-        if buffer:
-            received.add(bytes(buffer))
-            await pages.write(page, bytes(buffer), self.tasks.clock.now())
-        return received
+@asynccontextmanager
+async def _begun(tasks: TaskService, upload: Upload) -> AsyncIterator[ContentPlace]:
+    """Reserve room for an upload; withdraw it if the block fails."""
+    now, name = tasks.clock.now(), upload.name.namespace
+    engine_id = name.memory.engine.engine
+    content_id = str(new_id(now, NO_BUCKET))
+    place = ContentPlace(engine_id, name.memory.memory, name.namespace, content_id)
+    try:
+        await _begin(tasks, upload, place, now)
+        yield place
+    except BaseException:
+        # A cancelled caller waits for the withdrawal, which is short. If it is cancelled again,
+        # the withdrawal still finishes in the background.
+        withdrawal = asyncio.create_task(_withdraw(tasks, upload, place))
+        _withdrawals.add(withdrawal)
+        withdrawal.add_done_callback(_withdrawals.discard)
+        await asyncio.shield(withdrawal)
+        raise
 
-    async def _end(
-        self, upload: Upload, place: ContentPlace, prepared: Prepared, caller: Caller
-    ) -> Artifact:
-        """Commit an upload under its name, in one transaction.
 
-        For sensitive content the response does not reveal whether the bytes are identical, since a
-        caller could find out the content by guessing.
-        """
-        service, name = self.tasks, upload.name.namespace
-        async with service.db.transaction() as session:
-            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            namespace = await repository.lock_for_upload(session, name)
-            now = await database_now(session)
-            row = await repository.lock_content(session, place.engine_id, place.content_id)
-            if row is None or row.expire_time <= now:
-                # A sweep may have freed some of its pages.
-                raise repository.gone_meanwhile()
-            named = await repository.find_names(session, name, [row.name])
-            known = named.get(row.name)
-            live = None if known is None or known.expire_time <= now else known
-            check_content_etag(live, upload.etag)
-            may_tell = _may_know_bytes(caller, namespace)
-            is_same = live is not None and may_tell and _is_same(live, prepared, upload.media_type)
-            if live is not None and is_same and not await _lacks_text(session, live, prepared):
-                await erasure.remove_upload(session, place.engine_id, place.content_id)
-                row = live
-            else:
-                if live is not None and upload.etag is None and not is_same:
-                    raise _name_taken(live)
-                if known is not None:
-                    await erasure.remove_artifact(session, namespace, known)
-                    namespace = await service.places.uncount(session, namespace, known)
-                row = await self._put(session, namespace, row, prepared, upload, known, now)
-                if prepared.is_indexed_later:
-                    await index_later(session, service.settings, engine, namespace, place, now)
-                elif prepared.chunks:
-                    stored_in = name_of(engine)
-                    await embed_later(session, service.settings, stored_in, namespace, now)
-        return service.shown(name_of(engine), namespace, row, caller)
-
-    async def _put(
-        self,
-        session: Session,
-        namespace: NamespaceRow,
-        row: ArtifactRow,
-        prepared: Prepared,
-        upload: Upload,
-        before: ArtifactRow | None,
-        now: datetime,
-    ) -> ArtifactRow:
-        """Make the uploaded row the artifact with its name, which is free now."""
-        places = self.tasks.places
-        await places.check_room(session, namespace, prepared.size, 1, row.content_id)
-        until = places.expiry(upload.beginning.ttl, now)
-        namespace = await places.count(session, namespace, [prepared.size], until)
-        row = await repository.update_artifact(
+async def _begin(tasks: TaskService, upload: Upload, place: ContentPlace, now: datetime) -> None:
+    service, name = tasks, upload.name
+    most = service.settings.task_max_artifact_bytes
+    # An upload of unknown length reserves the maximum, since others must not use its room.
+    length = most if upload.size is None else upload.size
+    until = now + timedelta(seconds=service.settings.tuning.task_upload_seconds)
+    async with service.db.in_parts().transaction() as session:
+        engine = await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
+        namespace = await service.places.begin(
+            session, name.namespace, upload.beginning, now, until
+        )
+        existing = await repository.find_artifact(session, name, now)
+        check_content_etag(existing, upload.etag)
+        # The upload replaces the existing artifact, or equals it.
+        going = 0 if existing is None else existing.size_bytes
+        added = 1 if existing is None else 0
+        await service.places.check_room(session, namespace, length - going, added)
+        await repository.insert_artifacts(
             session,
-            row,
-            {
-                **prepared.columns,
-                "state": prepared.state,
-                "ordinal": namespace.last_ordinal if before is None else before.ordinal,
-                "version": 1 if before is None else before.version + 1,
-                "create_time": now,
-                "expire_time": until,
-            },
+            [
+                {
+                    **place.columns,
+                    "name": name.artifact,
+                    "ordinal": 0,
+                    "kind": kind_of(upload.media_type),
+                    "media_type": upload.media_type,
+                    "size_bytes": length,
+                    "state": ArtifactState.UPLOADING,
+                    "version": 1,
+                    "create_time": now,
+                    "expire_time": until,
+                }
+            ],
         )
-        await places.check_engine(session, row.engine_id)
-        await contents.insert_chunks(
-            session, ContentPlace.of(row), prepared.language, prepared.chunks
-        )
-        return row
+        await service.places.check_engine(session, engine.engine_id, going)
 
-    async def _withdraw(self, upload: Upload, place: ContentPlace) -> None:
-        """Delete an upload; if that fails, a sweep deletes it later."""
-        try:
-            async with self.tasks.db.in_parts().transaction() as session:
-                namespace = await repository.lock_for_upload(session, upload.name.namespace)
-                await erasure.remove_upload(session, place.engine_id, place.content_id)
-                await erasure.remove_if_empty(session, namespace)
-        except Aborted:
-            # It is already gone.
-            return
-        except ServiceError as error:
-            log.warning("upload.not_withdrawn", reason=error.reason)
+
+async def _receive(
+    tasks: TaskService, place: ContentPlace, pieces: AsyncIterator[bytes]
+) -> _Received:
+    """Write the pages as they arrive.
+
+    Raises:
+        ResourceExhausted: the upload exceeds the maximum size of an artifact.
+    """
+    settings = tasks.settings
+    received = _Received(max(settings.tuning.task_index_at_once_bytes, HEAD_BYTES))
+    pages = Pages(tasks.db.in_parts(), place)
+    page, buffer = 0, bytearray()
+    async for piece in pieces:
+        buffer += piece
+        if received.size + len(buffer) > settings.task_max_artifact_bytes:
+            raise _too_large(settings.task_max_artifact_bytes)
+        while len(buffer) >= PAGE_BYTES:
+            data = bytes(buffer[:PAGE_BYTES])
+            del buffer[:PAGE_BYTES]
+            received.add(data)
+            await pages.write(page, data, tasks.clock.now())
+            page += 1
+    if buffer:
+        received.add(bytes(buffer))
+        await pages.write(page, bytes(buffer), tasks.clock.now())
+    return received
+
+
+async def _end(
+    tasks: TaskService, upload: Upload, place: ContentPlace, prepared: Prepared, caller: Caller
+) -> Artifact:
+    """Commit an upload under its name, in one transaction.
+
+    For sensitive content the response does not reveal whether the bytes are identical, since a
+    caller could find out the content by guessing.
+    """
+    service, name = tasks, upload.name.namespace
+    async with service.db.transaction() as session:
+        engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+        namespace = await repository.lock_for_upload(session, name)
+        now = await database_now(session)
+        row = await repository.lock_content(session, place.engine_id, place.content_id)
+        if row is None or row.expire_time <= now:
+            # A sweep may have freed some of its pages.
+            raise repository.gone_meanwhile()
+        named = await repository.find_names(session, name, [row.name])
+        known = named.get(row.name)
+        live = None if known is None or known.expire_time <= now else known
+        check_content_etag(live, upload.etag)
+        may_tell = _may_know_bytes(caller, namespace)
+        is_same = live is not None and may_tell and _is_same(live, prepared, upload.media_type)
+        if live is not None and is_same and not await _lacks_text(session, live, prepared):
+            await erasure.remove_upload(session, place.engine_id, place.content_id)
+            row = live
+        else:
+            if live is not None and upload.etag is None and not is_same:
+                raise _name_taken(live)
+            if known is not None:
+                await erasure.remove_artifact(session, namespace, known)
+                namespace = await service.places.uncount(session, namespace, known)
+            row = await _put(tasks, session, namespace, row, prepared, upload, known, now)
+            if prepared.is_indexed_later:
+                await index_later(session, service.settings, engine, namespace, place, now)
+            elif prepared.chunks:
+                stored_in = name_of(engine)
+                await embed_later(session, service.settings, stored_in, namespace, now)
+    return service.shown(name_of(engine), namespace, row, caller)
+
+
+async def _put(
+    tasks: TaskService,
+    session: Session,
+    namespace: NamespaceRow,
+    row: ArtifactRow,
+    prepared: Prepared,
+    upload: Upload,
+    before: ArtifactRow | None,
+    now: datetime,
+) -> ArtifactRow:
+    """Make the uploaded row the artifact with its name, which is free now."""
+    places = tasks.places
+    await places.check_room(session, namespace, prepared.size, 1, row.content_id)
+    until = places.expiry(upload.beginning.ttl, now)
+    namespace = await places.count(session, namespace, [prepared.size], until)
+    row = await repository.update_artifact(
+        session,
+        row,
+        {
+            **prepared.columns,
+            "state": prepared.state,
+            "ordinal": namespace.last_ordinal if before is None else before.ordinal,
+            "version": 1 if before is None else before.version + 1,
+            "create_time": now,
+            "expire_time": until,
+        },
+    )
+    await places.check_engine(session, row.engine_id)
+    await contents.insert_chunks(session, ContentPlace.of(row), prepared.language, prepared.chunks)
+    return row
+
+
+async def _withdraw(tasks: TaskService, upload: Upload, place: ContentPlace) -> None:
+    """Delete an upload; if that fails, a sweep deletes it later."""
+    try:
+        async with tasks.db.in_parts().transaction() as session:
+            namespace = await repository.lock_for_upload(session, upload.name.namespace)
+            await erasure.remove_upload(session, place.engine_id, place.content_id)
+            await erasure.remove_if_empty(session, namespace)
+    except Aborted:
+        # It is already gone.
+        return
+    except ServiceError as error:
+        log.warning("upload.not_withdrawn", reason=error.reason)
 
 
 def _may_know_bytes(caller: Caller, namespace: NamespaceRow) -> bool:

@@ -3,8 +3,7 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_
@@ -22,26 +21,10 @@ Key = tuple[str, int]
 BEGINNING: Key = ("", -1)
 
 
-@dataclass(frozen=True)
-class Unembedded:
-    """A chunk without vectors."""
-
-    key: Key
-    text: str
-
-
-@dataclass(frozen=True)
-class NearChunk:
-    """A chunk near to a question; `ordinal` is its artifact's position in the namespace."""
-
-    key: Key
-    ordinal: int
-
-
 async def list_lacking(
     session: Session, name: NamespaceName, now: datetime, after: Key, limit: int
-) -> Sequence[Unembedded]:
-    """Return chunks without vectors of a namespace's ready artifacts, ordered by key."""
+) -> dict[Key, str]:
+    """Return the chunks without vectors of a namespace's ready artifacts, ordered by key."""
     has_one = select(VectorRow.n).where(
         VectorRow.engine_id == ChunkRow.engine_id,
         VectorRow.memory == ChunkRow.memory,
@@ -69,7 +52,7 @@ async def list_lacking(
         .order_by(*key)
         .limit(limit)
     )
-    return [Unembedded((row[0], row[1]), row[2]) for row in await session.execute(statement)]
+    return {(row[0], row[1]): row[2] for row in await session.execute(statement)}
 
 
 async def has_any(session: Session, name: NamespaceName, model_id: str, now: datetime) -> bool:
@@ -86,10 +69,10 @@ async def list_nearest(
     vector: Vectors,
     now: datetime,
     limit: int,
-) -> Sequence[NearChunk]:
+) -> dict[Key, int]:
     """Return the chunks nearest to a vector, nearest first; the search is exhaustive.
 
-    A chunk ranks by its nearest part.
+    A chunk ranks by its nearest part. The values are the positions of the artifacts.
     """
     distance = func.min(VectorRow.embedding.l2_distance(vector)).label("distance")
     # Vectors are read by key for each artifact, since the engine may have many more vectors.
@@ -106,7 +89,7 @@ async def list_nearest(
         .order_by(its.c.distance, ArtifactRow.ordinal, its.c.n)
         .limit(limit)
     )
-    return [NearChunk((row[0], row[1]), row[2]) for row in await session.execute(statement)]
+    return {(row[0], row[1]): row[2] for row in await session.execute(statement)}
 
 
 async def insert(

@@ -6,7 +6,7 @@ during a model call.
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from app.adapters.db.filters import read_filter
@@ -43,76 +43,74 @@ from app.platform.engines.store.rows import name_of
 from app.platform.sessions.store import repository as sessions
 
 
-@dataclass(frozen=True)
-class MemoriesRecallService:
-    """Searches of one scope by a query."""
+async def recall(
+    resources: Resources, name: EngineName, request: RecallMemoriesRequest, is_given_up: GivenUp
+) -> RecallMemoriesResponse:
+    """Return the matches in a scope; calls the embedding model.
 
-    resources: Resources
+    Raises:
+        InvalidArgument: the scope names no user though sessions are included; the filter, model
+            or counter is invalid.
+        NotFound: the engine does not exist.
+        ResourceExhausted: the engine's token budget for today is used up.
+        BadGateway: the model's reply cites none of the passages that it was given.
+    """
+    counter = await check_names(resources, request)
+    _check_user(request)
+    async with resources.db.snapshot() as session:
+        engine = name_of(await engines.get(session, name))
+    findings = Findings(facts=await _facts(resources, name, request))
+    told: dict[str, Any] = {}
+    if request.include_sessions:
+        result = await _in_sessions(resources, name, request, is_given_up)
+        findings = replace(findings, hits=result.hits)
+        told["searched"] = result.searched
+    if request.mode is RecallMode.EXTRACTIVE:
+        listed = await asyncio.to_thread(_listed, engine, request, findings, counter)
+        return RecallMemoriesResponse(**listed, **told)
+    asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
+    answer = await retold(resources, name, request.model, asked)
+    sources = dict.fromkeys(_name_of(engine, source) for source in answer.sources)
+    return RecallMemoriesResponse(
+        **answer_fields(answer, counter), facts=[], sources=list(sources), **told
+    )
 
-    async def recall(
-        self, name: EngineName, request: RecallMemoriesRequest, is_given_up: GivenUp
-    ) -> RecallMemoriesResponse:
-        """Return the matches in a scope; calls the embedding model.
 
-        Raises:
-            InvalidArgument: the scope names no user though sessions are included; the filter, model
-                or counter is invalid.
-            NotFound: the engine does not exist.
-            ResourceExhausted: the engine's token budget for today is used up.
-            BadGateway: the model's reply cites none of the passages that it was given.
-        """
-        counter = await check_names(self.resources, request)
-        _check_user(request)
-        async with self.resources.db.snapshot() as session:
-            engine = name_of(await engines.get(session, name))
-        findings = Findings(facts=await self._facts(name, request))
-        told: dict[str, Any] = {}
-        if request.include_sessions:
-            result = await self._in_sessions(name, request, is_given_up)
-            findings = replace(findings, hits=result.hits)
-            told["searched"] = result.searched
-        if request.mode is RecallMode.EXTRACTIVE:
-            listed = await asyncio.to_thread(_listed, engine, request, findings, counter)
-            return RecallMemoriesResponse(**listed, **told)
-        asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
-        answer = await retold(self.resources, name, request.model, asked)
-        sources = dict.fromkeys(_name_of(engine, source) for source in answer.sources)
-        return RecallMemoriesResponse(
-            **answer_fields(answer, counter), facts=[], sources=list(sources), **told
+async def _facts(
+    resources: Resources, name: EngineName, request: RecallMemoriesRequest
+) -> list[RecallFact]:
+    """Return the facts nearest to the query, or `MORE` times as many for a model."""
+    is_listed = request.mode is RecallMode.EXTRACTIVE
+    most = request.top_k if is_listed else min(request.top_k * MORE, MAX_COUNT)
+    asked = RetrieveMemoriesRequest(
+        scope=request.scope,
+        similarity_search_params=SimilaritySearchParams(search_query=request.query, top_k=most),
+        filter=request.filter,
+        filter_groups=request.filter_groups,
+    )
+    retrieved = await RetrievalService.of(resources).retrieve(name, asked)
+    return [
+        RecallFact(
+            name=hit["memory"]["name"],
+            text=hit["memory"]["fact"],
+            changed=parse_timestamp(hit["memory"]["updateTime"]),
+            distance=hit.get("distance"),
         )
+        for hit in retrieved.response["retrievedMemories"]
+        if hit["memory"].get("fact")
+    ]
 
-    async def _facts(self, name: EngineName, request: RecallMemoriesRequest) -> list[RecallFact]:
-        """Return the facts nearest to the query, or `MORE` times as many for a model."""
-        is_listed = request.mode is RecallMode.EXTRACTIVE
-        most = request.top_k if is_listed else min(request.top_k * MORE, MAX_COUNT)
-        asked = RetrieveMemoriesRequest(
-            scope=request.scope,
-            similarity_search_params=SimilaritySearchParams(search_query=request.query, top_k=most),
-            filter=request.filter,
-            filter_groups=request.filter_groups,
-        )
-        retrieved = await RetrievalService.of(self.resources).retrieve(name, asked)
-        return [
-            RecallFact(
-                name=hit["memory"]["name"],
-                text=hit["memory"]["fact"],
-                changed=parse_timestamp(hit["memory"]["updateTime"]),
-                distance=hit.get("distance"),
-            )
-            for hit in retrieved.response["retrievedMemories"]
-            if hit["memory"].get("fact")
-        ]
 
-    async def _in_sessions(
-        self, name: EngineName, request: RecallMemoriesRequest, is_given_up: GivenUp
-    ) -> FoundInSessions:
-        wanted = SessionsQuery(
-            engine=name,
-            user_id=request.scope[USER_KEY],
-            query=request.query,
-            clause=read_filter(None, sessions.FILTER_FIELDS, self.resources.settings),
-        )
-        return await SessionsSearch(self.resources, wanted, is_given_up).run()
+async def _in_sessions(
+    resources: Resources, name: EngineName, request: RecallMemoriesRequest, is_given_up: GivenUp
+) -> FoundInSessions:
+    wanted = SessionsQuery(
+        engine=name,
+        user_id=request.scope[USER_KEY],
+        query=request.query,
+        clause=read_filter(None, sessions.FILTER_FIELDS, resources.settings),
+    )
+    return await SessionsSearch(resources, wanted, is_given_up).run()
 
 
 def _check_user(request: RecallMemoriesRequest) -> None:

@@ -20,7 +20,7 @@ from app.kernel.names import SessionName
 from app.language.terms import Terms
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
-from app.platform.sessions.logic.event_text import EventText
+from app.platform.sessions.logic.event_text import EventNumbers, EventText
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
 
@@ -41,75 +41,71 @@ class _Session:
     last: int
 
 
-@dataclass(frozen=True)
-class RecallService:
-    """Searches of one session by the words of a query."""
+async def recall(
+    resources: Resources, name: SessionName, request: RecallRequest, is_given_up: GivenUp
+) -> RecallResponse:
+    """Return the matches in a session, or none if the client has stopped waiting.
 
-    resources: Resources
-
-    async def recall(
-        self, name: SessionName, request: RecallRequest, is_given_up: GivenUp
-    ) -> RecallResponse:
-        """Return the matches in a session, or none if the client has stopped waiting.
-
-        Raises:
-            InvalidArgument: the model or counter does not exist.
-            NotFound: the session does not exist.
-            ResourceExhausted: the engine's token budget for today is used up.
-            BadGateway: the model's reply cites none of the passages that it was given.
-        """
-        counter = await check_names(self.resources, request)
-        session = await self._session(name, request.exclude_recent)
-        hits, searched = await self._search(session, request.query, is_given_up)
-        findings = Findings(hits, is_one_session=True)
-        if request.mode is RecallMode.EXTRACTIVE:
-            spans = await asyncio.to_thread(_spans, session.name, request, counter, findings)
-            return RecallResponse(
-                mode=request.mode,
-                spans=spans,
-                tokens=sum(span.tokens for span in spans),
-                counter=counter.name,
-                searched=searched,
-            )
-        asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
-        answer = await retold(self.resources, session.name.engine, request.model, asked)
-        seqs = [said.seq for said in answer.sources if isinstance(said, EventText)]
+    Raises:
+        InvalidArgument: the model or counter does not exist.
+        NotFound: the session does not exist.
+        ResourceExhausted: the engine's token budget for today is used up.
+        BadGateway: the model's reply cites none of the passages that it was given.
+    """
+    counter = await check_names(resources, request)
+    session = await _session(resources, name, request.exclude_recent)
+    hits, searched = await _search(resources, session, request.query, is_given_up)
+    findings = Findings(hits, is_one_session=True)
+    if request.mode is RecallMode.EXTRACTIVE:
+        spans = await asyncio.to_thread(_spans, session.name, request, counter, findings)
         return RecallResponse(
-            **answer_fields(answer, counter), seqs=list(dict.fromkeys(seqs)), searched=searched
+            mode=request.mode,
+            spans=spans,
+            tokens=sum(span.tokens for span in spans),
+            counter=counter.name,
+            searched=searched,
         )
+    asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
+    answer = await retold(resources, session.name.engine, request.model, asked)
+    seqs = [said.seq for said in answer.sources if isinstance(said, EventText)]
+    return RecallResponse(
+        **answer_fields(answer, counter), seqs=list(dict.fromkeys(seqs)), searched=searched
+    )
 
-    async def _session(self, name: SessionName, exclude_recent: int) -> _Session:
-        async with self.resources.db.snapshot() as session:
-            engine = await engines.get(session, name.engine)
-            row = await sessions.get(session, name, self.resources.clock.now())
-            full = SessionName(name_of(engine), row.session_id)
-            return _Session(full, row.cleared_seq + 1, row.last_seq - exclude_recent)
 
-    async def _search(
-        self, wanted: _Session, query: str, is_given_up: GivenUp
-    ) -> tuple[list[RecallHit], SeqRange | None]:
-        """Return the best matching sentences, best first, and the range of events searched."""
-        terms = Terms(query)
-        if not len(terms):
-            return [], None
-        bounds = ReadingBounds(MAX_EVENTS, MAX_BYTES, MAX_SENTENCES, MAX_SECONDS)
-        read = PassageReading(PassageReader(terms), bounds, is_given_up)
-        before = wanted.last
-        while before >= wanted.first and not read.is_full:
-            async with self.resources.db.snapshot() as session:
-                between = (wanted.first, before)
-                page = await event_texts.list_event_texts(
-                    session, wanted.name, between, _PAGE, newest=True
-                )
-            if not page:
-                before = wanted.first - 1
-                break
-            await read.add([page])
-            before = read.last_read[1] - 1
-        if before >= wanted.last or read.has_left:
-            return [], None
-        hits = await asyncio.to_thread(read.reader.best)
-        return hits, SeqRange(first_seq=before + 1, last_seq=wanted.last)
+async def _session(resources: Resources, name: SessionName, exclude_recent: int) -> _Session:
+    async with resources.db.snapshot() as session:
+        engine = await engines.get(session, name.engine)
+        row = await sessions.get(session, name, resources.clock.now())
+        full = SessionName(name_of(engine), row.session_id)
+        return _Session(full, row.cleared_seq + 1, row.last_seq - exclude_recent)
+
+
+async def _search(
+    resources: Resources, wanted: _Session, query: str, is_given_up: GivenUp
+) -> tuple[list[RecallHit], SeqRange | None]:
+    """Return the best matching sentences, best first, and the range of events searched."""
+    terms = Terms(query)
+    if not len(terms):
+        return [], None
+    bounds = ReadingBounds(MAX_EVENTS, MAX_BYTES, MAX_SENTENCES, MAX_SECONDS)
+    read = PassageReading(PassageReader(terms), bounds, is_given_up)
+    before = wanted.last
+    while before >= wanted.first and not read.is_full:
+        async with resources.db.snapshot() as session:
+            numbers = EventNumbers(wanted.first, before)
+            page = await event_texts.list_event_texts(
+                session, wanted.name, numbers, _PAGE, newest=True
+            )
+        if not page:
+            before = wanted.first - 1
+            break
+        await read.add([page])
+        before = read.last_read[1] - 1
+    if before >= wanted.last or read.has_left:
+        return [], None
+    hits = await asyncio.to_thread(read.reader.best)
+    return hits, SeqRange(first_seq=before + 1, last_seq=wanted.last)
 
 
 def _spans(

@@ -44,7 +44,7 @@ class SessionsQuery:
     Attributes:
         clause: condition on the sessions.
         excluded: ids of sessions to skip.
-        times: range of event times, without its end.
+        start, end: range of event times, without its end.
         place: position at which an earlier call stopped.
     """
 
@@ -53,7 +53,8 @@ class SessionsQuery:
     query: str
     clause: Clause
     excluded: Collection[str] = ()
-    times: tuple[datetime | None, datetime | None] = (None, None)
+    start: datetime | None = None
+    end: datetime | None = None
     place: SessionPlace | None = None
 
 
@@ -127,7 +128,7 @@ class SessionsSearch:
 
     async def _read_some(self) -> None:
         """Read one batch of events, and put unread ranges back into the walk."""
-        taken = self._walk.take(PAGE)
+        wanted, taken = self._wanted, self._walk.take(PAGE)
         if not taken:
             return
         ranges = [
@@ -135,7 +136,7 @@ class SessionsSearch:
         ]
         async with self._resources.db.snapshot() as session:
             page = await event_texts.list_newest_texts(
-                session, self._wanted.engine.engine, ranges, self._wanted.times
+                session, wanted.engine.engine, ranges, start=wanted.start, end=wanted.end
             )
         is_cut = sum(event.stored_bytes for event in page) >= MAX_SAID_BYTES
         by_session = groupby(page, key=lambda event: event.session_id)

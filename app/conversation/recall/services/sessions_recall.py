@@ -4,7 +4,6 @@ Model calls run outside any transaction.
 """
 
 import asyncio
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -38,75 +37,71 @@ from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 
 
-@dataclass(frozen=True)
-class SessionsRecallService:
-    """Searches of all sessions of a user by the words of a query."""
+async def recall(
+    resources: Resources,
+    name: EngineName,
+    request: RecallSessionsRequest,
+    conditions: Conditions,
+    is_given_up: GivenUp,
+) -> RecallSessionsResponse:
+    """Return the matches in a user's sessions, or none if the client has stopped waiting.
 
-    resources: Resources
+    `conditions` are the caller's access conditions, which may determine the user.
 
-    async def recall(
-        self,
-        name: EngineName,
-        request: RecallSessionsRequest,
-        conditions: Conditions,
-        is_given_up: GivenUp,
-    ) -> RecallSessionsResponse:
-        """Return the matches in a user's sessions, or none if the client has stopped waiting.
-
-        `conditions` are the caller's access conditions, which may determine the user.
-
-        Raises:
-            InvalidArgument: the user is missing; the filter, page token, model or counter is
-                invalid.
-            NotFound: the engine does not exist.
-            ResourceExhausted: the engine's token budget for today is used up.
-            BadGateway: the model's reply cites none of the passages that it was given.
-        """
-        counter = await check_names(self.resources, request)
-        token_query = {
-            "list": "recallSessions",
-            "engine": name.engine,
-            "request": _lasting(request),
-        }
-        place = _read_token(request.page_token, token_query)
-        wanted = self._wanted(name, request, _user_of(request, conditions), place)
-        async with self.resources.db.snapshot() as session:
-            engine = name_of(await engines.get(session, name))
-        result = await SessionsSearch(self.resources, wanted, is_given_up).run()
-        findings, place = Findings(result.hits), result.place
-        told: dict[str, Any] = {"searched": result.searched}
-        if place is not None:
-            key = (place.create_time, place.session_id, place.seq)
-            told["next_page_token"] = encode_token(token_query, key)
-        if request.mode is RecallMode.EXTRACTIVE:
-            spans = await asyncio.to_thread(_spans, engine, request, findings, counter)
-            tokens = sum(span.tokens for span in spans)
-            return RecallSessionsResponse(
-                mode=request.mode, spans=spans, tokens=tokens, counter=counter.name, **told
-            )
-        asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
-        answer = await retold(self.resources, name, request.model, asked)
-        names = [event_name(engine, said) for said in answer.sources if isinstance(said, EventText)]
+    Raises:
+        InvalidArgument: the user is missing; the filter, page token, model or counter is
+            invalid.
+        NotFound: the engine does not exist.
+        ResourceExhausted: the engine's token budget for today is used up.
+        BadGateway: the model's reply cites none of the passages that it was given.
+    """
+    counter = await check_names(resources, request)
+    token_query = {
+        "list": "recallSessions",
+        "engine": name.engine,
+        "request": _lasting(request),
+    }
+    place = _read_token(request.page_token, token_query)
+    wanted = _wanted(resources, name, request, _user_of(request, conditions), place)
+    async with resources.db.snapshot() as session:
+        engine = name_of(await engines.get(session, name))
+    result = await SessionsSearch(resources, wanted, is_given_up).run()
+    findings, place = Findings(result.hits), result.place
+    told: dict[str, Any] = {"searched": result.searched}
+    if place is not None:
+        key = (place.create_time, place.session_id, place.seq)
+        told["next_page_token"] = encode_token(token_query, key)
+    if request.mode is RecallMode.EXTRACTIVE:
+        spans = await asyncio.to_thread(_spans, engine, request, findings, counter)
+        tokens = sum(span.tokens for span in spans)
         return RecallSessionsResponse(
-            **answer_fields(answer, counter), events=list(dict.fromkeys(names)), **told
+            mode=request.mode, spans=spans, tokens=tokens, counter=counter.name, **told
         )
+    asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
+    answer = await retold(resources, name, request.model, asked)
+    names = [event_name(engine, said) for said in answer.sources if isinstance(said, EventText)]
+    return RecallSessionsResponse(
+        **answer_fields(answer, counter), events=list(dict.fromkeys(names)), **told
+    )
 
-    def _wanted(
-        self,
-        name: EngineName,
-        request: RecallSessionsRequest,
-        user_id: str,
-        place: SessionPlace | None,
-    ) -> SessionsQuery:
-        return SessionsQuery(
-            engine=name,
-            user_id=user_id,
-            query=request.query,
-            clause=read_filter(request.filter, sessions.FILTER_FIELDS, self.resources.settings),
-            excluded=request.exclude_sessions,
-            times=(request.start_time, request.end_time),
-            place=place,
-        )
+
+def _wanted(
+    resources: Resources,
+    name: EngineName,
+    request: RecallSessionsRequest,
+    user_id: str,
+    place: SessionPlace | None,
+) -> SessionsQuery:
+    return SessionsQuery(
+        engine=name,
+        user_id=user_id,
+        query=request.query,
+        clause=read_filter(request.filter, sessions.FILTER_FIELDS, resources.settings),
+        excluded=request.exclude_sessions,
+        start=request.start_time,
+        end=request.end_time,
+        place=place,
+    )
 
 
 def _spans(

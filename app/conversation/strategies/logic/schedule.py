@@ -18,6 +18,7 @@ from app.conversation.strategies.logic.turns import (
     TurnSummary,
 )
 from app.kernel.wire.memory_policy import Recompute
+from app.platform.sessions.logic.event_text import EventNumbers
 
 _COUNTED, _CALLED = 4, 10
 """Estimated overhead in tokens of a text and of a call, to test if all events fit in one call."""
@@ -51,11 +52,11 @@ def _due_by_count(ways: Summarising, history: History) -> Due | None:
     if end is None:
         return None
     first = history.boundary + 1
-    block = (first, end.seq)
+    block = EventNumbers(first, end.seq)
     tokens, chars = _longest(ways, ways.tokens or 0)
     if is_list or not summaries:
         kind = TurnKind.BLOCK if is_list else TurnKind.FULL
-        return Due(kind, *block, end.exchange, block, (), tokens, chars)
+        return Due(kind, first, end.seq, end.exchange, block, (), tokens, chars)
     previous = tuple(summary.summary_id for summary in summaries)
     start = summaries[0].first_seq
     return Due(TurnKind.RECURSIVE, start, end.seq, end.exchange, block, previous, tokens, chars)
@@ -147,10 +148,10 @@ def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Sh
     summaries = history.summaries
     needed = total(evicted) + _COUNTED + _CALLED + shares.lts
     if not summaries or _is_taken_whole(ways, history.covered, needed, rules.limit):
-        block = (history.cleared_seq + 1, end)
-        return Due(TurnKind.FULL, *block, exchange, block, (), tokens, chars)
+        first = history.cleared_seq + 1
+        return Due(TurnKind.FULL, first, end, exchange, EventNumbers(first, end), (), tokens, chars)
     previous = tuple(summary.summary_id for summary in summaries)
-    read = (history.boundary + 1, end)
+    read = EventNumbers(history.boundary + 1, end)
     first = summaries[0].first_seq
     return Due(TurnKind.RECURSIVE, first, end, exchange, read, previous, tokens, chars)
 

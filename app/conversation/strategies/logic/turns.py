@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from app.platform.sessions.logic.event_text import EventNumbers
+
 
 class TurnKind(StrEnum):
     """Kind of a summary, according to its inputs."""
@@ -101,7 +103,7 @@ class Due:
 
     Attributes:
         first_seq, last_seq, last_exchange: range that the summary will cover.
-        read: first and last seq of the events to read; None for a merge, which reads no events.
+        read: the events to read; None for a merge, which reads no events.
         previous: ids of the summaries to read and replace, oldest first.
         tokens, chars: maximum length.
     """
@@ -110,7 +112,7 @@ class Due:
     first_seq: int
     last_seq: int
     last_exchange: int
-    read: tuple[int, int] | None
+    read: EventNumbers | None
     previous: tuple[str, ...]
     tokens: int
     chars: int

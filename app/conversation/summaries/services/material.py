@@ -15,7 +15,7 @@ from app.conversation.summaries.store import lookups
 from app.conversation.summaries.store.lookups import ListedSummary
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import Recompute
-from app.platform.sessions.logic.event_text import EventText, ExchangePlace, Speaker
+from app.platform.sessions.logic.event_text import EventNumbers, EventText, ExchangePlace, Speaker
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store.tables import SessionRow
 
@@ -83,8 +83,9 @@ async def load_newest(
     last = row.last_seq if wanted.as_of is None else min(wanted.as_of, row.last_seq)
     read, before, is_all = _Read(scale), last, not scale.rules.shows
     while before >= first and not is_all and not read.is_full:
+        numbers = EventNumbers(first, before)
         page = await event_texts.list_event_texts(
-            session, name, (first, before), read.page, newest=True, with_files=scale.has_files
+            session, name, numbers, read.page, newest=True, with_files=scale.has_files
         )
         if not page:
             before = first - 1
@@ -92,7 +93,8 @@ async def load_newest(
         await read.add(page)
         before = page[0].seq - 1
         is_all = _is_enough(read, wanted.room, page[0])
-    is_tail = before >= first and await _has_older(session, name, scale.rules, (first, before))
+    older = EventNumbers(first, before)
+    is_tail = before >= first and await _has_older(session, name, scale.rules, older)
     history = replace(_history(row), last_seq=last, is_tail=is_tail)
     if wanted.as_of is not None:
         history = replace(history, complete=_place_of(read.said).complete)
@@ -118,8 +120,8 @@ async def load_due(
     reached = _boundary(row, summaries)
     is_all = False
     while reached < row.last_seq and not is_all and not read.is_full:
-        between = (reached + 1, row.last_seq)
-        page = await event_texts.list_event_texts(session, name, between, read.page, newest=False)
+        numbers = EventNumbers(reached + 1, row.last_seq)
+        page = await event_texts.list_event_texts(session, name, numbers, read.page, newest=False)
         if not page:
             reached = row.last_seq
             break
@@ -137,7 +139,7 @@ async def last_words(
     """Return the user's last message, or None if it is not among the newest events."""
     last = row.last_seq if as_of is None else min(as_of, row.last_seq)
     page = await event_texts.list_event_texts(
-        session, name, (row.cleared_seq + 1, last), _NEWEST, newest=True
+        session, name, EventNumbers(row.cleared_seq + 1, last), _NEWEST, newest=True
     )
     texts = [event.text for event in page if event.speaker is Speaker.USER and event.text.strip()]
     return texts[-1] if texts else None
@@ -271,10 +273,10 @@ def _is_enough(read: _Read, room: int | None, oldest: EventText) -> bool:
 
 
 async def _has_older(
-    session: Session, name: SessionName, rules: Rules, between: tuple[int, int]
+    session: Session, name: SessionName, rules: Rules, numbers: EventNumbers
 ) -> bool:
-    """Return True if a summary may be due for unread events in a range."""
-    return rules.summarising is not None and await event_texts.has_text(session, name, between)
+    """Return True if a summary may be due for unread events."""
+    return rules.summarising is not None and await event_texts.has_text(session, name, numbers)
 
 
 async def _covered(
@@ -289,9 +291,9 @@ async def _covered(
         return None
     earlier, reached = _Read(read.scale), row.cleared_seq
     while reached < boundary:
-        between = (reached + 1, boundary)
+        numbers = EventNumbers(reached + 1, boundary)
         page = await event_texts.list_event_texts(
-            session, name, between, earlier.page, newest=False
+            session, name, numbers, earlier.page, newest=False
         )
         if not page:
             break

@@ -32,8 +32,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.limits.services.quotas import check_more
-from app.platform.operations.services.mutation import Method, mutate
-from app.platform.operations.store import idempotency
+from app.platform.operations.services.mutation import Method, mutate, write
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.schemas.sessions import Session
@@ -176,11 +175,10 @@ class SummaryService:
             NotFound: the session does not exist.
         """
         now = self.clock.now()
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
+        async with write(self, engines.locked(name.engine), once, now=now) as change:
+            session, engine = change.session, change.engine
             row = await sessions.get(session, name, now, for_update=True)
-            if not is_repeated:
+            if change.replayed is None:
                 values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}
                 row = await sessions.update_session(session, row, values, now)
                 keys = await erasure.supersede_all(session, name, now)

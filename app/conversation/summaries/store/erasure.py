@@ -20,6 +20,7 @@ from app.conversation.summaries.store.repository import (
 )
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.names import SessionName
+from app.platform.sessions.logic.event_text import EventNumbers
 from app.platform.sessions.store.tables import SessionEventRow
 
 _R = SessionSummaryRow
@@ -74,13 +75,13 @@ async def give_up(session: Session, name: SessionName, policy_key: str, now: dat
     await change(session, failed, retry_time=None, update_time=now)
 
 
-async def count_kept(session: Session, name: SessionName, between: tuple[int, int]) -> int:
-    """Return the number of events in a range that are not erased."""
+async def count_kept(session: Session, name: SessionName, numbers: EventNumbers) -> int:
+    """Return the number of events with the given numbers that are not erased."""
     event = SessionEventRow
     statement = select(func.count()).where(
         event.engine_id == name.engine.engine,
         event.session_id == name.session,
-        event.seq.between(*between),
+        event.seq.between(numbers.first, numbers.last),
         event.delete_time.is_(None),
     )
     return (await session.execute(statement)).scalar_one()

@@ -227,12 +227,14 @@ class Import:
         """
         if self._options.work is None:
             return new
-        known = await idempotency.join(session, new, self._options.work)
+        known = await idempotency.begin(
+            session, self._options.work, new.engine_id, new.now, operation=new
+        )
         if known is None:
             # Inserted at once, so that later requests find it.
             self._operation = await operations.insert_done(session, new, _response(Counter()))
             return new
-        name = OperationName(EngineName.parse(new.engine_name), known)
+        name = OperationName(EngineName.parse(new.engine_name), known.operation_id)
         try:
             self._operation = await operations.get(session, name, new.now)
         except NotFound:
@@ -240,7 +242,7 @@ class Import:
                 f"importId: its operation {name} is no longer kept; use another id.",
                 Reason.RESOURCE_NOT_FOUND,
             ) from None
-        return replace(new, operation_id=known)
+        return replace(new, operation_id=known.operation_id)
 
     async def _record(self, session: Session, new: NewOperation, chunk: _Chunk) -> None:
         """Store the operation with the first memories; later, add to its counts."""

@@ -126,8 +126,9 @@ class ErasureService:
             if queued is not None and not OperationState(queued.state).is_final:
                 note(session, operation=queued.name)
                 return queued
-        if (known := await idempotency.replay_operation(session, new, once)) is not None:
-            return known
+        known = await idempotency.begin(session, once, engine.engine, new.now, operation=new)
+        if known is not None:
+            return await known.operation(session, engine, new.now)
         if same is None and len(running) >= MOST_RUNNING:
             raise exhausted(
                 f"{engine} has reached its limit of runningErasures: {MOST_RUNNING}.",

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
 from typing import Any
@@ -64,72 +63,68 @@ def read_lines(text: str) -> Sequence[ErasureLine]:
     return list(lines.values())
 
 
-@dataclass(frozen=True)
-class RestoreService:
-    """Repeats the erasures of data that a restored backup has brought back."""
+async def queue_again(resources: Resources, lines: Sequence[ErasureLine]) -> list[OperationName]:
+    """Queue the erasures in a list that this database does not know.
 
-    resources: Resources
+    Raises:
+        FailedPrecondition: pseudonyms of the list were made with another key.
+    """
+    async with resources.db.transaction() as session:
+        pseudonyms = await pseudonyms_of(session, resources.settings)
+        rows = await repository.list_all(session)
+    known = {(row.engine_name, row.certificate_id) for row in rows}
+    new = [line for line in lines if line.key not in known]
+    for line in new:
+        if line.key_id != pseudonyms.key_id:
+            raise FailedPrecondition(
+                f"The pseudonym of {line.certificate_id} was made with the key {line.key_id},"
+                f" and this database has {pseudonyms.key_id}; set MEMORY_BANK_PSEUDONYM_KEY to"
+                " the key of then.",
+                Reason.FIELD_INVALID,
+            )
+    queued: list[OperationName] = []
+    for name in sorted({line.engine for line in new}):
+        of_engine = [line for line in new if line.engine == name]
+        queued += await _of_engine(resources, EngineName.parse(name), of_engine, pseudonyms)
+    return queued
 
-    async def queue(self, lines: Sequence[ErasureLine]) -> list[OperationName]:
-        """Queue the erasures in a list that this database does not know.
 
-        Raises:
-            FailedPrecondition: pseudonyms of the list were made with another key.
-        """
-        async with self.resources.db.transaction() as session:
-            pseudonyms = await pseudonyms_of(session, self.resources.settings)
-            rows = await repository.list_all(session)
-        known = {(row.engine_name, row.certificate_id) for row in rows}
-        new = [line for line in lines if line.key not in known]
-        for line in new:
-            if line.key_id != pseudonyms.key_id:
-                raise FailedPrecondition(
-                    f"The pseudonym of {line.certificate_id} was made with the key {line.key_id},"
-                    f" and this database has {pseudonyms.key_id}; set MEMORY_BANK_PSEUDONYM_KEY to"
-                    " the key of then.",
-                    Reason.FIELD_INVALID,
-                )
-        queued: list[OperationName] = []
-        for name in sorted({line.engine for line in new}):
-            of_engine = [line for line in new if line.engine == name]
-            queued += await self._of_engine(EngineName.parse(name), of_engine, pseudonyms)
-        return queued
+async def _of_engine(
+    resources: Resources, engine: EngineName, lines: Sequence[ErasureLine], pseudonyms: Pseudonyms
+) -> list[OperationName]:
+    async with resources.db.snapshot() as session:
+        scopes = await list_scopes(session, engine.engine)
+        for conditions in await keys.list_conditions(session):
+            scopes += scopes_within(conditions)
+    wanted = {line.subject for line in lines}
+    matching = _matching(scopes, wanted, pseudonyms)
+    queued = []
+    for line in lines:
+        async with resources.db.transaction() as session:
+            queued += await _again(resources, session, engine, line, matching.get(line.subject))
+    return queued
 
-    async def _of_engine(
-        self, engine: EngineName, lines: Sequence[ErasureLine], pseudonyms: Pseudonyms
-    ) -> list[OperationName]:
-        async with self.resources.db.snapshot() as session:
-            scopes = await list_scopes(session, engine.engine)
-            for conditions in await keys.list_conditions(session):
-                scopes += scopes_within(conditions)
-        wanted = {line.subject for line in lines}
-        matching = _matching(scopes, wanted, pseudonyms)
-        queued = []
-        for line in lines:
-            async with self.resources.db.transaction() as session:
-                queued += await self._again(session, engine, line, matching.get(line.subject))
-        return queued
 
-    async def _again(
-        self,
-        session: Session,
-        engine: EngineName,
-        line: ErasureLine,
-        scope: Mapping[str, str] | None,
-    ) -> list[OperationName]:
-        """Queue one erasure under its certificate; without a scope to erase, only record it."""
-        if scope is not None:
-            service = ErasureService(self.resources)
-            subject = Subject(engine.engine, scope, line.has_sessions)
-            given = {
-                "certificate_id": line.certificate_id,
-                "is_service_wide": line.is_service_wide,
-            }
-            # The backup may be older than the engine, but not than a key bound to the scope.
-            with suppress(NotFound):
-                return [await service.repeat(session, engine, subject, given)]
-        await repository.add(session, _ended(engine, line))
-        return []
+async def _again(
+    resources: Resources,
+    session: Session,
+    engine: EngineName,
+    line: ErasureLine,
+    scope: Mapping[str, str] | None,
+) -> list[OperationName]:
+    """Queue one erasure under its certificate; without a scope to erase, only record it."""
+    if scope is not None:
+        service = ErasureService(resources)
+        subject = Subject(engine.engine, scope, line.has_sessions)
+        given = {
+            "certificate_id": line.certificate_id,
+            "is_service_wide": line.is_service_wide,
+        }
+        # The backup may be older than the engine, but not than a key bound to the scope.
+        with suppress(NotFound):
+            return [await service.repeat(session, engine, subject, given)]
+    await repository.add(session, _ended(engine, line))
+    return []
 
 
 def _ended(engine: EngineName, line: ErasureLine) -> dict[str, Any]:

@@ -134,8 +134,8 @@ def plan(
     changes: list[PlannedChange] = []
     taken: set[str] = set()
     deletes_left = max_deletes
-    allowed = in_time(verdicts, candidates, known)
-    for verdict in allowed.verdicts:
+    allowed, dropped = in_time(verdicts, candidates, known)
+    for verdict in allowed:
         change = _change(verdict, candidates, known)
         mark = _mark(change) if change else ""
         if change is None or mark in taken or (change.action == "DELETED" and deletes_left == 0):
@@ -143,7 +143,7 @@ def plan(
         deletes_left -= change.action == "DELETED"
         taken.add(mark)
         changes.append(change)
-    return Plan(tuple(changes), VerdictDecisions(dropped=allowed.dropped))
+    return Plan(tuple(changes), VerdictDecisions(dropped=dropped))
 
 
 def _mark(change: PlannedChange) -> str:

@@ -1,7 +1,6 @@
 """Precedence of later statements over earlier ones, in whatever order they are read (pure)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.merging import consolidate
@@ -11,24 +10,17 @@ from app.memory.memories.logic.ended import EndedFact
 from app.memory.memories.logic.search_hints import same
 
 
-@dataclass
-class Timely:
-    """The verdicts that may be carried out, and the facts of the other verdicts."""
-
-    verdicts: list[Verdict] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
-
-
 def in_time(
     verdicts: Sequence[Verdict], candidates: Sequence[Candidate], shown: Mapping[str, Neighbour]
-) -> Timely:
-    """Return the verdicts that no later statement forbids.
+) -> tuple[list[Verdict], list[Dropped]]:
+    """Return the verdicts that no later statement forbids, and the facts of the others.
 
     A fact neither changes nor ends a memory that rests on a later time; such a fact is dropped. A
     fact that adds to such a memory becomes a new memory. A fact of a line that was perhaps read
     before creates nothing, and changes no memory that a person has set.
     """
-    timely = Timely()
+    timely: list[Verdict] = []
+    dropped: list[Dropped] = []
     stale: set[int] = set()
     for verdict in verdicts:
         based_on = [(at, candidates[at]) for at in verdict.candidates if at < len(candidates)]
@@ -36,24 +28,24 @@ def in_time(
         facts = [candidate for _, candidate in based_on]
         reason = _refusal(verdict, facts, near)
         if reason is None:
-            timely.verdicts.append(verdict)
+            timely.append(verdict)
         elif reason == "OLDER" and verdict.reason == MERGED:
             latest = facts[-1].fact
-            timely.verdicts.append(Verdict("CREATE", verdict.candidates, "older", fact=latest))
+            timely.append(Verdict("CREATE", verdict.candidates, "older", fact=latest))
         else:
             stale |= {at for at, _ in based_on}
             memory_id = verdict.memory_id if reason == "OLDER" else None
-            timely.dropped += [
+            dropped += [
                 Dropped(fact.fact, fact.source, reason, memory_id=memory_id, turn=fact.turn)
                 for fact in facts
             ]
     # A fact that a later memory contradicts is no longer true, so it is no addition either.
-    timely.verdicts = [
+    timely = [
         verdict
-        for verdict in timely.verdicts
+        for verdict in timely
         if verdict.memory_id is not None or not stale.issuperset(verdict.candidates)
     ]
-    return timely
+    return timely, dropped
 
 
 def _refusal(

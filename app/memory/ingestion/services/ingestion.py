@@ -115,8 +115,11 @@ class IngestionService:
                 stream = await repository.lock(session, name, key)
                 request = request.with_rule(rule_of(stream))
             # After the lock on the stream: a concurrent retry waits for the first request.
-            if (known := await idempotency.lookup_operation(session, name, once, now)) is not None:
-                return known
+            known = await idempotency.begin(
+                session, once, name.engine, now, operation=new, even_expired=True
+            )
+            if known is not None:
+                return await known.operation(session, name, now)
             # Called for its checks: a revision expiry in the past is a client error.
             self.memories.writing(engine, new, request)
             stream, dropped = await self._buffer(session, stream, request, engine)
@@ -124,9 +127,8 @@ class IngestionService:
             new = new.noting(**untouched(model_of(self.models, engine), self.memories.settings))
             new = new.noting(**noted(masked))
             row = await self._operation(session, stream, new, is_forced=bool(request.force_flush))
-            await idempotency.replay_operation(
-                session, replace(new, operation_id=row.operation_id), once
-            )
+            if row.operation_id != new.operation_id:
+                await idempotency.finish(session, once, name.engine, operation_id=row.operation_id)
             return row
 
     async def _buffer(

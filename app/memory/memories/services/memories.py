@@ -188,7 +188,7 @@ class MemoryService:
         self, engine: EngineRow, new_memory: "_NewMemory", once: IdempotencyKey | None
     ) -> Created | None:
         """Create a memory at once; return None if that did nothing or does not apply."""
-        new = self.operation(engine, *_CREATE, new_memory.now)
+        new = self.operation(engine, _CREATE.kind, _CREATE.name, new_memory.now)
         new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
         new = replace(new, caller=self.db.caller)
         try:

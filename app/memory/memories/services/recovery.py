@@ -1,6 +1,5 @@
 """Undeletion of memories."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from app.adapters.resources import Resources
@@ -23,62 +22,54 @@ from app.platform.operations.store.tables import OperationRow
 _METHOD = Method(UNDELETE, "UndeleteMemory")
 
 
-@dataclass(frozen=True)
-class RecoveryService:
-    """Undeletion of memories during their recovery window."""
+async def undelete(
+    resources: Resources,
+    name: MemoryName,
+    request: UndeleteMemoryRequest,
+    etag: str | None,
+    once: IdempotencyKey | None,
+) -> OperationRow:
+    """Restore a deleted memory to its last state, with or without revisions.
 
-    memories: MemoryService
+    Raises:
+        Aborted: the etag is stale.
+        AlreadyExists: the memory is live.
+        NotFound: the memory does not exist, or its recovery window has passed.
+    """
+    service = MemoryService.of(resources)
+    now = service.clock.now()
+    request, details = await service.admit_labels(name.engine, request)
+    fact, vector = await _embedded(service, name, now)
+    locked = engines.locked(name.engine)
+    async with mutate(service, locked, _METHOD, once, details=details, now=now) as change:
+        if change.replayed is not None:
+            return change.replayed
+        session, engine = change.session, change.engine
+        row = await repository.get(session, name, repository.is_known(now), for_update=True)
+        await change.concerns(row.scope)
+        if row.delete_time is None:
+            raise not_deleted(name)
+        check_etag(row.version, etag)
+        expiry = ahead(row.expire_time, now)
+        wanted = Change(
+            row=row,
+            content=content_of(row),
+            expire_time=memory_expiry(config_of(engine), Cause.UPDATE, now, None, expiry),
+            # A scan may have masked the fact meanwhile; then it is queued for embedding.
+            vector=vector if row.fact == fact else None,
+            is_undeletion=True,
+            hold=Hold.SET,
+        )
+        writing = service.writing(engine, change.operation, request)
+        written = await ledger.change(session, writing, wanted)
+        return await finish_with_memory(change, writing, written.row)
 
-    @classmethod
-    def of(cls, resources: Resources) -> "RecoveryService":
-        """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources))
 
-    async def undelete(
-        self,
-        name: MemoryName,
-        request: UndeleteMemoryRequest,
-        etag: str | None,
-        once: IdempotencyKey | None,
-    ) -> OperationRow:
-        """Restore a deleted memory to its last state, with or without revisions.
-
-        Raises:
-            Aborted: the etag is stale.
-            AlreadyExists: the memory is live.
-            NotFound: the memory does not exist, or its recovery window has passed.
-        """
-        service = self.memories
-        now = service.clock.now()
-        request, details = await service.admit_labels(name.engine, request)
-        fact, vector = await self._embedded(name, now)
-        locked = engines.locked(name.engine)
-        async with mutate(service, locked, _METHOD, once, details=details, now=now) as change:
-            if change.replayed is not None:
-                return change.replayed
-            session, engine = change.session, change.engine
-            row = await repository.get(session, name, repository.is_known(now), for_update=True)
-            await change.concerns(row.scope)
-            if row.delete_time is None:
-                raise not_deleted(name)
-            check_etag(row.version, etag)
-            expiry = ahead(row.expire_time, now)
-            wanted = Change(
-                row=row,
-                content=content_of(row),
-                expire_time=memory_expiry(config_of(engine), Cause.UPDATE, now, None, expiry),
-                # A scan may have masked the fact meanwhile; then it is queued for embedding.
-                vector=vector if row.fact == fact else None,
-                is_undeletion=True,
-                hold=Hold.SET,
-            )
-            writing = service.writing(engine, change.operation, request)
-            written = await ledger.change(session, writing, wanted)
-            return await finish_with_memory(change, writing, written.row)
-
-    async def _embedded(self, name: MemoryName, now: datetime) -> tuple[str | None, Vector | None]:
-        """Return the fact of a deleted memory with its vector, outside any transaction."""
-        async with self.memories.db.snapshot() as session:
-            row = await repository.find(session, name, repository.is_known(now))
-        fact = None if row is None or row.delete_time is None else row.fact
-        return fact, await self.memories.embedding.fact(name.engine.engine, fact)
+async def _embedded(
+    service: MemoryService, name: MemoryName, now: datetime
+) -> tuple[str | None, Vector | None]:
+    """Return the fact of a deleted memory with its vector, outside any transaction."""
+    async with service.db.snapshot() as session:
+        row = await repository.find(session, name, repository.is_known(now))
+    fact = None if row is None or row.delete_time is None else row.fact
+    return fact, await service.embedding.fact(name.engine.engine, fact)

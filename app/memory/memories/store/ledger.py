@@ -131,8 +131,7 @@ async def create_at_once(
         "event": event,
     }
     if once is not None:
-        answer = operation.engine_id, operation.operation_id
-        rows["request"] = record_of(once, engine.engine_id, writing.now, answer)
+        rows["request"] = record_of(once, engine.engine_id, writing.now, operation)
     return row if await fast_sql.insert(db, engine, rows) else None
 
 

@@ -1,6 +1,5 @@
 """Start of a re-embedding."""
 
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -9,7 +8,6 @@ from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
-from app.memory.memories.services.memories import MemoryService
 from app.memory.reembedding.schemas import QueuedReembedding
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -43,31 +41,21 @@ def _aimed(new: NewOperation, engine: EngineRow, target: str) -> NewOperation:
     return new.queued(_KEY, QueuedReembedding(model=target).model_dump(mode="json"))
 
 
-@dataclass(frozen=True)
-class ReembeddingService:
-    """Queues re-embeddings, which `jobs.py` runs."""
+async def start(
+    resources: Resources, name: EngineName, once: IdempotencyKey | None
+) -> OperationRow:
+    """Queue a re-embedding with the model from the settings; an engine runs one at a time.
 
-    memories: MemoryService
+    If no vector is missing, the operation ends immediately.
 
-    @classmethod
-    def of(cls, resources: Resources) -> "ReembeddingService":
-        """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources))
-
-    async def start(self, name: EngineName, once: IdempotencyKey | None) -> OperationRow:
-        """Queue a re-embedding with the model from the settings; an engine runs one at a time.
-
-        If no vector is missing, the operation ends immediately.
-
-        Raises:
-            NotFound: the engine does not exist.
-            ResourceExhausted: the engine has the maximum number of waiting operations.
-        """
-        service = self.memories
-        target = service.embedding.embedders.current.model_id
-        async with mutate(service, engines.locked(name), _METHOD, once) as change:
-            if change.replayed is not None:
-                return change.replayed
-            await change.check_queue()
-            change.operation = _aimed(change.operation, change.engine, target)
-            return await change.queue(change.operation.key, change.operation.request or {})
+    Raises:
+        NotFound: the engine does not exist.
+        ResourceExhausted: the engine has the maximum number of waiting operations.
+    """
+    target = resources.embedders.current.model_id
+    async with mutate(resources, engines.locked(name), _METHOD, once) as change:
+        if change.replayed is not None:
+            return change.replayed
+        await change.check_queue()
+        change.operation = _aimed(change.operation, change.engine, target)
+        return await change.queue(change.operation.key, change.operation.request or {})

@@ -56,13 +56,9 @@ async def end_of_span(session: Session, engine_id: int, after: str, size: int) -
 
 
 async def list_lacking(
-    session: Session, engine_id: int, model_id: str, span: MemorySpan, page: tuple[datetime, int]
+    session: Session, engine_id: int, model_id: str, span: MemorySpan, now: datetime, limit: int
 ) -> Facts:
-    """Return live memories of a span with a fact, but no vector of a model, ordered by id.
-
-    `page` is the current time and a limit.
-    """
-    now, limit = page
+    """Return live memories of a span with a fact, but no vector of a model, ordered by id."""
     statement = (
         select(MemoryRow.memory_id, MemoryRow.fact)
         .where(

@@ -61,17 +61,18 @@ from app.memory.retrieval.logic.ranking import (
     Statistics,
 )
 from app.memory.retrieval.store.indexed_candidates import LargeScope, of_large_scope
-from app.memory.retrieval.store.nearest import MOST, ScopeIndex, ScopeQuery, Vector, plan_for
+from app.memory.retrieval.store.nearest import (
+    BY_WORDS,
+    MOST,
+    POOL,
+    ScopeIndex,
+    ScopeQuery,
+    Vector,
+    plan_for,
+)
 
 BY_DISTANCE = MOST // 2
 """Number of nearest memories that become candidates; 100 of each kind raise recall by 0.002."""
-BY_WORDS = MOST // 2
-"""Number of candidates with words of the query in them or in their neighbours."""
-
-POOL = MOST
-"""Number of candidates, if that many exist; the newest memories fill the rest. It is the maximum
-for any search. It is the same for every request, so the first results are the same too."""
-
 TOLD_APART = 1e9
 """Factor that keeps nine decimal places; further ones depend on the order of addition."""
 _BYTE_ORDER = "C"
@@ -136,15 +137,13 @@ def _of_large_scope(
     query: ScopeQuery, wanted: CandidateQuery, index: ScopeIndex
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
     """Return the statement that uses the scope's indexes, and its values."""
-    # The hits by distance are enough; finding more would require reading the scope.
-    most = (POOL, BY_WORDS)
     if query.is_unfiltered:
-        statement = of_large_scope(index.dimensions, most, with_vectors=wanted.vector is not None)
+        statement = of_large_scope(index.dimensions, with_vectors=wanted.vector is not None)
         return statement, values_of(query, wanted) | {"model_id": wanted.model_id}
     vector = None if wanted.vector is None else literal(wanted.vector, EMBEDDING)
     large = LargeScope(query, wanted.model_id, vector, index)
     text = QueryText(literal(folded(wanted.text), Text), literal(grams.asked(wanted.text), Text))
-    return large.statement(text, literal(wanted.language, Text), most), {}
+    return large.statement(text, literal(wanted.language, Text)), {}
 
 
 def candidates_of(rows: Sequence[Any]) -> tuple[Statistics, list[RankingCandidate]]:

@@ -42,7 +42,15 @@ from app.adapters.db.lexical import (
 )
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.logic.ranking import CANDIDATE_FIELDS
-from app.memory.retrieval.store.nearest import PLACE, ScopeIndex, ScopeQuery, any_query, nearest
+from app.memory.retrieval.store.nearest import (
+    BY_WORDS,
+    PLACE,
+    POOL,
+    ScopeIndex,
+    ScopeQuery,
+    any_query,
+    nearest,
+)
 
 _SAMPLED = 1_000
 """Size of the sample for the frequency of each term and the languages of the scope."""
@@ -54,10 +62,8 @@ _QUESTION = "is:question"
 
 
 @cache
-def of_large_scope(
-    dimensions: int, most: tuple[int, int], *, with_vectors: bool
-) -> Select[*tuple[Any, ...]]:
-    """Return the cached statement for a query without filters; `most` as for `LargeScope`.
+def of_large_scope(dimensions: int, *, with_vectors: bool) -> Select[*tuple[Any, ...]]:
+    """Return the cached statement for a query without filters.
 
     Its parameters are the keys of `ScopeQuery.values`, and `model_id`, `vector`, `text`, `grams`,
     `language`.
@@ -66,7 +72,7 @@ def of_large_scope(
     model_id: Any = bindparam("model_id", type_=Text)
     text, grams, language = (bindparam(name, type_=Text) for name in ("text", "grams", "language"))
     large = LargeScope(any_query(), model_id, vector, ScopeIndex(dimensions))
-    return large.statement(QueryText(text, grams), language, most)
+    return large.statement(QueryText(text, grams), language)
 
 
 class LargeScope:
@@ -84,20 +90,18 @@ class LargeScope:
         self._vector = vector
         self._index = index
 
-    def statement(
-        self, text: QueryText, language: ColumnElement[str], most: tuple[int, int]
-    ) -> Select[*tuple[Any, ...]]:
-        """Return the statement; `most` limits the hits by distance and by words."""
-        by_distance, by_words = most
+    def statement(self, text: QueryText, language: ColumnElement[str]) -> Select[*tuple[Any, ...]]:
+        """Return the statement."""
         sample = self._sample()
         languages = select(sample.c.language).distinct().cte("languages")
         words = terms_of(languages, text, language)
         holding = self._holding(words, sample)
         average = select(func.avg(sample.c.length)).scalar_subquery()
-        weighed = self._weighed(words, holding, average).limit(by_words)
+        weighed = self._weighed(words, holding, average).limit(BY_WORDS)
         places = [select(weighed.subquery("weighed").c.place)]
         if self._vector is not None:
-            near = nearest(self._query, self._model_id, self._vector, by_distance, self._index)
+            # The hits by distance are enough; finding more would require reading the scope.
+            near = nearest(self._query, self._model_id, self._vector, POOL, self._index)
             places.append(select(near.subquery("near").c.place))
         return self._select_candidates(
             words, union(*places).cte("chosen"), _statistics(sample, holding)

@@ -59,6 +59,12 @@ PLACE: ColumnElement[Any] = literal_column("memories.ctid")
 MOST = 100
 """Maximum number of memories for one search. An index is always asked for this many, so its hits
 do not depend on the number that a request asks for."""
+BY_WORDS = MOST // 2
+"""Number of candidates with words of the query in them or in their neighbours."""
+
+POOL = MOST
+"""Number of candidates, if that many exist; the newest memories fill the rest. It is the maximum
+for any search. It is the same for every request, so the first results are the same too."""
 EF_SEARCH = MOST
 """Vectors that an index search holds at a time; the benchmark `scale` reports the recall."""
 _MAX_SCANNED = 10_000

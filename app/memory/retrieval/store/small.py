@@ -21,11 +21,10 @@ from app.memory.retrieval.logic.ranking import (
 )
 from app.memory.retrieval.store.candidates import (
     BY_DISTANCE,
-    BY_WORDS,
-    POOL,
     TOLD_APART,
     read_scope,
 )
+from app.memory.retrieval.store.nearest import BY_WORDS, POOL
 
 MOST = 200
 """Maximum memories in a small scope. With 200, a search costs the service 0.25 ms more CPU than

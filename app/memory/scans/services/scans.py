@@ -1,7 +1,5 @@
 """Start of a scan: check the requested kinds, and queue the operation."""
 
-from dataclasses import dataclass
-
 from app.adapters.db.conditions import check_scope, scopes_of
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
@@ -21,55 +19,45 @@ from app.platform.privacy.logic.guard import kinds_sought, known_kinds
 _METHOD = Method(SCAN_PRIVACY, "ScanPrivacy")
 
 
-@dataclass(frozen=True)
-class ScanService:
-    """Queues scans; `work.py` runs them."""
+async def start(
+    resources: Resources, name: EngineName, request: ScanPrivacyRequest, once: IdempotencyKey | None
+) -> OperationRow:
+    """Queue a scan. Scans of one engine run one after another.
 
-    resources: Resources
+    Raises:
+        InvalidArgument: the request has no kind or an unknown kind, or lacks a scope that its
+            key requires.
+        NotFound: the engine does not exist, or the caller has no access to the scope.
+        ResourceExhausted: the engine has the maximum number of waiting operations.
+    """
+    scopes = None if request.scope is None else of_one(request.scope)
+    locked = engines.locked(name)
+    async with mutate(resources, locked, _METHOD, once, scopes=scopes) as change:
+        _check_reach(change.session, request)
+        kinds = _kinds(resources, change.engine, request)
+        if change.replayed is not None:
+            return change.replayed
+        await change.check_queue()
+        # The kinds are fixed now, so later changes of the engine's rules have no effect.
+        queued = request.model_copy(update={"kinds": kinds})
+        return await change.queue(SCAN_PRIVACY, queued.wire())
 
-    @classmethod
-    def of(cls, resources: Resources) -> "ScanService":
-        """Build the service from the process's resources."""
-        return cls(resources)
 
-    async def start(
-        self, name: EngineName, request: ScanPrivacyRequest, once: IdempotencyKey | None
-    ) -> OperationRow:
-        """Queue a scan. Scans of one engine run one after another.
-
-        Raises:
-            InvalidArgument: the request has no kind or an unknown kind, or lacks a scope that its
-                key requires.
-            NotFound: the engine does not exist, or the caller has no access to the scope.
-            ResourceExhausted: the engine has the maximum number of waiting operations.
-        """
-        scopes = None if request.scope is None else of_one(request.scope)
-        locked = engines.locked(name)
-        async with mutate(self.resources, locked, _METHOD, once, scopes=scopes) as change:
-            _check_reach(change.session, request)
-            kinds = self._kinds(change.engine, request)
-            if change.replayed is not None:
-                return change.replayed
-            await change.check_queue()
-            # The kinds are fixed now, so later changes of the engine's rules have no effect.
-            queued = request.model_copy(update={"kinds": kinds})
-            return await change.queue(SCAN_PRIVACY, queued.wire())
-
-    def _kinds(self, engine: EngineRow, request: ScanPrivacyRequest) -> list[str]:
-        own, defaults = privacy_of(engine), self.resources.settings.privacy_defaults
-        known = known_kinds(own, defaults)
-        for number, kind in enumerate(request.kinds or ()):
-            if kind not in known:
-                raise InvalidArgument.of_field(
-                    f"kinds[{number}]",
-                    f"must be one of {', '.join(sorted(known))}; got {kind!r}.",
-                )
-        kinds = set(request.kinds or kinds_sought(own, defaults))
-        if not kinds:
+def _kinds(resources: Resources, engine: EngineRow, request: ScanPrivacyRequest) -> list[str]:
+    own, defaults = privacy_of(engine), resources.settings.privacy_defaults
+    known = known_kinds(own, defaults)
+    for number, kind in enumerate(request.kinds or ()):
+        if kind not in known:
             raise InvalidArgument.of_field(
-                "kinds", "is required: the engine has no rule that masks or refuses anything."
+                f"kinds[{number}]",
+                f"must be one of {', '.join(sorted(known))}; got {kind!r}.",
             )
-        return sorted(kinds)
+    kinds = set(request.kinds or kinds_sought(own, defaults))
+    if not kinds:
+        raise InvalidArgument.of_field(
+            "kinds", "is required: the engine has no rule that masks or refuses anything."
+        )
+    return sorted(kinds)
 
 
 def _check_reach(session: Session, request: ScanPrivacyRequest) -> None:

@@ -214,8 +214,9 @@ class _Scanning:
         """Scan a batch of a table's texts; masked texts are written back in place."""
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)
-            page = (progress.after, self._limit)
-            rows = await texts.page(session, self._subject, page, for_update=self._masks)
+            rows = await texts.page(
+                session, self._subject, progress.after, self._limit, for_update=self._masks
+            )
             looked = await self._look([{"text": text} for _, text in rows])
             holders = [(key, one) for (key, _), one in zip(rows, looked, strict=True) if one.counts]
             if self._masks:

@@ -227,10 +227,10 @@ class Restore:
         Raises:
             FailedPrecondition: none is stored, so the engine's data has another origin.
         """
-        once, now = self._wanted.once(header.archive_id), self._resources.clock.now()
-        known = await idempotency.lookup(session, self._name.engine, once, now)
+        once = self._wanted.once(header.archive_id)
+        known = await idempotency.seen(session, once, self._name.engine)
         if known is not None:
-            answer = idempotency.response_of(known)
+            answer = known.answer
             return RestoreReasoningEngineResponse.model_validate(answer)
         raise FailedPrecondition(
             f"{self._name} is not empty: a restore needs an engine without memories (deleted ones"
@@ -359,8 +359,7 @@ class Restore:
                 warnings=warnings_of(header, trailer, passed_over, has_erased=has_erased),
             )
             once = self._wanted.once(header.archive_id)
-            await idempotency.claim(session, row.engine_id, once, now)
-            await idempotency.store_response(session, row.engine_id, once, answer.wire())
+            await idempotency.begin(session, once, row.engine_id, now, answer=answer.wire())
             await self._wanted.record_end(session)
         EngineCache.of(resources).forget(self._name.engine)
         return answer

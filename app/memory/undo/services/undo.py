@@ -1,6 +1,5 @@
 """Start of an undo: check for changes that can be undone, and queue the operation."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from app.adapters.db.session import Session
@@ -32,53 +31,46 @@ _KEPT = ("undoneOperation", "validateOnly")
 _METHOD = Method(UNDO, "UndoOperation")
 
 
-@dataclass(frozen=True)
-class UndoService:
-    """Queues undos; `jobs.py` runs them."""
+async def start(
+    resources: Resources,
+    name: OperationName,
+    request: UndoOperationRequest,
+    once: IdempotencyKey | None,
+) -> OperationRow:
+    """Queue the undo of an operation.
 
-    memories: MemoryService
+    Undos need not wait for each other, since each checks the versions of its memories.
 
-    @classmethod
-    def of(cls, resources: Resources) -> "UndoService":
-        """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources))
-
-    async def start(
-        self, name: OperationName, request: UndoOperationRequest, once: IdempotencyKey | None
-    ) -> OperationRow:
-        """Queue the undo of an operation.
-
-        Undos need not wait for each other, since each checks the versions of its memories.
-
-        Raises:
-            FailedPrecondition: the operation has not ended, or has no changes that can be undone.
-            InvalidArgument: the labels contain values that the engine refuses.
-            NotFound: the operation does not exist.
-            ResourceExhausted: the engine has the maximum number of waiting operations.
-        """
-        service = self.memories
-        now = service.clock.now()
-        place, fields = Place.DIRECT, {"revision_labels"}
-        request, masked = await service.privacy.admit(name.engine, place, request, fields)
-        async with mutate(service, engines.locked(name.engine), _METHOD, once, now=now) as change:
-            if change.replayed is not None:
-                return change.replayed
-            session = change.session
-            await change.check_queue()
-            requested = await operations.get(session, name, now)
-            # The operation that changed memories may be deleted before its revisions.
-            changing = requested.engine_id, _changing_id(requested)
-            source = await repository.find_operation(session, *changing, now) or requested
-            _check_ended(source)
-            if not await repository.has_traces(
-                session, *changing, now
-            ) and not await repository.list_deleted(session, *changing, now):
-                raise _nothing_to_undo(source)
-            await change.within(requested.scopes)
-            change.note(undoneOperation=requested.name, **noted(masked))
-            if request.validate_only:
-                change.note(validateOnly=True)
-            return await change.queue(None, request.queued(changing[1]))
+    Raises:
+        FailedPrecondition: the operation has not ended, or has no changes that can be undone.
+        InvalidArgument: the labels contain values that the engine refuses.
+        NotFound: the operation does not exist.
+        ResourceExhausted: the engine has the maximum number of waiting operations.
+    """
+    service = MemoryService.of(resources)
+    now = service.clock.now()
+    place, fields = Place.DIRECT, {"revision_labels"}
+    request, masked = await service.privacy.admit(name.engine, place, request, fields)
+    async with mutate(service, engines.locked(name.engine), _METHOD, once, now=now) as change:
+        if change.replayed is not None:
+            return change.replayed
+        session = change.session
+        await change.check_queue()
+        requested = await operations.get(session, name, now)
+        # The operation that changed memories may be deleted before its revisions.
+        engine_id, changing = requested.engine_id, _changing_id(requested)
+        source = await repository.find_operation(session, engine_id, changing, now)
+        source = source or requested
+        _check_ended(source)
+        if not await repository.has_traces(
+            session, engine_id, changing, now
+        ) and not await repository.list_deleted(session, engine_id, changing, now):
+            raise _nothing_to_undo(source)
+        await change.within(requested.scopes)
+        change.note(undoneOperation=requested.name, **noted(masked))
+        if request.validate_only:
+            change.note(validateOnly=True)
+        return await change.queue(None, request.queued(changing))
 
 
 async def retry(

@@ -35,12 +35,16 @@ from app.platform.engines.schemas import (
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import reachable, repository
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of, name_of
+from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import idempotency
-from app.platform.operations.store import repository as operations
-from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.services.mutation import (
+    Method,
+    Mutation,
+    UnlockedEngine,
+    mutate,
+    unlocked,
+)
 from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
 
@@ -55,6 +59,8 @@ _BANK_PATH = "context_spec.memory_bank_config"
 _MASKABLE = frozenset({"display_name", "description", "labels", "context_spec", _BANK_PATH})
 _POLICY_FIELD = "contextSpec.memoryBankConfig.memoryPolicy"
 _MODEL_FIELD = "contextSpec.memoryBankConfig.generationConfig.model"
+_CREATE = Method("engines.create", "CreateReasoningEngine", names_engine=False)
+_UPDATE = Method("engines.update", "UpdateReasoningEngine")
 _MOST_LOGGED = 20
 """Engines that a line of the log names."""
 _MOST_IDS = 30
@@ -126,9 +132,10 @@ class EngineService:
             is_written = False
             try:
                 await self.db.nodes.check(name.engine)
+                opened = mutate(self, unlocked(name), _CREATE, once, now=now)
                 with working_for(name.engine):
-                    async with self.db.transaction() as session:
-                        operation = await self._insert(session, name, request, once, now)
+                    async with opened as change:
+                        operation = change.replayed or await _insert(change, name, request)
                         is_written = True
             except Unavailable:
                 # Not if it may be committed.
@@ -136,22 +143,6 @@ class EngineService:
                     raise
             else:
                 return operation
-
-    async def _insert(
-        self,
-        session: Session,
-        name: EngineName,
-        request: ReasoningEngineRequest,
-        once: IdempotencyKey | None,
-        now: datetime,
-    ) -> OperationRow:
-        new = self._operation(name, "engines.create", "CreateReasoningEngine", now)
-        known = await idempotency.replay_operation(session, new, once, within=idempotency.NO_ENGINE)
-        if known is not None:
-            return known
-        row = await repository.insert_engine(session, _new_values(name, request, now))
-        note(session, resource=str(name), engine=str(name.engine))
-        return await operations.insert_done(session, new, _response(row))
 
     async def _free_id(self, now: datetime) -> int:
         """Return an id for a new engine, on a node that answers.
@@ -183,17 +174,17 @@ class EngineService:
         """
         now = self.clock.now()
         changed = self._changed(request, mask)
-        async with self.db.transaction() as session:
-            row = await repository.get(session, name, Lock.UPDATE)
-            new = self._operation(name_of(row), "engines.update", "UpdateReasoningEngine", now)
-            if (known := await idempotency.replay_operation(session, new, once)) is not None:
-                return known
+        locked = repository.locked(name, Lock.UPDATE)
+        async with mutate(self, locked, _UPDATE, once, now=now) as change:
+            if change.replayed is not None:
+                return change.replayed
+            row = change.engine
             check_etag(row.version, etag)
             self._check_model(request, row)
             values = _keeping_own(_values(request, changed), request, row)
             values["update_time"] = now
-            row = await repository.update_engine(session, row.engine_id, values)
-            operation = await operations.insert_done(session, new, _response(row))
+            row = await repository.update_engine(change.session, row.engine_id, values)
+            operation = await change.done(_response(row))
         self.known.forget(name.engine)
         return operation
 
@@ -274,9 +265,6 @@ class EngineService:
         if row is None or model != _model_of(config_of(row)):
             check_writer(model, self.models, _MODEL_FIELD)
 
-    def _operation(self, name: EngineName, kind: str, method: str, now: datetime) -> NewOperation:
-        return NewOperation.of(name, kind, method, now, self.settings.operation_retention)
-
 
 def warn_of_encryption(engine_ids: Sequence[int], *, has_more: bool = False) -> None:
     """Log that the encryption settings of engines have no effect."""
@@ -300,6 +288,15 @@ def _parent_of_new(location: LocationName) -> LocationName:
             "parent", f"must name a project and a location; {WILDCARD} is for lists."
         )
     return location if named else DEFAULT_LOCATION
+
+
+async def _insert(
+    change: Mutation[UnlockedEngine], name: EngineName, request: ReasoningEngineRequest
+) -> OperationRow:
+    values = _new_values(name, request, change.operation.now)
+    row = await repository.insert_engine(change.session, values)
+    note(change.session, resource=str(name), engine=str(name.engine))
+    return await change.done(_response(row))
 
 
 def _new_values(name: EngineName, request: ReasoningEngineRequest, now: datetime) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""The frame of a request's change: one transaction, one locked engine, one operation, done once.
+"""The frames of a request's change: one transaction, one locked engine, done once.
 
-Some changes do not fit into it, because they take several transactions or their engine may be gone:
-uploads, exports, restores, imports, answers of readers, ingestion, retries, erasures, and the
-creation, change and deletion of engines.
+`mutate` is for changes that an operation answers, `write` for all others. Some changes fit into
+neither, because they take several transactions or their engine may be gone: exports, restores,
+imports, ingestion, retries, erasures, and the deletion of engines. They call `begin`, `finish` and
+`seen` of `app/platform/operations/store/idempotency.py` themselves.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -11,12 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from app.adapters.db.session import Database, Session
+from app.adapters.db.session import Database, Session, note
 from app.kernel.auth import Scopes, of_one
 from app.kernel.clock import Clock
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.platform.operations.store import idempotency, leases, repository
+from app.platform.operations.store.idempotency import Replayed
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
@@ -25,19 +27,38 @@ from app.settings.settings import Settings
 class _Engine(Protocol):
     """The row of an engine."""
 
-    project: Any
-    location: Any
-    engine_id: Any
+    @property
+    def project(self) -> Any: ...  # noqa: ANN401 - a column, or its value
+    @property
+    def location(self) -> Any: ...  # noqa: ANN401
+    @property
+    def engine_id(self) -> Any: ...  # noqa: ANN401
+
+
+class UnlockedEngine(NamedTuple):
+    """The name of an engine that need not exist."""
+
+    project: str
+    location: str
+    engine_id: int
 
 
 Row = TypeVar("Row", bound=_Engine)
 
 
 class Method(NamedTuple):
-    """A method that changes something: the kind of its operation, and its name in the API."""
+    """A method that changes something.
+
+    Attributes:
+        kind: the kind of its operation.
+        name: its name in the API.
+        names_engine: False if its request names no engine; the request's id is then unique over
+            the service.
+    """
 
     kind: str
     name: str
+    names_engine: bool = True
 
 
 class _Parts(Protocol):
@@ -49,6 +70,29 @@ class _Parts(Protocol):
     def clock(self) -> Clock: ...
     @property
     def settings(self) -> Settings: ...
+
+
+@dataclass
+class Write(Generic[Row]):
+    """A change under way that no operation answers.
+
+    Attributes:
+        engine: the row of the engine that it works on, locked.
+        now: the time of the change.
+        replayed: the record of the same request before. Then nothing may be written.
+    """
+
+    session: Session
+    engine: Row
+    now: datetime
+    replayed: Replayed | None
+    _once: IdempotencyKey | None
+
+    async def answer(self, answer: Mapping[str, Any]) -> None:
+        """Store the answer for repetitions of the request."""
+        assert self.replayed is None, "a repetition writes nothing"
+        engine_id = self.engine.engine_id
+        await idempotency.finish(self.session, self._once, engine_id, answer=answer)
 
 
 @dataclass
@@ -66,6 +110,8 @@ class Mutation(Generic[Row]):
     operation: NewOperation
     replayed: OperationRow | None
     _once: IdempotencyKey | None
+    _within: int
+    """The engine within which the request's id is unique."""
     _max_queued: int | None
     _is_answered: bool = False
 
@@ -75,7 +121,10 @@ class Mutation(Generic[Row]):
 
     async def within(self, scopes: Scopes | None) -> None:
         """Set the scopes that the change concerns; None: possibly any."""
-        self.operation = await idempotency.within(self.session, self.operation, self._once, scopes)
+        assert self.replayed is None, "a repetition writes nothing"
+        self.operation = self.operation.within(scopes)
+        changed = self.operation.operation_id
+        await idempotency.finish(self.session, self._once, self._within, operation_id=changed)
 
     def note(self, **details: object) -> None:
         """Add to the operation's metadata."""
@@ -107,6 +156,45 @@ class Mutation(Generic[Row]):
         assert self.replayed is None, "a repetition writes nothing"
         assert not self._is_answered, "answered twice"
         self._is_answered = True
+
+
+def unlocked(name: EngineName) -> Callable[[Session], Awaitable[UnlockedEngine]]:
+    """Return the function that locks no engine, since it may be gone or not exist yet."""
+
+    async def lock(_: Session) -> UnlockedEngine:
+        return UnlockedEngine(name.project, name.location, name.engine)
+
+    return lock
+
+
+@asynccontextmanager
+async def write(
+    parts: _Parts,
+    lock: Callable[[Session], Awaitable[Row]],
+    once: IdempotencyKey | None,
+    *,
+    now: datetime | None = None,
+) -> AsyncIterator[Write[Row]]:
+    """Open the transaction of a change without an operation.
+
+    If the same request was done before, `replayed` is set: the block then reads its answer again.
+
+    Args:
+        parts: the database, the clock and the settings.
+        lock: reads and locks the engine that the change works on.
+        once: the request's id, if it has one.
+        now: the time of the change; None: the present one, once the engine is locked.
+
+    Raises:
+        AlreadyExists: the request's id was used with another request.
+    """
+    async with parts.db.transaction() as session:
+        engine = await lock(session)
+        moment = parts.clock.now() if now is None else now
+        replayed = await idempotency.begin(session, once, engine.engine_id, moment)
+        if replayed is not None:
+            note(session, replayed=replayed.record.request_id)
+        yield Write(session, engine, moment, replayed, once)
 
 
 @asynccontextmanager
@@ -148,8 +236,10 @@ async def mutate(
         new = NewOperation.of(name, method.kind, method.name, moment, keep)
         new = new.noting(**(details or {}))
         new = new if scopes is None else new.within(scopes)
-        replayed = await idempotency.replay_operation(session, new, once)
+        within = engine.engine_id if method.names_engine else idempotency.NO_ENGINE
+        known = await idempotency.begin(session, once, within, moment, operation=new)
+        replayed = None if known is None else await known.operation(session, name, moment)
         most = parts.settings.engine_max_queued_operations
-        change = Mutation(session, engine, new, replayed, once, most)
+        change = Mutation(session, engine, new, replayed, once, within, most)
         yield change
         change.check_answered()

@@ -18,7 +18,8 @@ from app.kernel.names import EngineName, OperationName
 from app.kernel.paging import PageRequest
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.schemas import ListOperationsResponse, Operation
-from app.platform.operations.store import idempotency, repository
+from app.platform.operations.services.mutation import unlocked, write
+from app.platform.operations.store import repository
 from app.platform.operations.store.filtering import filter_fields
 from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
@@ -114,11 +115,11 @@ class OperationService:
     async def cancel(self, name: OperationName, once: IdempotencyKey | None) -> None:
         """Cancel a pending operation; ask a running one to stop; leave an ended one alone."""
         now = self.clock.now()
-        async with self.db.transaction() as session:
-            if await idempotency.claim(session, name.engine.engine, once, now):
+        async with write(self, unlocked(name.engine), once, now=now) as change:
+            if change.replayed is not None:
                 return
-            row = await repository.get(session, name, now, for_update=True)
-            await repository.cancel(session, row, now, self.settings.operation_retention)
+            row = await repository.get(change.session, name, now, for_update=True)
+            await repository.cancel(change.session, row, now, self.settings.operation_retention)
 
     async def delete(self, name: OperationName, once: IdempotencyKey | None) -> None:
         """Delete an ended operation; its effects stay.
@@ -127,15 +128,15 @@ class OperationService:
             FailedPrecondition: it has not ended.
         """
         now = self.clock.now()
-        async with self.db.transaction() as session:
-            if await idempotency.claim(session, name.engine.engine, once, now):
+        async with write(self, unlocked(name.engine), once, now=now) as change:
+            if change.replayed is not None:
                 return
-            row = await repository.get(session, name, now, for_update=True)
+            row = await repository.get(change.session, name, now, for_update=True)
             if not OperationState(row.state).is_final:
                 raise FailedPrecondition(
                     f"{name} has not ended; cancel it first.", Reason.OPERATION_RUNNING
                 )
-            await repository.remove(session, row)
+            await repository.remove(change.session, row)
 
     async def _render(self, session: Session, row: OperationRow) -> Operation:
         read = self.readers.get(row.kind)

@@ -2,7 +2,7 @@
 
 import asyncio
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
@@ -34,76 +34,73 @@ _DAY = timedelta(days=1)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-@dataclass(frozen=True)
-class ServerService:
-    """The use case of `getServer`."""
-
-    resources: Resources
-
-    async def get(self) -> ServerInfo:
-        """Return the state; without the database, only the facts known to this process."""
-        try:
-            async with asyncio.timeout(_ANSWER_SECONDS):
-                told = await self._from_database()
-        except (ServiceError, TimeoutError):
-            told = {"database": ServerDatabase(error=Reason.DATABASE_UNAVAILABLE)}
-        lag = recent_lag()
-        return ServerInfo(
-            version=RELEASE,
-            start_time=Activity.of(self.resources).start_time,
-            python_version=platform.python_version(),
-            event_loop=None if lag is None else _event_loop(lag),
-            embedder=self._embedder(),
-            model=self.resources.models.writer,
-            settings=[
-                ServerSetting(
-                    name=shown.name,
-                    description=shown.description,
-                    is_default=shown.is_default,
-                    value=shown.value,
-                )
-                for shown in shown_settings(self.resources.settings)
-            ],
-            **told,
-        )
-
-    def _embedder(self) -> ServerEmbedder:
-        embedder = self.resources.embedder
-        return ServerEmbedder(
-            model=embedder.model_id,
-            dimensions=embedder.dimensions or None,
-            is_lexical_only=embedder.lexical_only,
-            is_ready=embedder.ready,
-        )
-
-    async def _from_database(self) -> dict[str, Any]:
-        """Return the fields read from the database; with another schema, only `database`."""
-        state = await schema_state(self.resources.db)
-        skew = self.resources.skew.found
-        async with self.resources.db.snapshot() as session:
-            facts = await repository.describe_database(session)
-            database = ServerDatabase(
-                schema_=state,
-                clock_skew_milliseconds=None if skew is None else round(skew / _MILLISECOND),
-                **asdict(facts),
+async def read_server(resources: Resources) -> ServerInfo:
+    """Return the state; without the database, only the facts known to this process."""
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            told = await _from_database(resources)
+    except (ServiceError, TimeoutError):
+        told = {"database": ServerDatabase(error=Reason.DATABASE_UNAVAILABLE)}
+    lag = recent_lag()
+    return ServerInfo(
+        version=RELEASE,
+        start_time=Activity.of(resources).start_time,
+        python_version=platform.python_version(),
+        event_loop=None if lag is None else _event_loop(lag),
+        embedder=_embedder(resources),
+        model=resources.models.writer,
+        settings=[
+            ServerSetting(
+                name=shown.name,
+                description=shown.description,
+                is_default=shown.is_default,
+                value=shown.value,
             )
-            if state != OK:
-                return {"database": database}
-            rows = await repository.list_live(session, seen_for(self.resources))
-        return {
-            "database": database,
-            "processes": [_process(row) for row in rows],
-            "queue": await self._queue(),
-        }
+            for shown in shown_settings(resources.settings)
+        ],
+        **told,
+    )
 
-    async def _queue(self) -> ServerQueue | None:
-        """Return the queue, or None while a node of a distributed database does not answer."""
-        try:
-            return await self.resources.db.read_all(_queue)
-        except Unavailable:
-            if self.resources.db.is_distributed:
-                return None
-            raise
+
+def _embedder(resources: Resources) -> ServerEmbedder:
+    embedder = resources.embedder
+    return ServerEmbedder(
+        model=embedder.model_id,
+        dimensions=embedder.dimensions or None,
+        is_lexical_only=embedder.lexical_only,
+        is_ready=embedder.ready,
+    )
+
+
+async def _from_database(resources: Resources) -> dict[str, Any]:
+    """Return the fields read from the database; with another schema, only `database`."""
+    state = await schema_state(resources.db)
+    skew = resources.skew.found
+    async with resources.db.snapshot() as session:
+        facts = await repository.describe_database(session)
+        database = ServerDatabase(
+            schema_=state,
+            clock_skew_milliseconds=None if skew is None else round(skew / _MILLISECOND),
+            **asdict(facts),
+        )
+        if state != OK:
+            return {"database": database}
+        rows = await repository.list_live(session, seen_for(resources))
+    return {
+        "database": database,
+        "processes": [_process(row) for row in rows],
+        "queue": await _read_queue(resources),
+    }
+
+
+async def _read_queue(resources: Resources) -> ServerQueue | None:
+    """Return the queue, or None while a node of a distributed database does not answer."""
+    try:
+        return await resources.db.read_all(_queue)
+    except Unavailable:
+        if resources.db.is_distributed:
+            return None
+        raise
 
 
 def _event_loop(lag: RecentLag) -> ServerEventLoop:

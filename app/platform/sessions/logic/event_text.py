@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_CHARS = 400
 _CUT = "\u2026"
@@ -137,6 +137,13 @@ def _render_part(part: Mapping[str, Any]) -> str:
         return mention_of(part["artifactRef"])
     strange = sorted(part.keys() - _SILENT)
     return f"[{strange[0]}]" if strange else ""
+
+
+class EventNumbers(NamedTuple):
+    """A range of events of a session, by their numbers; both ends are included."""
+
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,10 @@ from app.kernel.permissions import Permission
 from app.kernel.scopes import bucket_of_user
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
-from app.platform.operations.store import idempotency
+from app.platform.operations.services.mutation import write
 from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.logic.event_text import Step, step_of
 from app.platform.sessions.logic.states import StateParts
@@ -123,10 +122,10 @@ class EventService:
         request, _ = await self.privacy.admit(name.engine, way, request, TEXT_FIELDS)
         event = _Event.of(request)
         parts = StateParts.of(event.delta)
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            if await idempotency.claim(session, engine.engine_id, once, now):
+        async with write(self, engines.locked(name.engine), once, now=now) as change:
+            if change.replayed is not None:
                 return
+            session, engine = change.session, change.engine
             at = At(now, request.timestamp)
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
             await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
@@ -179,16 +178,15 @@ class EventService:
         now: datetime,
     ) -> BatchAppendEventsResponse:
         events = await each(requests, _Event.of)
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
+        async with write(self, engines.locked(name.engine), once, now=now) as change:
+            session, engine = change.session, change.engine
             stored = SessionName(name_of(engine), name.session)
-            known = await idempotency.claim(session, engine.engine_id, once, now)
-            if known is not None:
-                return _response(stored, idempotency.response_of(known)["events"])
+            if change.replayed is not None:
+                return _response(stored, change.replayed.answer["events"])
             await check_room(session, self.settings, engine.engine_id, Counted.EVENTS, len(events))
             rows = await self._append_batch(session, engine, name, events, expected, now)
             numbered = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
-            await idempotency.store_response(session, engine.engine_id, once, {"events": numbered})
+            await change.answer({"events": numbered})
             return _response(stored, numbered)
 
     async def _append_batch(
@@ -275,10 +273,10 @@ class EventService:
             NotFound: no such session, or no such event in it.
         """
         now = self.clock.now()
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.session.engine, Lock.SHARED)
-            if await idempotency.claim(session, engine.engine_id, once, now):
+        async with write(self, engines.locked(name.session.engine), once, now=now) as change:
+            if change.replayed is not None:
                 return
+            session, engine = change.session, change.engine
             row = await repository.get(session, name.session, now, for_update=True)
             seq = await erasure.erase_event(session, name.session, name.event, now)
             if seq is None:

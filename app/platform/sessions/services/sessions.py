@@ -26,11 +26,9 @@ from app.kernel.scopes import bucket_of_user
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, moment_after
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.operations.logic.states import EMPTY, type_url
-from app.platform.operations.services.mutation import Method, mutate
-from app.platform.operations.store import idempotency
+from app.platform.operations.services.mutation import Method, mutate, write
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
 from app.platform.privacy.services.privacy import PrivacyService
@@ -159,11 +157,10 @@ class SessionService:
         changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
         fields = TEXT_FIELDS & changed
         request, _ = await self.privacy.admit(name.engine, Place.SESSION_EVENTS, request, fields)
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await idempotency.claim(session, engine.engine_id, once, now) is not None
+        async with write(self, engines.locked(name.engine), once, now=now) as change:
+            session, engine = change.session, change.engine
             row = await repository.get(session, name, now, for_update=True)
-            if is_repeated:
+            if change.replayed is not None:
                 return await self._session(session, name_of(engine), row)
             check_etag(row.version, etag)
             if request.user_id not in {None, row.user_id}:

@@ -35,6 +35,7 @@ from app.adapters.db.session import Session
 from app.kernel.names import SessionName
 from app.kernel.wire.objects import size_of
 from app.platform.sessions.logic.event_text import (
+    EventNumbers,
     EventText,
     Speaker,
     is_answer,
@@ -58,9 +59,9 @@ class EventRange:
     last_seq: int
 
 
-async def has_text(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
-    """Return True if any event in the given range of numbers is not erased."""
-    statement = select(SessionEventRow.seq).where(_is_in_range(name, between)).limit(1)
+async def has_text(session: Session, name: SessionName, numbers: EventNumbers) -> bool:
+    """Return True if any event with these numbers is not erased."""
+    statement = select(SessionEventRow.seq).where(_is_in_range(name, numbers)).limit(1)
     return (await session.execute(statement)).first() is not None
 
 
@@ -86,22 +87,22 @@ _COLUMNS = (
 async def list_event_texts(
     session: Session,
     name: SessionName,
-    between: tuple[int, int],
+    numbers: EventNumbers,
     limit: int,
     *,
     newest: bool,
     with_files: bool = False,
 ) -> list[EventText]:
-    """Return up to `limit` events in the given range of numbers, in their order.
+    """Return up to `limit` events with the given numbers, in their order.
 
-    If the range has more, the newest or the oldest of them are returned; erased events are left
-    out. Long events end the list early, at `MAX_SAID_BYTES`; it is empty only if the range is.
+    If there are more, the newest or the oldest of them are returned; erased events are left
+    out. Long events end the list early, at `MAX_SAID_BYTES`; it is empty only if there are none.
     Without `with_files`, the contents of files are not loaded and do not count.
     """
     row = SessionEventRow
     page = (
         select(*_COLUMNS)
-        .where(_is_in_range(name, between))
+        .where(_is_in_range(name, numbers))
         .order_by(row.seq.desc() if newest else row.seq)
         .limit(limit)
         .subquery()
@@ -116,11 +117,13 @@ async def list_newest_texts(
     session: Session,
     engine_id: int,
     ranges: Sequence[EventRange],
-    times: tuple[datetime | None, datetime | None] = (None, None),
+    *,
+    start: datetime | None = None,
+    end: datetime | None = None,
 ) -> list[EventText]:
     """Return the events of several sessions: in the order of the ranges, each newest first.
 
-    Erased events and events outside `times` (from the first, before the second) are left out. Long
+    Erased events and events before `start` or not before `end` are left out. Long
     events end the list at `MAX_SAID_BYTES`: a list of that size may lack further events. The
     contents of files are not loaded.
     """
@@ -131,7 +134,6 @@ async def list_newest_texts(
         for n, wanted_range in enumerate(ranges)
     ]
     wanted = rows_of("wanted", {**columns, "place": _of("seq")}, values)
-    start, end = times
     clauses = [row.timestamp >= start] if start is not None else []
     clauses += [row.timestamp < end] if end is not None else []
     page = (
@@ -201,11 +203,11 @@ def _contents(sized: Subquery, *, with_files: bool) -> Select[Any]:
     )
 
 
-def _is_in_range(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
+def _is_in_range(name: SessionName, numbers: EventNumbers) -> ColumnElement[bool]:
     return and_(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
-        SessionEventRow.seq.between(*between),
+        SessionEventRow.seq.between(numbers.first, numbers.last),
         SessionEventRow.delete_time.is_(None),
     )
 
