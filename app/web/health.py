@@ -71,8 +71,7 @@ async def get_readiness(resources: ProcessResources) -> Health:
     `workers` counts workers with a heartbeat within 30 seconds; 0 causes a 503 only if
     `MEMORY_BANK_REQUIRE_WORKER` is set. The status `degraded` is also 200: the primary is
     unavailable, a standby serves reads, and a balancer must still send them. The check `degraded`
-    lists the nodes of a distributed database that do not respond; the engines of the other nodes
-    are served.
+    lists nodes of a distributed database that do not respond; engines of other nodes are served.
     """
     checks = {
         **await _readiness(resources).checks(),

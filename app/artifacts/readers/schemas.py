@@ -177,7 +177,7 @@ class QueryNamespaceResponse(ReadResponse):
     """An answer and its citations."""
 
     answer: str | None = Field(
-        None, description="The answer; absent if it is kept out of the prompt."
+        None, description="The answer; absent if the prompt must not show it."
     )
     citations: list[Citation] = Field(
         description=f"Passages as evidence of the answer, at most {MAX_LISTED}, in text"

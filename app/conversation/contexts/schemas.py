@@ -175,9 +175,8 @@ class ContextMessage(WireModel):
     )
     raw_event: dict[str, Any] | None = Field(
         None,
-        description="The event's `rawEvent`, with `includeRawEvents`; absent if the event has"
-        " none, if it is shortened, or if the raw events of newer events have 16 MiB. Its tokens"
-        " are not counted.",
+        description="The event's `rawEvent`, with `includeRawEvents`; absent if it has none, if"
+        " it is shortened, or if newer raw events have 16 MiB. Its tokens are not counted.",
     )
     tool_calls: list[dict[str, Any]] | None = Field(
         None,

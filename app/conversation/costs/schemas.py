@@ -220,9 +220,7 @@ class EstimateContextCostsRequest(WireModel):
         None, max_length=_MAX_MODELS, description="Prices by model."
     )
     model: str | None = Field(
-        None,
-        max_length=512,
-        description="Name in `models` of the answering model; required with `models`.",
+        None, max_length=512, description="Name of the answering model; required with `models`."
     )
     summary_model: str | None = Field(
         None,
@@ -259,9 +257,7 @@ class EstimateContextCostsRequest(WireModel):
 class BilledTokens(WireModel):
     """The billed tokens."""
 
-    prompt_in: int = Field(
-        description="All prompts; if messages are not split, their answers as well."
-    )
+    prompt_in: int = Field(description="All prompts; with unsplit messages, their answers as well.")
     prompt_out: int = Field(description="Answers; 0 if they are not counted separately.")
     summary_in: int = Field(description="Input of summarisers.")
     summary_out: int = Field(description="Output of summarisers.")

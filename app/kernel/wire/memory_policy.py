@@ -173,10 +173,7 @@ class MemoryPolicy(WireModel):
         " encoding with an installed file.",
     )
     per_message_overhead: int | None = Field(
-        None,
-        ge=0,
-        le=_MAX_COUNT,
-        description="Tokens that each message costs in addition to its text.",
+        None, ge=0, le=_MAX_COUNT, description="Tokens of each message, without its text."
     )
     human_label: _Label | None = Field(
         None, description="Label before a user's text; default `Human`."

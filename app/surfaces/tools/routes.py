@@ -53,8 +53,7 @@ async def get_memory_tool_specs(
     context: Context,
     engine: EnginePath,
     one_format: Annotated[
-        str | None,
-        Query(alias="format", description="One format only: `openai`, `gemini` or `anthropic`."),
+        str | None, Query(alias="format", description="Only `openai`, `gemini` or `anthropic`.")
     ] = None,
     tools: Annotated[
         str | None, Query(description="Names of tools with commas between them; absent: all.")

@@ -67,8 +67,7 @@ class CallMemoryToolRequest(WireModel):
         0,
         ge=0,
         le=MAX_INT64,
-        description="Number of the newest events of `session` to skip, since the prompt contains"
-        " them.",
+        description="Number of newest events of `session` to skip, since the prompt has them.",
     )
 
 

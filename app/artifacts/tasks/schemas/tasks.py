@@ -151,8 +151,7 @@ class BeginsNamespace(NamespaceSettings):
         None, description="Tool that produced it; the tool's policy applies."
     )
     activity: TaskId | None = Field(
-        None,
-        description="Name of the tool's activity, such as `fetch`; recorded with the namespace.",
+        None, description="The tool's activity, such as `fetch`; recorded with the namespace."
     )
 
 

@@ -137,7 +137,7 @@ class CallMemoryTool(TypedDict, total=False):
     """Id or name of the session that `recall_conversation` searches; absent: all
     sessions of the scope's `user_id`."""
     exclude_recent: int
-    """Number of the newest events of `session` to skip, since the prompt contains them."""
+    """Number of newest events of `session` to skip, since the prompt has them."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -684,7 +684,7 @@ class EstimateContextCosts(TypedDict, total=False):
     models: Mapping[str, types.ModelPrices] | None
     """Prices by model."""
     model: str | None
-    """Name in `models` of the answering model; required with `models`."""
+    """Name of the answering model; required with `models`."""
     summary_model: str | None
     """Name in `models` of the summarising model if a strategy names none, or `builtin`,
     which is free; absent: the answering model."""
@@ -913,7 +913,7 @@ class GetMemoryToolSpecs(TypedDict, total=False):
     """Arguments of `getMemoryToolSpecs`."""
 
     format: str | None
-    """One format only: `openai`, `gemini` or `anthropic`."""
+    """Only `openai`, `gemini` or `anthropic`."""
     tools: str | None
     """Names of tools with commas between them; absent: all."""
     session: str | None
@@ -1955,7 +1955,7 @@ class StoreArtifacts(TypedDict, total=False):
     tool: str | None
     """Tool that produced it; the tool's policy applies."""
     activity: str | None
-    """Name of the tool's activity, such as `fetch`; recorded with the namespace."""
+    """The tool's activity, such as `fetch`; recorded with the namespace."""
     artifacts: Required[Sequence[types.Output]]
     """Artifacts to store, each of the kind `text`, `json` or `blob`."""
     idempotency_key: str | None

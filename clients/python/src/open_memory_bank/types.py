@@ -564,7 +564,7 @@ class BilledTokens(TypedDict):
     """The billed tokens."""
 
     promptIn: int
-    """All prompts; if messages are not split, their answers as well."""
+    """All prompts; with unsplit messages, their answers as well."""
     promptOut: int
     """Answers; 0 if they are not counted separately."""
     summaryIn: int
@@ -599,7 +599,7 @@ class CallMemoryToolRequest(TypedDict):
     """Id or name of the session that `recall_conversation` searches; absent: all
     sessions of the scope's `user_id`."""
     excludeRecent: NotRequired[int]
-    """Number of the newest events of `session` to skip, since the prompt contains them."""
+    """Number of newest events of `session` to skip, since the prompt has them."""
 
 
 class CallMemoryToolResponse(TypedDict):
@@ -787,9 +787,8 @@ class ContextMessage(TypedDict):
     """`kind` (`system`, `summary`, `event`, `memory` or `pending`), and its source: the
     `summary`, the `event` and `seq`, or the `memories`; only in `messages`."""
     rawEvent: NotRequired[dict[str, Any] | None]
-    """The event's `rawEvent`, with `includeRawEvents`; absent if the event has none, if
-    it is shortened, or if the raw events of newer events have 16 MiB. Its tokens are
-    not counted."""
+    """The event's `rawEvent`, with `includeRawEvents`; absent if it has none, if it is
+    shortened, or if newer raw events have 16 MiB. Its tokens are not counted."""
     tool_calls: NotRequired[list[dict[str, Any]] | None]
     """Calls of tools by the agent, in OpenAI's format."""
     tool_call_id: NotRequired[str | None]
@@ -1248,7 +1247,7 @@ class EstimateContextCostsRequest(TypedDict):
     models: NotRequired[dict[str, ModelPrices] | None]
     """Prices by model."""
     model: NotRequired[str | None]
-    """Name in `models` of the answering model; required with `models`."""
+    """Name of the answering model; required with `models`."""
     summaryModel: NotRequired[str | None]
     """Name in `models` of the summarising model if a strategy names none, or `builtin`,
     which is free; absent: the answering model."""
@@ -2005,7 +2004,7 @@ class MemoryPolicy(TypedDict):
     """Token counter: `chars4` (the default), `declared`, or the name of a tiktoken
     encoding with an installed file."""
     perMessageOverhead: NotRequired[int | None]
-    """Tokens that each message costs in addition to its text."""
+    """Tokens of each message, without its text."""
     humanLabel: NotRequired[str | None]
     """Label before a user's text; default `Human`."""
     aiLabel: NotRequired[str | None]
@@ -2645,7 +2644,7 @@ class QueryNamespaceResponse(TypedDict):
     """True if this is the result of an equal request. After an earlier one, this request
     is free; after a concurrent one, `usage` shows the cost of this request."""
     answer: NotRequired[str | None]
-    """The answer; absent if it is kept out of the prompt."""
+    """The answer; absent if the prompt must not show it."""
     citations: list[Citation]
     """Passages as evidence of the answer, at most 100, in text order; empty for a
     sensitive namespace without `artifacts.content`."""
@@ -3642,7 +3641,7 @@ class StoreArtifactsRequest(TypedDict):
     tool: NotRequired[str | None]
     """Tool that produced it; the tool's policy applies."""
     activity: NotRequired[str | None]
-    """Name of the tool's activity, such as `fetch`; recorded with the namespace."""
+    """The tool's activity, such as `fetch`; recorded with the namespace."""
     artifacts: list[Output]
     """Artifacts to store, each of the kind `text`, `json` or `blob`."""
 
