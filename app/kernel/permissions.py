@@ -64,7 +64,7 @@ class Permission(StrEnum):
 
 
 class Role(StrEnum):
-    """A bundle of permissions; each role includes those of the role before it."""
+    """A bundle of permissions; each role includes the permissions of the role before it."""
 
     VIEWER = "viewer"
     USER = "user"

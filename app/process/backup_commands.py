@@ -77,10 +77,10 @@ def backup(
     *,
     incremental: Annotated[
         bool,
-        typer.Option("--incremental", help="Only what changed since the newest backup there."),
+        typer.Option("--incremental", help="Only the changes since the newest backup there."),
     ] = False,
     keep: Annotated[
-        int, typer.Option(min=1, help="Full backups that stay, with the incremental ones on them.")
+        int, typer.Option(min=1, help="Full backups to keep, with their incremental ones.")
     ] = 7,
     data_dir: _DataDir = None,
 ) -> None:
@@ -128,7 +128,7 @@ def restore_backup(
         Path | None, typer.Option(help="List of erasures to apply besides that in DIR.")
     ] = None,
     no_erasures: Annotated[
-        bool, typer.Option("--no-erasures", help="Bring back what was erased after the backup.")
+        bool, typer.Option("--no-erasures", help="Also restore data erased after the backup.")
     ] = False,
 ) -> None:
     """Restore a backup of the embedded Postgres, and erase again what was erased after it."""

@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 def check(
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Check the schema and the clocks alone.")
+        bool, typer.Option("--quick", help="Check only the schema and the clocks.")
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Compute all digests anew, not those of 1 % of the rows.")
+        bool, typer.Option("--full", help="Recompute all digests, not only 1 % of them.")
     ] = False,
     after_restore: Annotated[
         bool,
         typer.Option(
             "--after-restore",
             help="Also end the leases and fill the rate buckets that the restore brought back."
-            " Nothing else is ever written.",
+            " The command writes nothing else.",
         ),
     ] = False,
     engine: Annotated[
-        int | None, typer.Option(min=1, help="Check the rows of one engine alone, by its id.")
+        int | None, typer.Option(min=1, help="Check only the rows of one engine, by its id.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,

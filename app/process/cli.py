@@ -99,7 +99,7 @@ def serve(
     workers: Annotated[
         int | None,
         typer.Option(
-            min=0, max=1, help="0: no worker beside the embedded Postgres, which has one otherwise."
+            min=0, max=1, help="0: no worker with the embedded Postgres, which otherwise has one."
         ),
     ] = None,
 ) -> None:
@@ -157,8 +157,8 @@ def migrate_database(
         int,
         typer.Option(
             min=0,
-            help="Seconds that a statement may take, such as the rewriting of a large table; 0: no"
-            " limit. What is cut off changes nothing.",
+            help="Seconds that a statement may take, such as the rewriting of a large table; 0:"
+            " no limit. An aborted statement changes nothing.",
         ),
     ] = migrate.STATEMENT_SECONDS,
 ) -> None:

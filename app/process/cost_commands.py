@@ -107,7 +107,7 @@ def costs(  # noqa: PLR0913 - one parameter for each option: typer reads them
     best_cap: _BestCap = False,
     as_json: _AsJson = False,
 ) -> None:
-    """Estimate what contexts cost under each strategy, in tokens and money."""
+    """Estimate the cost of contexts under each strategy, in tokens and money."""
     given = {
         "messages": messages,
         "messageTokens": message_tokens and _message_tokens(message_tokens),

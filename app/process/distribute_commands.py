@@ -28,7 +28,7 @@ def distribute(
     ],
     worker: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST:PORT", help="A worker; repeatable, later for new ones alone."),
+        typer.Option(metavar="HOST:PORT", help="A worker; repeatable, later only new workers."),
     ] = None,
     shards: Annotated[
         int | None,

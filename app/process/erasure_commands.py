@@ -39,7 +39,7 @@ def apply(
     ] = None,
     data_dir: _DataDir = None,
 ) -> None:
-    """Erase again what a restored backup or archive has brought back, by the list in FILE."""
+    """Repeat the erasures in FILE after a backup or an archive was restored."""
     if (archive is None) != (engine is None):
         fail("--archive and --engine belong together.", MISUSED)
     settings = read_settings(data_dir=data_dir)

@@ -81,9 +81,7 @@ _Revisions = Annotated[
     Path | None,
     typer.Option(help="File with the revisions of vertex's memories, for an empty engine."),
 ]
-_Undo = Annotated[
-    bool, typer.Option("--undo", help="Take back the import whose FILE.result is given.")
-]
+_Undo = Annotated[bool, typer.Option("--undo", help="Undo the import that wrote this FILE.result.")]
 
 
 def import_memories(  # noqa: PLR0913 - one parameter for each option: typer reads them

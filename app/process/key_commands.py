@@ -78,7 +78,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
         list[str] | None, typer.Option(help="A single permission, such as metrics.get; repeatable.")
     ] = None,
     project: Annotated[
-        list[str] | None, typer.Option(help="Project whose engines it reaches; repeatable.")
+        list[str] | None, typer.Option(help="Project that it reaches; repeatable.")
     ] = None,
     engine: Annotated[
         list[str] | None, typer.Option(help="Engine that it reaches, by its id; repeatable.")

@@ -24,7 +24,7 @@ _DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Post
 @app.command("list")
 def list_all(
     *,
-    failed: Annotated[bool, typer.Option("--failed", help="Failed operations alone.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Only failed operations.")] = False,
     engine: Annotated[
         list[int] | None,
         typer.Option(help="Engine, by its id; repeatable.", show_default="all", min=1),

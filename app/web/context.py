@@ -118,8 +118,8 @@ async def _mutation(
         str | None,
         Query(
             alias="requestId",
-            description="A repetition of id and request within 24 hours is not done again, but gets"
-            " the first answer. The id with another request: 409.",
+            description="The same id with the same request within 24 hours gets the first"
+            " response again, without a second execution. The id with another request: 409.",
             json_schema_extra={"maxLength": MAX_REQUEST_ID_CHARS},
         ),
     ] = None,

@@ -18,7 +18,7 @@ from app.web.unknown import Paths
 
 
 class ErrorStatus(BaseModel):
-    """A google.rpc.Status in HTTP answers."""
+    """A google.rpc.Status in HTTP responses."""
 
     model_config = ConfigDict(title="Status")
 
@@ -31,7 +31,7 @@ class ErrorStatus(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """The body of every error answer."""
+    """The body of every error response."""
 
     error: ErrorStatus = Field(description="The error.")
 

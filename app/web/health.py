@@ -28,17 +28,17 @@ _CHECK_SECONDS = 5.0
 
 
 class Health(BaseModel):
-    """The answer to a probe."""
+    """The response to a probe."""
 
     status: str = Field(
         examples=[_READY],
-        description="`ok`; `degraded`: reads are answered by a standby, and writes not at all;"
-        " anything else comes as an error.",
+        description="`ok`; `degraded`: a standby serves reads, and writes fail; any other state"
+        " is an error response.",
     )
     checks: dict[str, str] = Field(
         default_factory=dict,
         examples=[{"database": _READY}],
-        description="State of each part, by name: `ok`, or what is wrong.",
+        description="State of each part, by name: `ok`, or the problem.",
     )
 
 
@@ -50,7 +50,7 @@ class Health(BaseModel):
     responses={503: ERROR_RESPONSES[503]},
 )
 async def get_health(resources: ProcessResources) -> Health:
-    """Return 200 while the process can answer; one with a worker, while that looks for work."""
+    """Return 200 while the process responds and its worker, if it has one, looks for work."""
     if not resources.registry.is_working():
         seconds = resources.settings.tuning.worker_hung_seconds
         message = f"The worker has not looked for work for {seconds:g} seconds."
@@ -68,10 +68,10 @@ async def get_health(resources: ProcessResources) -> Health:
 async def get_readiness(resources: ProcessResources) -> Health:
     """Return 200 if the database (schema and writes) and the embedder work, else 503.
 
-    `workers` counts those with a heartbeat within 30 seconds; none is no reason for 503 unless
-    `MEMORY_BANK_REQUIRE_WORKER` is set. The status `degraded` is 200 as well: the primary is away,
-    a standby answers reads, and a balancer must still send them. The check `degraded` has the nodes
-    of a distributed database that do not answer; the engines of the others are served.
+    `workers` counts workers with a heartbeat within 30 seconds; 0 causes a 503 only if
+    `MEMORY_BANK_REQUIRE_WORKER` is set. The status `degraded` is also 200: the primary is
+    unavailable, a standby serves reads, and a balancer must still send them. The check `degraded`
+    lists nodes of a distributed database that do not respond; engines of other nodes are served.
     """
     checks = {
         **await _readiness(resources).checks(),

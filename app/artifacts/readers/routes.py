@@ -42,7 +42,7 @@ _NAMESPACE = ENGINE + "/taskMemories/{task_memory}/namespaces/{namespace}"
 async def query_namespace(
     context: Mutation, name: NamespacePath, body: QueryNamespaceRequest, request: HttpRequest
 ) -> QueryNamespaceResponse:
-    """Answer a question from a namespace, with citations of the passages that the answer rests on.
+    """Answer a question from a namespace, with citations of passages as evidence.
 
     Passages are found by their words, and by vectors if the namespace has an embedding model. With
     `offPrompt`, the answer is stored and not returned.
@@ -79,7 +79,7 @@ async def get_tool_specs(
 ) -> ToolSpecs:
     """Return the readers, and the export if there is a sink, as tool declarations for agents.
 
-    A key gets the tools that it may use: those that the `promptText` of its outputs names.
+    A key gets only the tools that it may use, as the `promptText` of its outputs names them.
     """
     async with context.resources.db.snapshot() as session:
         await engines.get(session, engine)

@@ -88,11 +88,11 @@ class SummarizeNamespaceRequest(Reading):
 
 
 class Citation(WireModel):
-    """A passage that an answer rests on.
+    """A passage as evidence of an answer.
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that was
-    read from the artifact. That is its content without a byte order mark and with LF line ends.
-    JSON, CSV and HTML are rewritten for readers, so their offsets are not those of the content.
+    read from the artifact. This is its content without a byte order mark and with LF line ends.
+    JSON, CSV and HTML are rewritten for readers, so their offsets differ from the content.
     """
 
     artifact: TaskId = Field(description="Name of the artifact within the namespace.")
@@ -116,7 +116,7 @@ class UnreadableArtifact(WireModel):
 
 
 class ReadingCoverage(WireModel):
-    """Coverage of a namespace by what was read."""
+    """Coverage of a namespace by the read chunks."""
 
     chunks_total: int | None = Field(
         None,
@@ -133,8 +133,8 @@ class ReadingCoverage(WireModel):
     artifacts_unreadable: int = Field(description="Number of artifacts without text.")
     unreadable: list[UnreadableArtifact] | None = Field(
         None,
-        description="The newest artifacts without text, up to 20, those whose indexing failed"
-        " first; absent if there are none, and like `chunksTotal`.",
+        description="The newest artifacts without text, up to 20, beginning with failed indexing;"
+        " absent if there are none, and like `chunksTotal`.",
     )
 
 
@@ -168,18 +168,20 @@ class ReadResponse(WireModel):
     )
     reused: bool | None = Field(
         None,
-        description="True if this is the result of an equal request. An earlier one makes this"
-        " request free; after a concurrent one, `usage` shows what this request spent.",
+        description="True if this is the result of an equal request. After an earlier one, this"
+        " request is free; after a concurrent one, `usage` shows the cost of this request.",
     )
 
 
 class QueryNamespaceResponse(ReadResponse):
     """An answer and its citations."""
 
-    answer: str | None = Field(None, description="The answer; absent if it is kept off the prompt.")
+    answer: str | None = Field(
+        None, description="The answer; absent if the prompt must not show it."
+    )
     citations: list[Citation] = Field(
-        description=f"Passages that the answer rests on, at most {MAX_LISTED}, in text order;"
-        " empty for a sensitive namespace without `artifacts.content`."
+        description=f"Passages as evidence of the answer, at most {MAX_LISTED}, in text"
+        " order; empty for a sensitive namespace without `artifacts.content`."
     )
 
 
@@ -203,7 +205,7 @@ class ToolFormat(StrEnum):
 class ToolSpecs(WireModel):
     """The readers, and the export, as tools of an agent in the formats of model APIs.
 
-    Each format has the same tools: those that the caller may use.
+    Each format has the same tools: only tools that the caller may use.
     """
 
     openai: list[dict[str, Any]] | None = Field(

@@ -28,7 +28,7 @@ router = Router(
     summary="Compose a context",
     operation_id="composeContext",
     response_model=ContextResponse,
-    responses={304: {"description": "The context equals the one that `If-None-Match` names."}},
+    responses={304: {"description": "The context is unchanged: its ETag equals `If-None-Match`."}},
 )
 async def compose_context(
     request: Request,
@@ -42,12 +42,12 @@ async def compose_context(
 ) -> Response:
     """Compose a prompt's view of a session within its token limit, and account for every event.
 
-    The order is: system prompt, summaries (oldest first), events, memories, pending message. If
-    room is short, memories are left out first, then the oldest events, then the oldest summaries.
-    No event is changed; summaries that are due are enqueued. The same state gives the same bytes.
+    The order is: system prompt, summaries (oldest first), events, memories, pending message. If the
+    budget is too small, memories are left out first, then the oldest events, then the oldest
+    summaries. No event is changed; due summaries are enqueued. The same state gives the same bytes.
     The call also needs the permission to update sessions, since it may enqueue summaries, and with
-    memories the permission to retrieve them. With `preview` nothing is enqueued, and the first of
-    these is not needed.
+    memories the permission to retrieve them. With `preview`, nothing is enqueued, and the
+    permission to update sessions is not needed.
     """
     asked = body or ComposeContextRequest()
     if not asked.preview:

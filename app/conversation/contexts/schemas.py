@@ -55,7 +55,7 @@ class IncludeMemories(WireModel):
         description="Maximum tokens of the facts; absent: all that are left.",
     )
     scope: Scope | None = Field(
-        None, description="Scope of the memories; absent: the session's `user_id` alone."
+        None, description="Scope of the memories; absent: only the session's `user_id`."
     )
 
 
@@ -88,7 +88,7 @@ class ComposeContextRequest(WireModel):
     )
     policy: MemoryPolicy | None = Field(
         None,
-        description="Policy of this context; absent: that of the session or its engine, or"
+        description="Policy of this context; absent: the policy of the session or its engine, or"
         " `inclusive`.",
     )
     token_limit: int | None = Field(
@@ -122,15 +122,15 @@ class ComposeContextRequest(WireModel):
     )
     include_raw_events: bool = Field(
         False,
-        description="True: each message made of an event has its `rawEvent`, if there is one. Only"
-        " in the format `messages`.",
+        description="True: each message made from an event has its `rawEvent`, if there is one."
+        " Only in the format `messages`.",
     )
     as_of_seq: int | None = Field(
         None,
         ge=0,
         le=MAX_INT64,
         description="Last event of the context; later ones are ignored. Events cleared or erased"
-        " since stay out, and memories are current ones.",
+        " since are left out, and memories are the current ones.",
     )
     model: str | None = Field(
         None,
@@ -140,7 +140,7 @@ class ComposeContextRequest(WireModel):
     )
     preview: bool = Field(
         False,
-        description="True: no summary is enqueued, so that the call changes nothing and needs no"
+        description="True: no summary is enqueued, so the call changes nothing and needs no"
         " permission to update sessions. Not with `consistency: wait`.",
     )
 
@@ -170,13 +170,13 @@ class ContextMessage(WireModel):
     )
     source: dict[str, Any] | None = Field(
         None,
-        description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the"
-        " `summary`, `event` and `seq`, or `memories` it comes from; only in `messages`.",
+        description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and its"
+        " source: the `summary`, the `event` and `seq`, or the `memories`; only in `messages`.",
     )
     raw_event: dict[str, Any] | None = Field(
         None,
-        description="The event's `rawEvent`, with `includeRawEvents`; absent if the event has none,"
-        " if it is cut, or if those of newer events have 16 MiB. Its tokens are not counted.",
+        description="The event's `rawEvent`, with `includeRawEvents`; absent if it has none, if"
+        " it is shortened, or if newer raw events have 16 MiB. Its tokens are not counted.",
     )
     tool_calls: list[dict[str, Any]] | None = Field(
         None,
@@ -209,7 +209,7 @@ class ContextCoverage(WireModel):
         description="Events shown by a summary in their place."
     )
     omitted: list[SeqRange] = Field(
-        description="All other events, erased and cleared ones included."
+        description="All other events, including erased and cleared ones."
     )
 
 
@@ -238,7 +238,7 @@ class TruncatedEvent(WireModel):
     """An event that is cut to this number of tokens."""
 
     seq: int = Field(description="Number of the event in the session.")
-    tokens: int = Field(description="Tokens of what is left of it.")
+    tokens: int = Field(description="Tokens of the remaining text.")
 
 
 class EstimatedCost(WireModel):
@@ -279,7 +279,7 @@ class ContextResponse(WireModel):
         " the last attempt failed and will be retried.",
     )
     truncated_events: list[TruncatedEvent] = Field(
-        description="Events of which only a beginning is shown; empty: none."
+        description="Events that are shown only in part, from their beginning; empty: none."
     )
     policy: MemoryPolicy = Field(description="Policy that was applied.")
     policy_key: str = Field(description="Key of the policy's summaries.")

@@ -23,7 +23,7 @@ router = Router(
 
 @router.post(
     ENGINE + "/contextCosts:estimate",
-    summary="Estimate what contexts cost",
+    summary="Estimate the cost of contexts",
     operation_id="estimateContextCosts",
 )
 async def estimate_context_costs(
@@ -32,8 +32,8 @@ async def estimate_context_costs(
     """Estimate the cost of strategies in tokens and money; nothing is read or stored.
 
     Each prompt is paid for once, with its system prompt and the summaries and messages that the
-    strategy shows; so is each summary. Nothing is left out to fit the window: the response names
-    the first message that does not fit.
+    strategy shows. Each summary is paid for once, too. Nothing is left out to fit the window: the
+    response names the first message that does not fit.
     """
     resources, asked = context.resources, body or EstimateContextCostsRequest()
     for place, policy in enumerate(asked.strategies):

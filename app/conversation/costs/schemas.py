@@ -140,7 +140,7 @@ class PlainPrices(WireModel):
         None, alias="inputPer1k", description="Price of prompts; absent: 0.002."
     )
     output_per_1k: Price | None = Field(
-        None, alias="outputPer1k", description="Price of answers; absent: as `inputPer1k`."
+        None, alias="outputPer1k", description="Price of answers; absent: the same as `inputPer1k`."
     )
     summary_input_per_1k: Price | None = Field(
         None,
@@ -213,20 +213,20 @@ class EstimateContextCostsRequest(WireModel):
         250, description="Tokens of a summary, unless the strategy sets them."
     )
     summary_overhead_tokens: _Piece = Field(
-        30, description="Tokens of a summariser's prompt beside its input."
+        30, description="Tokens of a summariser's prompt without its input."
     )
     prices: PlainPrices | None = Field(None, description="Alternative to `models`.")
     models: dict[Annotated[str, Field(min_length=1, max_length=512)], ModelPrices] | None = Field(
         None, max_length=_MAX_MODELS, description="Prices by model."
     )
     model: str | None = Field(
-        None, max_length=512, description="The one of `models` that answers; required with them."
+        None, max_length=512, description="Name of the answering model; required with `models`."
     )
     summary_model: str | None = Field(
         None,
         max_length=512,
-        description="The one of `models` that summarises if a strategy names none, or `builtin`,"
-        " which is free; absent: the one that answers.",
+        description="Name in `models` of the summarising model if a strategy names none, or"
+        " `builtin`, which is free; absent: the answering model.",
     )
     context_window: int | None = Field(
         None,
@@ -257,8 +257,8 @@ class EstimateContextCostsRequest(WireModel):
 class BilledTokens(WireModel):
     """The billed tokens."""
 
-    prompt_in: int = Field(description="All prompts; with whole messages, their answers as well.")
-    prompt_out: int = Field(description="Answers; 0 if they are not counted apart.")
+    prompt_in: int = Field(description="All prompts; with unsplit messages, their answers as well.")
+    prompt_out: int = Field(description="Answers; 0 if they are not counted separately.")
     summary_in: int = Field(description="Input of summarisers.")
     summary_out: int = Field(description="Output of summarisers.")
 
@@ -320,7 +320,7 @@ class EstimateContextCostsResponse(WireModel):
     """Estimates for each length and strategy, in this order."""
 
     accounting: Annotated[Accounting, one_of(Accounting)] = Field(
-        description="Method of counting, as asked for."
+        description="Method of counting, as requested."
     )
     rows: list[ContextCost] = Field(
         description="Estimates by length, and of each length by strategy."

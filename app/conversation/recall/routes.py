@@ -40,10 +40,10 @@ async def recall_sessions(
 ) -> RecallSessionsResponse:
     """Search all sessions of a user: passages word for word, or an answer made from them.
 
-    Sessions are searched from the one created last, each from its newest event back, as many as fit
-    into about three seconds; `nextPageToken` goes on with the others. As in one session, words are
-    compared, cleared and erased events are not searched, and an answer also needs the permission to
-    update sessions. A user out of the key's reach has no sessions.
+    The search begins with the last created session, and in each with its newest event, for about
+    three seconds. `nextPageToken` continues with the others. As in one session, it compares words,
+    skips cleared and erased events, and an answer also needs the permission to update sessions. A
+    user outside the key's reach has no sessions.
     """
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)
@@ -59,10 +59,10 @@ async def recall_session(
 ) -> RecallResponse:
     """Search a session: passages word for word, or an answer made from them.
 
-    The search compares words, not meanings. An answer lists the events that it rests on; without a
-    matching passage, no model is called. An answer also needs the permission to update sessions.
-    Erased and cleared events are not searched. The search covers the newest events, as many as fit
-    into about two seconds; the response reports the range.
+    The search compares words, not meanings. An answer lists its source events; without a matching
+    passage, no model is called. An answer also needs the permission to update sessions. Erased and
+    cleared events are not searched. The search covers the newest events, for about two seconds; the
+    response reports the range.
     """
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)
@@ -79,10 +79,10 @@ async def recall_memories(
 ) -> RecallMemoriesResponse:
     """Search the memories of a scope: the nearest facts, or an answer made from them.
 
-    With `includeSessions`, the sessions of the scope's user are searched as well; that needs the
-    permission to list events. Facts come first: their distance and the score of a passage do not
-    compare. An answer names the memories and events that it rests on; it also needs the permission
-    to generate memories, since it may spend the engine's tokens.
+    With `includeSessions`, the sessions of the scope's user are searched as well; this needs the
+    permission to list events. Facts come first: their distance and the score of a passage cannot be
+    compared. An answer names its source memories and events. It also needs the permission to
+    generate memories, since it may spend the engine's tokens.
     """
     if body.include_sessions:
         context.require(Permission.EVENTS_LIST)

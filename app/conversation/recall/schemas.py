@@ -89,8 +89,7 @@ class RecallSessionsRequest(RecallFields):
 
     user_id: UserId | None = Field(
         None,
-        description="User whose sessions are searched; may be absent if the key is restricted to"
-        " one user.",
+        description="User to search; may be absent if the key is restricted to one user.",
     )
     filter: str | None = Field(
         None, description="An AIP-160 filter of sessions, with the fields of their list."
@@ -98,7 +97,7 @@ class RecallSessionsRequest(RecallFields):
     exclude_sessions: Sequence[Annotated[str, Field(pattern=f"^{SESSION_ID}$")]] = Field(
         (),
         max_length=_MAX_EXCLUDED,
-        description="Ids of sessions to skip, such as the one whose prompt this is for.",
+        description="Ids of sessions to skip, such as the current session.",
     )
     start_time: Timestamp | None = Field(
         None, description="Time of the first event to search; absent: no limit."
@@ -109,8 +108,8 @@ class RecallSessionsRequest(RecallFields):
     )
     page_token: str | None = Field(
         None,
-        description="`nextPageToken` of the response to the same request, to search what that one"
-        " did not reach; empty or absent: the newest session first.",
+        description="`nextPageToken` of the response to the same request, to search the remaining"
+        " sessions; empty or absent: begin with the newest session.",
     )
 
     @field_validator("end_time")
@@ -148,17 +147,18 @@ class RecallMemoriesRequest(RecallFields):
         ge=1,
         le=_MAX_RECALLED_TOKENS,
         description="Maximum tokens of all facts and passages, or of the text. If there are both,"
-        " each may take half, and what the other leaves.",
+        " each may take half, and the unused part of the other half.",
     )
     scope: Scope
     filter: str | None = Field(None, description="An AIP-160 filter of memories.")
     filter_groups: FilterGroups | None = Field(
-        None, description="Conditions on metadata, of which at least one group must hold."
+        None,
+        description="Groups of conditions on metadata; a memory must match at least one group.",
     )
     include_sessions: bool = Field(
         False,
-        description="True: search the sessions of the user that the scope's `user_id` names as"
-        " well, those that one call of `sessions/-:recall` reaches.",
+        description="True: also search the sessions of the scope's `user_id`, as many as one call"
+        " of `sessions/-:recall` reaches.",
     )
 
 
@@ -203,7 +203,7 @@ class RecalledFact(WireModel):
 class SearchedSessions(WireModel):
     """Extent of a search in the sessions of a user."""
 
-    sessions: int = Field(description="Number of sessions of which events were searched.")
+    sessions: int = Field(description="Number of sessions with searched events.")
     events: int = Field(description="Number of events searched.")
     oldest_event_time: Timestamp | None = Field(
         None, description="Time of the oldest event searched; absent: none was."
@@ -217,7 +217,7 @@ class SearchedSessions(WireModel):
 class RecalledFields(WireModel):
     """Fields of every result of a search; empty if nothing matches the query."""
 
-    mode: RecallMode = Field(description="`extractive` or `summary`, as asked for.")
+    mode: RecallMode = Field(description="`extractive` or `summary`, as requested.")
     text: str | None = Field(None, description="`summary`: empty if nothing matches.")
     is_cut: bool | None = Field(
         None, description="`summary`: whether the end of the text is missing."
@@ -233,14 +233,14 @@ class RecalledFields(WireModel):
 
 
 class RecallResponse(RecalledFields):
-    """Passages or a text that match the query; empty if nothing does."""
+    """Passages or a text that match the query; empty without a match."""
 
     spans: list[RecalledSpan] = Field(description="`extractive`: best first; empty in `summary`.")
-    seqs: list[int] | None = Field(None, description="`summary`: the events that it rests on.")
+    seqs: list[int] | None = Field(None, description="`summary`: its source events.")
     searched: SeqRange | None = Field(
         None,
-        description="Events that were searched: only the newest if there are too many or the search"
-        " takes too long. Of a very long event only the beginning is searched.",
+        description="Events that were searched: only the newest if there are too many or the"
+        " search takes too long. Very long events are searched only at their beginning.",
     )
 
 
@@ -248,15 +248,13 @@ class RecallSessionsResponse(RecalledFields):
     """Passages or a text from the sessions of a user; empty if nothing matches the query."""
 
     spans: list[RecalledSessionSpan] = Field(
-        description="`extractive`: best first; empty in `summary`. Those of two pages do not"
-        " compare by `score`."
+        description="`extractive`: best first; empty in `summary`. The `score`s of two pages"
+        " cannot be compared."
     )
-    events: list[str] | None = Field(
-        None, description="`summary`: names of the events that it rests on."
-    )
+    events: list[str] | None = Field(None, description="`summary`: names of its source events.")
     searched: SearchedSessions = Field(description="Extent of the search.")
     next_page_token: str | None = Field(
-        None, description="`pageToken` for what was not searched; absent: all was."
+        None, description="`pageToken` for the remaining sessions; absent: all were searched."
     )
 
 
@@ -268,7 +266,7 @@ class RecallMemoriesResponse(RecalledFields):
         description="`extractive` with `includeSessions`: passages of sessions, best first."
     )
     sources: list[str] | None = Field(
-        None, description="`summary`: names of the memories and events that it rests on."
+        None, description="`summary`: names of its source memories and events."
     )
     searched: SearchedSessions | None = Field(
         None, description="With `includeSessions`: extent of the search in the sessions."

@@ -45,10 +45,9 @@ _SUMMARY = _SUMMARIES + "/{summary}"
 
 @router.post(_SESSION + ":clear", summary="Clear a session's contexts", operation_id="clearSession")
 async def clear_session(context: Mutation, name: SessionPath) -> Session:
-    """Start contexts anew after the last event; they show nothing from before.
+    """Start with an empty context after the last event; contexts no longer show earlier events.
 
-    Earlier events can still be read. Summaries are superseded, and exchanges are counted from here
-    on.
+    Earlier events can still be read. Summaries are superseded, and the count of exchanges restarts.
     """
     return await SummaryService.of(context.resources).clear(name, context.once({}))
 
@@ -66,7 +65,7 @@ async def list_summaries(
         str | None,
         Query(
             alias="policyKey",
-            description="Key of the policy whose summaries are listed; absent: all.",
+            description="Key of a policy: only its summaries are listed; absent: all.",
         ),
     ] = None,
 ) -> ListSummariesResponse:

@@ -28,7 +28,7 @@ class SummarizeSessionResponse(WireModel):
 
 
 class RegenerateSummaryResponse(WireModel):
-    """The end of the making of a summary anew."""
+    """The end of the regeneration of a summary."""
 
 
 class _Spent(WireModel):

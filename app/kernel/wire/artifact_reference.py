@@ -45,7 +45,7 @@ class ReferredSource(TaskModel):
 
 
 class ArtifactRef(TaskModel):
-    """A namespace of task memory, of which prompts show only names and figures.
+    """A namespace of task memory; prompts show only its names and sizes.
 
     It is stored as sent. Nothing checks that the namespace exists, and nothing loads it.
     """
@@ -55,10 +55,10 @@ class ArtifactRef(TaskModel):
     artifacts: list[ReferredArtifact] | None = Field(
         None,
         max_length=MAX_LISTED,
-        description="Artifacts of the namespace: the first, or those that are meant.",
+        description="Artifacts of the namespace: the first ones, or the ones referred to.",
     )
     count: _Count | None = Field(
-        None, description="Number of all artifacts; absent: the number of those listed."
+        None, description="Number of all artifacts; absent: as many as are listed."
     )
     total_bytes: _Bytes | None = Field(None, description="Size of all artifacts, in bytes.")
     created_time: Timestamp | None = Field(None, description="Time of the namespace's creation.")
@@ -69,5 +69,5 @@ class ArtifactRef(TaskModel):
         None, max_length=_MAX_READERS, description="Readers that can use it; empty: none."
     )
     derived_from: list[ReferredSource] | None = Field(
-        None, max_length=MAX_LISTED, description="Artifacts that those listed were made from."
+        None, max_length=MAX_LISTED, description="Source artifacts of the listed ones."
     )

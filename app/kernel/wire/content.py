@@ -30,7 +30,7 @@ class FileData(WireModel):
     mime_type: str | None = Field(None, description="Media type of the file, such as `image/png`.")
     file_uri: str | None = Field(
         None,
-        description="Address of the file, given to the model as it is; the service fetches"
+        description="Address of the file, passed to the model unchanged; the service fetches"
         " nothing.",
     )
     display_name: str | None = Field(None, description="Name of the file for people.")
@@ -54,7 +54,7 @@ class Part(WireModel):
         None, description="Answer of a tool: `name`, `response` and an optional `id`."
     )
     artifact_ref: ArtifactRef | None = Field(
-        None, description="Reference to content that task memory holds; the part has nothing else."
+        None, description="Reference to content in task memory; the part has no other field."
     )
 
     @model_validator(mode="before")

@@ -154,7 +154,7 @@ class MemoryPolicy(WireModel):
     )
 
     strategy: Annotated[Strategy, one_of(Strategy)] = Field(
-        description="Strategy by which a session is fitted into a prompt."
+        description="Strategy for fitting a session into a prompt."
     )
     token_limit: int | None = Field(
         None, ge=1, le=MAX_TOKENS, description="Tokens of the model's window; absent: no limit."
@@ -170,10 +170,10 @@ class MemoryPolicy(WireModel):
         None,
         max_length=_MAX_LABEL_CHARS,
         description="Token counter: `chars4` (the default), `declared`, or the name of a tiktoken"
-        " encoding whose file is there.",
+        " encoding with an installed file.",
     )
     per_message_overhead: int | None = Field(
-        None, ge=0, le=_MAX_COUNT, description="Tokens that each message costs beside its text."
+        None, ge=0, le=_MAX_COUNT, description="Tokens of each message, without its text."
     )
     human_label: _Label | None = Field(
         None, description="Label before a user's text; default `Human`."
@@ -197,12 +197,12 @@ class MemoryPolicy(WireModel):
     )
     every: _Count | None = Field(
         None,
-        description="`every_n`: number of complete exchanges that a summary stands for; default 3.",
+        description="`every_n`: number of complete exchanges that a summary replaces; default 3.",
     )
     refresh: Annotated[Refresh, one_of(Refresh)] | None = Field(
         None,
-        description="`every_n`: `append` another summary (the default), or make one of the"
-        " `whole`.",
+        description="`every_n`: `append` another summary (the default), or make one summary of"
+        " the `whole` session.",
     )
     cap: _Count | None = Field(
         None,

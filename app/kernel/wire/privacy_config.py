@@ -46,7 +46,7 @@ class PrivacyAction(StrEnum):
 
 
 class Place(StrEnum):
-    """The ways by which a text comes into the service and is looked through."""
+    """The ways by which a text enters the service and is searched."""
 
     GENERATION = "GENERATION"
     """Conversations that become memories: `generate`, `ingestEvents`."""
@@ -94,7 +94,7 @@ class PrivacyConfig(WireModel):
     custom_patterns: list[CustomPattern] | None = Field(
         None,
         max_length=MAX_CUSTOM_PATTERNS,
-        description="Kinds of sensitive values beside those that the service knows.",
+        description="Further kinds of sensitive values.",
     )
 
     @model_validator(mode="after")

@@ -54,16 +54,17 @@ _ImportId = Annotated[
     str | None,
     Query(
         alias="importId",
-        description="Id of an import of several requests. Those with the same id, of one caller"
-        " and within 24 hours of the first, are one operation, which can be undone as a whole.",
+        description="Id of an import of several requests. Requests with the same id, of one"
+        " caller and within 24 hours of the first, are one operation, which can be undone as a"
+        " whole.",
         json_schema_extra={"maxLength": MAX_REQUEST_ID_CHARS},
     ),
 ]
 _Overwrite = Annotated[
     bool | None,
     Query(
-        description="True: memories that exist with other content get that of their lines;"
-        " needs `memories.update`. Else they are left alone."
+        description="True: existing memories with other content get the content of their lines;"
+        " needs `memories.update`. Otherwise they stay unchanged."
     ),
 ]
 _MaxErrors = Annotated[
@@ -121,10 +122,10 @@ async def import_memories(
 ) -> ImportMemoriesResponse:
     """Store memories as they are given, from a body of any length, as it arrives.
 
-    A line that cannot be read stops no other. Lines whose memories exist already, under their
-    `memoryId` and with this content, are skipped: an import that broke off can be sent again. A
-    line whose memory is deleted and can be recovered brings it back, with `memories.rollback`.
-    `createTime` and `updateTime` are kept with `memories.import`; without it such a line fails.
+    An unreadable line does not stop the others. A line is skipped if its memory exists, under the
+    same `memoryId` and with the same content. So an interrupted import can be sent again. If the
+    memory is deleted and recoverable, the line restores it, with `memories.rollback`. `createTime`
+    and `updateTime` are kept with `memories.import`; without it such a line fails.
     """
     if overwrite:
         context.require(Permission.MEMORIES_UPDATE)

@@ -144,21 +144,19 @@ class ImportMemoriesResponse(AnsweredImport):
         description="Memories that existed already, with their ids and this content."
     )
     expired: int = Field(
-        description="Number of lines whose `expireTime` has passed; nothing was stored of them."
+        description="Number of lines with an `expireTime` in the past; they were not stored."
     )
     changed_here: int = Field(
-        description="Memories that existed with other content; they were left alone, unless the"
-        " request had `overwrite`."
+        description="Memories that existed with other content; they were kept, unless the request"
+        " had `overwrite`."
     )
-    failed: int = Field(
-        description="Number of lines that were refused; nothing was stored of them."
-    )
+    failed: int = Field(description="Number of lines that were refused; they were not stored.")
     errors: list[LineError] = Field(
         description="Errors of the lines that failed, the first `maxErrors` of them."
     )
     operation: str | None = Field(
         None,
-        description="Name of the operation that records the import, and can be undone; absent if"
+        description="Name of the operation that records the import and can be undone; absent if"
         " this request changed nothing.",
     )
 

@@ -18,10 +18,11 @@ router = Router(
 
 @router.post(ENGINE + ":eraseScope", summary="Erase a scope", operation_id="eraseScope")
 async def erase_scope(context: Mutation, name: EnginePath, body: EraseScopeRequest) -> Operation:
-    """Erase everything whose scope contains these pairs, for good; answer with a certificate.
+    """Erase everything in scopes that contain these pairs, for good, and return a certificate.
 
-    Until the end, writes to the scope are refused. A scope that is being erased is answered with
-    the operation that does it. With `validateOnly` nothing changes, and no operation is stored.
+    Until the end, writes to the scope are refused. If the scope is already being erased, the
+    response is the operation of that erasure. With `validateOnly` nothing changes, and no operation
+    is stored.
     """
     once = context.once(body.sent())
     return await ErasureService.of(context.resources).start(name, body, once, context.caller.reach)

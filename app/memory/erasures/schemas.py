@@ -17,7 +17,7 @@ RESIDUE = (
 
 
 class EraseScopeRequest(WireModel):
-    """The scope to erase: everything whose scope contains its pairs."""
+    """The scope to erase: everything in scopes that contain its pairs."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"scope": {"user_id": "42"}}]})
 
@@ -31,10 +31,10 @@ class EraseScopeRequest(WireModel):
 
 
 class EraseScopeResponse(WireModel):
-    """The certificate of an erasure; it holds no scope, id or text of what was erased."""
+    """The certificate of an erasure; it contains no scope, id or text of the erased items."""
 
     certificate_id: str | None = Field(
-        None, description="Id of the certificate; absent if nothing was to be changed."
+        None, description="Id of the certificate; absent in a preview."
     )
     subject: str | None = Field(
         None, description="Pseudonym of the scope; who has the key can test a guess."

@@ -27,7 +27,7 @@ router = Router(
 async def generate_memories(
     context: Mutation, engine: EnginePath, body: GenerateMemoriesRequest
 ) -> Operation:
-    """Turn a conversation or given facts into memories of a scope, merged with present ones.
+    """Turn a conversation or given facts into memories of a scope, merged with existing ones.
 
     Returns an operation; its response lists the memories that were created, updated or deleted.
     """

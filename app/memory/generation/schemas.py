@@ -56,8 +56,8 @@ class ContentEvent(WireModel):
     )
     event_time: ZonedTimestamp | None = Field(
         None,
-        description="Time of the turn. Its offset tells where the speaker's clock stood, and so"
-        ' which day "today" is; an offset of zero says nothing.',
+        description="Time of the turn. Its offset is the speaker's time zone, and so determines"
+        ' the day of "today"; an offset of zero is ignored.',
     )
 
     def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
@@ -95,8 +95,7 @@ class DirectMemoriesSource(WireModel):
     direct_memories: list[DirectMemory] = Field(
         min_length=1,
         max_length=MAX_DIRECT_MEMORIES,
-        description="The facts, which are stored as they are unless they say what is known"
-        " already.",
+        description="The facts, which are stored unchanged unless they are already known.",
     )
 
 
@@ -193,8 +192,8 @@ class GenerateMemoriesRequest(RevisionFields):
     )
     reread_events: bool | None = Field(
         None,
-        description="True: read as new what earlier generations have read. That brings back what"
-        " was deleted or corrected since; `validateOnly` shows it before.",
+        description="True: read events again that earlier generations have read. This restores"
+        " facts that were deleted or corrected since; preview it with `validateOnly`.",
     )
 
     @model_validator(mode="after")
@@ -269,7 +268,7 @@ class GeneratedMemory(WireModel):
     memory: NamedMemory = Field(description="The memory that it changed.")
     action: str = Field(description="`CREATED`, `UPDATED` or `DELETED`.")
     previous_revision: str | None = Field(
-        None, description="Full name of the revision before; absent: there is none."
+        None, description="Full name of the previous revision; absent: there is none."
     )
 
 
@@ -309,7 +308,7 @@ class DroppedFact(WireModel):
     reason: str = Field(description="Reason for dropping the fact.", examples=["FOREIGN_NUMBER"])
     detail: str | None = Field(None, description="The number or date that has no source.")
     memory: NamedMemory | None = Field(
-        None, description="With the reason `OLDER`: the memory, which rests on a later time."
+        None, description="With the reason `OLDER`: the memory with a later time."
     )
 
 
@@ -321,7 +320,7 @@ class DroppedField(WireModel):
     quote: str = Field(description="Text that was named as its source.")
     reason: str = Field(description="Reason for dropping it.", examples=["BAD_VALUE"])
     memory: NamedMemory | None = Field(
-        None, description="With the reason `OLDER`: the memory, which rests on a later time."
+        None, description="With the reason `OLDER`: the memory with a later time."
     )
 
 
@@ -336,7 +335,7 @@ class RefusedDecision(WireModel):
 
 
 class GenerateMemoriesResponse(WireModel):
-    """The changes of a generation, or in a preview those that it would make."""
+    """The changes of a generation, or the planned changes of a preview."""
 
     author: str | None = Field(
         None, description="Id of the model that wrote the facts, or `engine`; absent: no change."
@@ -360,7 +359,7 @@ class GenerateMemoriesResponse(WireModel):
         description="Only in a preview: decisions that would not be carried out; absent: none.",
     )
     withdrawn: bool | None = Field(
-        None, description="True: the texts of this preview were erased with what they are about."
+        None, description="True: the texts of this preview were erased together with their subject."
     )
 
 

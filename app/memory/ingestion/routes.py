@@ -59,7 +59,7 @@ async def list_streams(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListStreamsResponse:
-    """List the streams of ingestion, latest arrival first, without what their events say.
+    """List the streams of ingestion, latest arrival first, without the content of their events.
 
     Filter by `scope`, `scope."key"`, `stream_id`, `pending_count`, `failure_count`,
     `last_arrival_time` and `oldest_pending_time`.
@@ -71,9 +71,9 @@ async def list_streams(
 async def flush_stream(
     context: Mutation, engine: EnginePath, body: FlushStreamRequest
 ) -> Operation:
-    """Process all waiting events of a stream at once, those that are set aside as well.
+    """Process all waiting events of a stream at once, including events that were set aside.
 
-    The operation is that of the stream; it is done if nothing waits. The stream keeps its rule.
+    Returns the operation of the stream; it is done if no event waits. The stream keeps its rule.
     """
     service = IngestionService.of(context.resources)
     return Operation.from_row(await service.flush(engine, body, context.once(body.sent())))

@@ -88,7 +88,7 @@ class IngestEventsRequest(RevisionFields):
     )
     generation_trigger_config: GenerationTriggerConfig | None = Field(
         None,
-        description="Trigger of generation from the events; absent: that of the bank; without"
+        description="Trigger of generation from the events; absent: the bank's trigger; without"
         " any, events are processed at once.",
     )
     force_flush: bool | None = Field(None, description="True: process all waiting events at once.")
@@ -130,13 +130,13 @@ class IngestEventsResponse(WireModel):
 
     generate_memories_operation: str | None = Field(
         None,
-        description="Full name of the operation that made memories of the events; absent: there"
+        description="Full name of the operation that made memories from the events; absent: there"
         " were none to read.",
     )
 
 
 class FlushStreamRequest(WireModel):
-    """A stream whose waiting events are to become memories at once."""
+    """A stream to process at once, with all its waiting events."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"scope": {"user_id": "42"}, "streamId": "chat-7"}]}
@@ -155,7 +155,7 @@ class FlushStreamRequest(WireModel):
 
 
 class Stream(WireModel):
-    """A stream of ingestion: what waits, when it is processed, and what went wrong."""
+    """A stream of ingestion: its waiting events, the time of their processing, and its errors."""
 
     scope: dict[str, str] = Field(
         description="Scope of the memories that its events become.", examples=[{"user_id": "42"}]
@@ -171,7 +171,7 @@ class Stream(WireModel):
     pending_count: int = Field(description="Number of waiting events.", ge=0)
     pending_bytes: int = Field(description="Length of their contents as JSON, in bytes.", ge=0)
     aside_count: int = Field(
-        description="Number of those that are set aside, since a generation from them failed.", ge=0
+        description="Number of waiting events that were set aside after a failed generation.", ge=0
     )
     aside_until: Timestamp | None = Field(
         None, description="Next time at which some of these are tried again."
@@ -187,7 +187,7 @@ class Stream(WireModel):
     )
     failure_count: int = Field(description="Number of failures in a row.", ge=0)
     retry_time: Timestamp | None = Field(
-        None, description="Time until which the stream rests after failures, unless it is flushed."
+        None, description="End of the stream's pause after failures, unless it is flushed."
     )
     last_error: dict[str, Any] | None = Field(
         None, description="A google.rpc.Status: why the last operation failed, while it is kept."

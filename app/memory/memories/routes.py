@@ -103,7 +103,7 @@ async def list_memories(
     """List memories of all scopes, newest first unless ordered otherwise.
 
     With `showDeleted`, filters may also name `delete_time` (`delete_time:*`: is deleted) and
-    `recover_until`, and `orderBy` `delete_time`, by which live memories count as the last.
+    `recover_until`, and `orderBy` may name `delete_time`, which sorts live memories last.
     """
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
@@ -130,7 +130,7 @@ async def list_scopes(
 ) -> ListScopesResponse:
     """List the scopes that memories have, with the number of live memories of each.
 
-    Filter by `scope` and `scope."key"`. The order is stable and means nothing.
+    Filter by `scope` and `scope."key"`. The order is stable and has no meaning.
     """
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)

@@ -14,7 +14,7 @@ class QueuedReembedding(BaseModel):
 class ReembedReasoningEngineResponse(WireModel):
     """The end of a re-embedding."""
 
-    embedding_model: str = Field(description="Id of the model whose vectors serve from now on.")
+    embedding_model: str = Field(description="Id of the model that serves from now on.")
     refused_count: int | None = Field(
         None, description="Number of memories without a vector by it; absent: none."
     )

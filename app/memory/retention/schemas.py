@@ -27,7 +27,8 @@ class PurgeMemoriesRequest(DeletionFields):
 
     filter: str | None = Field(None, description="An AIP-160 filter.")
     filter_groups: FilterGroups | None = Field(
-        None, description="Conditions on metadata, of which at least one group must hold."
+        None,
+        description="Groups of conditions on metadata; a memory must match at least one group.",
     )
     force: bool | None = Field(
         None, description="True: delete the memories; otherwise only count them."
@@ -58,8 +59,8 @@ class PurgeMemoriesResponse(WireModel):
     )
     samples: list[KnownMemory] | None = Field(
         None,
-        description="Some of these, newest first, and names alone in a list of operations; absent"
-        " unless `sampleSize` asks for them.",
+        description="Some of these memories, newest first; only names in a list of operations;"
+        " absent without `sampleSize`.",
     )
 
 

@@ -39,8 +39,8 @@ async def retrieve_memories(
 ) -> Response:
     """Return the memories of exactly one scope: best for a query first, or newest first.
 
-    While the embedding model is away, a search uses words alone, and the response has the header
-    `x-memory-bank-retrieval: lexical`.
+    While the embedding model is unavailable, a search uses only words, and the response has the
+    header `x-memory-bank-retrieval: lexical`.
     """
     retrieved = await RetrievalService.of(context.resources).retrieve(engine, body)
     headers = {_HEADER: "lexical"} if retrieved.is_without_vectors else None

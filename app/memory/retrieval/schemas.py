@@ -20,7 +20,7 @@ class SimilaritySearchParams(WireModel):
         min_length=1,
         max_length=MAX_FACT_CHARS,
         examples=["Where does the user like to sit?"],
-        description="Question or words whose meaning is compared with the facts.",
+        description="Question or words to compare with the facts by meaning.",
     )
     top_k: int | None = Field(
         None,
@@ -80,7 +80,8 @@ class RetrieveMemoriesRequest(WireModel):
     )
     filter: str | None = Field(None, description="An AIP-160 filter.")
     filter_groups: FilterGroups | None = Field(
-        None, description="Conditions on metadata, of which at least one group must hold."
+        None,
+        description="Groups of conditions on metadata; a memory must match at least one group.",
     )
     memory_types: list[MemoryTypeField] | None = Field(
         None,
@@ -92,12 +93,10 @@ class RetrieveMemoriesRequest(WireModel):
         description="Limit of the tokens of all facts, about four characters each. Memories that"
         " would exceed it are left out, the best are taken first, and none is cut. 0: no limit.",
     )
-    explain: bool = Field(
-        False, description="True: each memory comes with an `explanation` of its place."
-    )
+    explain: bool = Field(False, description="True: each memory has an `explanation` of its rank.")
     ranking: Annotated[Ranking, one_of(Ranking)] | None = Field(
         None,
-        description="Order of this search, `hybrid` or `vector`; absent: that of the engine. Only"
+        description="Order of this search, `hybrid` or `vector`; absent: the engine's order. Only"
         " with `similaritySearchParams`.",
     )
 
@@ -135,7 +134,7 @@ class Explanation(WireModel):
     )
     vectors_unavailable: bool | None = Field(
         None,
-        description="True: the model could not embed the query, so words and signals alone count.",
+        description="True: the model could not embed the query, so only words and signals count.",
     )
     vectors_unsuited: bool | None = Field(
         None,
@@ -182,19 +181,19 @@ class RetrieveMemoriesResponse(WireModel):
     )
     next_page_token: str | None = Field(
         None,
-        description="Token of the next page; absent on the last page, and where no page was"
-        " asked for.",
+        description="Token of the next page; absent on the last page, and if the request did not"
+        " ask for pages.",
     )
     omitted_count: int | None = Field(
         None,
-        description="The number of memories that were left out: of the best `topK`, those farther"
-        " than the `maxDistance` of the request or the engine, and those for which the response has"
-        " no room. Absent where there was no such distance, and room for all.",
+        description="The number of omitted memories: among the best `topK`, memories farther than"
+        " the `maxDistance` of the request or the engine, and memories beyond the size of the"
+        " response. Absent if there was no such distance, and all fitted.",
     )
 
 
 class RetrieveProfilesRequest(WireModel):
-    """The scope whose profiles to return."""
+    """The scope of the profiles to return."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"scope": {"user_id": "42"}}]})
 

@@ -90,7 +90,7 @@ async def list_labels(
     key: Annotated[
         str | None,
         Query(
-            description=f"Key whose values are listed, of at most {MAX_LABEL_CHARS} characters;"
+            description=f"Key of at most {MAX_LABEL_CHARS} characters: its values are listed;"
             " absent or empty: the keys are listed.",
             json_schema_extra={"maxLength": MAX_LABEL_CHARS},
         ),
@@ -140,7 +140,7 @@ async def get_revision(
 async def roll_back(
     context: Mutation, name: MemoryPath, body: RollbackMemoryRequest, if_match: IfMatch = None
 ) -> Operation:
-    """Restore a memory to a revision; a deleted memory is brought back.
+    """Restore a memory to a revision; a deleted memory is recovered.
 
     With `validateOnly`, nothing changes: the response has the change as `plannedChanges`.
     """

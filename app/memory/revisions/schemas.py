@@ -30,7 +30,7 @@ class RollbackMemoryRequest(SingleRevisionFields):
     )
     validate_only: bool | None = Field(
         None,
-        description="True: change nothing; respond with the change that the rollback would make.",
+        description="True: change nothing; return the change that the rollback would make.",
     )
 
 
@@ -53,12 +53,12 @@ class PlannedRollback(WireModel):
         " longer kept.",
     )
     after: RestoredContent | None = Field(
-        None, description="Its content after the rollback; absent: the revision is gone."
+        None, description="Its content after the rollback; absent: the revision no longer exists."
     )
 
 
 class RollbackMemoryResponse(WireModel):
-    """The answer of a rollback with `validateOnly`, which changes nothing."""
+    """The response of a rollback with `validateOnly`, which changes nothing."""
 
     planned_changes: list[PlannedRollback] = Field(description="The one change.")
 
@@ -70,7 +70,7 @@ class ExtractedMemory(WireModel):
         None, description="Statement as it was extracted; absent for a field of a profile."
     )
     context: str | None = Field(
-        None, description="Words of the conversation that it rests on; absent for a given fact."
+        None, description="Quotation from the conversation as evidence; absent for a given fact."
     )
     structured_data: dict[str, Any] | None = Field(
         None, description="Value of a field of a profile; absent for a fact."
@@ -119,7 +119,7 @@ class MemoryRevision(MemoryContentFields):
     operation: str | None = Field(None, description="The operation that made the change.")
     caller: str | None = Field(
         None,
-        description="Caller that asked for the change: id of the API key; `jwt:` and the subject,"
+        description="Caller that requested the change: id of the API key; `jwt:` and the subject,"
         " of a token; `command-line`; absent: the service itself, or a revision of an earlier"
         " release.",
     )

@@ -22,7 +22,7 @@ router = Router(
 async def scan_privacy(context: Mutation, name: EnginePath, body: ScanPrivacyRequest) -> Operation:
     """Count, or mask, the sensitive values in stored memories, revisions and summaries.
 
-    What is masked is masked in earlier revisions, too, and cannot be undone.
+    Values are masked in earlier revisions, too. This cannot be undone.
     """
     once = context.once(body.sent())
     return Operation.from_row(await scans.start(context.resources, name, body, once))

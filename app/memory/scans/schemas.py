@@ -23,7 +23,7 @@ class ScanAction(StrEnum):
 
 
 class ScanPrivacyRequest(WireModel):
-    """The values to look for, and what becomes of them."""
+    """The values to search for, and the action on them."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"kinds": ["EMAIL"], "action": "REPORT"}]}
@@ -32,7 +32,7 @@ class ScanPrivacyRequest(WireModel):
     kinds: list[Annotated[str, Field(max_length=32)]] | None = Field(
         None,
         max_length=len(Kind) + 2 * MAX_CUSTOM_PATTERNS,
-        description="Kinds, or names of custom patterns; absent or empty: those that the engine's"
+        description="Kinds, or names of custom patterns; absent or empty: all that the engine's"
         " rules mask or refuse at any place.",
     )
     action: Annotated[ScanAction, one_of(ScanAction)] = Field(
@@ -41,21 +41,20 @@ class ScanPrivacyRequest(WireModel):
     )
     scope: Scope | None = Field(
         None,
-        description="Pairs that the scopes of what is scanned contain; absent: the whole engine"
-        " is scanned.",
+        description="Pairs: only scopes that contain them are scanned; absent: the whole engine.",
     )
 
 
 class ScanPrivacyResponse(WireModel):
-    """The results of a scan; they hold no text."""
+    """The results of a scan; they contain no text."""
 
     action: ScanAction = Field(description="Action that was taken on the values.")
     counts: dict[str, dict[str, int]] = Field(description="Values, by table and kind.")
     names: list[str] | None = Field(
         None,
-        description="Only with `REPORT`: names of the resources that hold such values, at most"
+        description="Only with `REPORT`: names of the resources with such values, at most"
         f" {MAX_NAMES}.",
     )
     has_more_names: bool | None = Field(
-        None, description="True: more rows hold such values than `names` lists."
+        None, description="True: more rows have such values than `names` lists."
     )

@@ -61,7 +61,7 @@ _DESCRIPTIONS = {
     responses={
         200: {
             "description": "An archive of the format `open-memory-bank/1`: gzip of NDJSON."
-            " Without a trailer as its last line it is not whole.",
+            " Without a trailer as its last line, it is incomplete.",
             "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
         }
     },
@@ -116,8 +116,8 @@ async def export_engine(
     openapi_extra={
         "requestBody": {
             "required": True,
-            "description": "An archive, as `exportReasoningEngine` answers with it, or its lines"
-            " uncompressed.",
+            "description": "An archive, as `exportReasoningEngine` returns it, or its"
+            " uncompressed lines.",
             "content": {
                 MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}},
                 NDJSON_TYPE: {"schema": {"type": "string"}},
@@ -138,10 +138,10 @@ async def restore_engine(
         ),
     ] = None,
 ) -> RestoreReasoningEngineResponse:
-    """Fill an empty engine from an archive, whose configuration replaces the engine's.
+    """Fill an empty engine from an archive; its configuration replaces the engine's.
 
-    Until the end, the engine serves only get, delete and this method. If the restore breaks off,
-    the same archive sent again from its start goes on where it stopped.
+    Until the end, the engine serves only get, delete and this method. If the restore is
+    interrupted, send the same archive again from its start: the restore continues where it stopped.
     """
     declared = request.headers.get("content-type")
     if declared is not None and media_type(declared) not in _TYPES:

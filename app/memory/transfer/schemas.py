@@ -21,12 +21,11 @@ class RestoreReasoningEngineResponse(WireModel):
 
     counts: dict[str, int] = Field(description="Number of lines of the archive, by kind.")
     vectors: VectorsUse = Field(
-        description="USED: those of the archive. EMBEDDING: facts are embedded in the background;"
-        " searches go by words meanwhile."
+        description="USED: the vectors of the archive. EMBEDDING: facts are embedded in the"
+        " background; searches match only words until then."
     )
     past_recovery: int = Field(
-        description="Deleted memories whose window of recovery has ended; the next sweep removes"
-        " them."
+        description="Deleted memories past their recovery window; the next sweep removes them."
     )
     past_expiry: int = Field(
         description="Memories, sessions, namespaces and artifacts that have expired; the next"
@@ -34,7 +33,7 @@ class RestoreReasoningEngineResponse(WireModel):
     )
     converted: dict[str, int] = Field(
         {},
-        description="Number of values that a former release stored in another form, and that were"
-        " converted, by kind and field, such as `event.content`.",
+        description="Number of values that were converted from the form of a former release, by"
+        " kind and field, such as `event.content`.",
     )
     warnings: list[str] = Field(description="Sentences for the person who restores.")

@@ -29,7 +29,7 @@ async def undo_operation(
 ) -> Operation:
     """Undo an operation's changes of memories, as new revisions, all at once.
 
-    Memories that have changed since are left alone and listed. An undo can be undone as well.
+    Memories that have changed since stay unchanged and are listed. An undo can be undone as well.
     """
     request = body or UndoOperationRequest()
     once = context.once(request.sent())

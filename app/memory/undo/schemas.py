@@ -42,7 +42,7 @@ class UndoneMemory(WireModel):
 
 
 class SkippedMemory(WireModel):
-    """A memory that an undo left alone."""
+    """A memory that an undo did not change."""
 
     memory: NamedMemory = Field(description="The memory.")
     reason: str = Field(
@@ -58,7 +58,7 @@ class UndoOperationResponse(WireModel):
         None, description="Memories that it changed; absent: none."
     )
     skipped_memories: list[SkippedMemory] | None = Field(
-        None, description="Memories that it left alone; absent: none."
+        None, description="Memories that it did not change; absent: none."
     )
 
 

@@ -39,7 +39,7 @@ _ONE = _COLLECTION + "/{key}"
 
 @router.post(_COLLECTION, summary="Create a key", operation_id="createKey")
 async def create_key(context: Context, body: CreateKeyRequest) -> ApiKey:
-    """Create a key. Its `secret` is in this answer only; its permissions and reach never change."""
+    """Create a key. Only this response has its `secret`; its permissions and reach never change."""
     return await KeyService.of(context.resources).create(body)
 
 
@@ -59,7 +59,7 @@ async def revoke_key(context: Context, key: KeyPath) -> ApiKey:
 async def rotate_key(
     context: Context, key: KeyPath, body: RotateKeyRequest | None = None
 ) -> ApiKey:
-    """Give a key a new `secret`, in this answer only; former secrets end after `gracePeriod`."""
+    """Give a key a new `secret`, shown only here; former secrets end after `gracePeriod`."""
     request = body or RotateKeyRequest()
     return await KeyService.of(context.resources).rotate(key, request.grace_period)
 
@@ -72,8 +72,8 @@ async def get_key(context: Context, key: KeyPath) -> ApiKey:
 
 @self_router.get(SERVICE + "/self", summary="Get the caller", operation_id="getSelf")
 async def get_self(context: Context) -> CallerInfo:
-    """Return who asks: the key or token sent, what it may do, and what it reaches.
+    """Return the caller: its key or token, its permissions, and its reach.
 
-    Any valid key or token may ask. The answer never holds a secret.
+    Any valid key or token may call this method. The response never contains a secret.
     """
     return CallerInfo.from_caller(context.caller)

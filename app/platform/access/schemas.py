@@ -194,11 +194,10 @@ class CreateKeyRequest(WireModel):
     display_name: DisplayName = Field(description="Name for people; printable, not blank.")
     roles: _Roles | None = Field(
         None,
-        description="Roles whose permissions the key gets; at least one of this and"
-        " `permissions` is needed.",
+        description="Roles of the key; at least one of `roles` and `permissions` is needed.",
     )
     permissions: _Permissions | None = Field(
-        None, description="Permissions in addition to those of the roles."
+        None, description="Permissions in addition to the roles."
     )
     projects: _Projects | None = Field(None, description="Projects of the engines; absent: all.")
     engines: _Engines | None = Field(None, description="Ids or names of engines; absent: all.")
@@ -270,11 +269,9 @@ class ApiKey(WireModel):
         description="Name of the key: `keys/` and its id.",
     )
     display_name: str = Field(description="Name for people.")
-    roles: list[str] | None = Field(
-        None, description="Roles whose permissions it has; absent: none."
-    )
+    roles: list[str] | None = Field(None, description="Roles of the key; absent: none.")
     permissions: list[str] | None = Field(
-        None, description="Permissions that it has beside those of its roles; absent: none."
+        None, description="Permissions in addition to its roles; absent: none."
     )
     projects: list[str] | None = Field(
         None, description="Projects of the engines that it reaches; absent: all."
@@ -348,11 +345,11 @@ class CallerInfo(WireModel):
     )
     display_name: str | None = Field(None, description="Name of the key; absent: a token.")
     roles: list[Role] | None = Field(
-        None, description="Roles, those with fewer permissions first; absent: none."
+        None, description="Roles, beginning with the fewest permissions; absent: none."
     )
     permissions: list[Permission] = Field(
-        description="Permissions that will work, sorted: those of the roles and single ones,"
-        " without those that need a larger reach."
+        description="Permissions that work, sorted: permissions of the roles and single ones,"
+        " without permissions that need a larger reach."
     )
     projects: list[str] | None = Field(
         None, description="Projects of the engines within reach, sorted; absent: all."
@@ -368,7 +365,7 @@ class CallerInfo(WireModel):
     expire_time: Timestamp | None = Field(
         None, description="Time at which the key, the secret sent or the token ends; absent: never."
     )
-    version: str = Field(description="Release of the process that answers.")
+    version: str = Field(description="Release of the responding process.")
 
     @classmethod
     def from_caller(cls, caller: Caller) -> "CallerInfo":

@@ -29,9 +29,10 @@ async def list_all(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListAuditEventsResponse:
-    """List the audit events of all engines, also deleted ones, and of none; newest first.
+    """List the audit events of all engines and of no engine, newest first.
 
-    Filter as in an engine's list, and by `engine`, which is 0 for events without one.
+    Events of deleted engines are included. Filter as in an engine's list, and by `engine`, which is
+    0 for events without one.
     """
     return await AuditService.of(context.resources).list_page(None, filter, page)
 

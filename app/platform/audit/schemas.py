@@ -13,9 +13,7 @@ class AuditEvent(WireModel):
     """An audited action: caller, method, resource, time, address and result, without content."""
 
     name: str = Field(description="Name of the event, below its engine if it has one.")
-    create_time: Timestamp = Field(
-        description="Time at which the request was answered or the operation ended."
-    )
+    create_time: Timestamp = Field(description="Time at which the request or the operation ended.")
     caller: str | None = Field(
         None,
         description="Id of the API key; `jwt:` and the subject, of a token; `command-line`;"
@@ -41,10 +39,10 @@ class AuditEvent(WireModel):
     )
     reason: str | None = Field(None, description="Reason of the error.")
     replayed: bool | None = Field(
-        None, description="True: a repeated request, which got the answer of its first time."
+        None, description="True: a repeated request that got its first response again."
     )
     surface: str | None = Field(
-        None, description="Interface through which the request came; absent: the API itself."
+        None, description="Interface that sent the request; absent: the API itself."
     )
 
     @classmethod

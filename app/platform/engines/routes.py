@@ -70,7 +70,7 @@ async def list_engines(
 ) -> ListReasoningEnginesResponse:
     """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times.
 
-    While nodes of a distributed database are away, their engines are missing, and the header
+    While nodes of a distributed database do not respond, their engines are missing, and the header
     `x-memory-bank-nodes-away` names the nodes.
     """
     service = EngineService.of(context.resources)
@@ -181,7 +181,7 @@ async def validate_engine(
     body: ReasoningEngineRequest | None = None,
     update_mask: UpdateMask = None,
 ) -> Empty:
-    """Check the body of an update without a change: nothing, or the error that it would have."""
+    """Check the body of an update without a change; return nothing, or the error of the update."""
     request = body or ReasoningEngineRequest()
     await EngineService.of(context.resources).validate(name, request, update_mask)
     return Empty()

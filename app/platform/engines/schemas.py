@@ -107,8 +107,8 @@ class DeleteEngineRequest(WireModel):
 
     force: bool = Field(
         False,
-        description="True: delete the engine with all that it holds; otherwise one that holds"
-        " anything is kept.",
+        description="True: delete the engine with its whole content; otherwise only an empty"
+        " engine is deleted.",
     )
 
 
@@ -129,8 +129,7 @@ class ReasoningEngine(WireModel):
     )
     encryption_spec: EncryptionSpec | None = Field(
         None,
-        description="Settings that an earlier release took, or an archive had; they have no"
-        " effect.",
+        description="Settings from an earlier release or an archive; they have no effect.",
     )
 
     @classmethod

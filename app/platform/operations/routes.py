@@ -62,7 +62,7 @@ async def retry_operation(context: Mutation, name: OperationPath) -> Operation:
 
     Generations, undos, re-embeddings and regenerated summaries can be retried, once each, while
     their request is kept. The new operation's metadata name the failed one in `retriedOperation`,
-    and those of the failed one the new one in `retriedBy`.
+    and the failed one's metadata name the new one in `retriedBy`.
     """
     ways = context.resources.registry.retries.values()
     if not any(context.caller.may(way.permission) for way in ways):
@@ -74,7 +74,7 @@ async def retry_operation(context: Mutation, name: OperationPath) -> Operation:
 
 @router.post(_ONE + ":cancel", summary="Cancel an operation", operation_id="cancelOperation")
 async def cancel_operation(context: Mutation, name: OperationPath) -> Empty:
-    """Cancel a pending operation; ask a running one to stop at its next step."""
+    """Cancel a pending operation; a running one stops at its next step."""
     await OperationService.of(context.resources).cancel(name, context.once({}))
     return Empty()
 

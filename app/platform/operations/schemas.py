@@ -30,7 +30,7 @@ class OperationMetadata(WireModel):
 
     generic_metadata: OperationTimes = Field(description="Times of the operation.")
     validate_only: bool | None = Field(
-        None, description="True: it is a preview, and writes nothing."
+        None, description="True: it is a preview and writes nothing."
     )
     author: str | None = Field(None, description="Id of the model that wrote, or `engine`.")
     prompt_version: str | None = Field(
@@ -69,7 +69,7 @@ class OperationError(WireModel):
 
 
 class AnsweredEmpty(Empty):
-    """Nothing but the end of the work."""
+    """An empty result: the work has ended."""
 
 
 class Operation(WireModel):
@@ -79,12 +79,12 @@ class Operation(WireModel):
     metadata: dict[str, Any] = Field(
         description="Report of the work, with fields of its method. Every operation has"
         " `genericMetadata` (its times); `kind`; `state` (`PENDING`, `RUNNING`, `SUCCEEDED`,"
-        " `FAILED` or `CANCELLED`); `attemptCount`, the runs since the work last got on (0: it was"
-        " done within its request, or has not run); `startTime` of its first run, if it ran apart"
-        " from its request; `caller`, the id of the key that asked for it, `jwt:` with the subject"
-        " of a token, or `command-line` (absent: the service itself)."
+        " `FAILED` or `CANCELLED`); `attemptCount`, the runs since the last progress (0: it ran"
+        " within its request, or has not run); `startTime` of its first run, if it ran outside"
+        " its request; `caller`, the id of the key that requested it, `jwt:` with the subject of"
+        " a token, or `command-line` (absent: the service itself)."
     )
-    done: bool = Field(False, description="False: it waits or runs; ask again later.")
+    done: bool = Field(False, description="False: it waits or runs; poll again later.")
     response: dict[str, Any] | None = Field(
         None,
         description="Result of the work, by its `@type`; absent until it is done, or if it failed.",

@@ -18,9 +18,8 @@ router = Router(
 
 @router.get(SERVICE + "/server", summary="Get the server", operation_id="getServer")
 async def get_server(context: Context) -> ServerInfo:
-    """Return what runs here: releases, models, settings, live processes, and all engines' queue.
+    """Return releases, models, settings, live processes, and the queue of all engines.
 
-    Without the database, its parts are absent, and `database.error` says so. Secrets are never
-    shown.
+    Without the database, its parts are absent and `database.error` is set. Secrets are never shown.
     """
     return await read_server(context.resources)

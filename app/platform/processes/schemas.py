@@ -7,7 +7,7 @@ from app.kernel.wire.scalars import Timestamp
 
 
 class ServerDatabase(WireModel):
-    """The database of the service; without an answer of it, `error` alone."""
+    """The database of the service; only `error` if it does not respond."""
 
     server_version: str | None = Field(None, description="Release of Postgres.", examples=["18.1"])
     vector_version: str | None = Field(
@@ -16,8 +16,8 @@ class ServerDatabase(WireModel):
     schema_: str | None = Field(
         None,
         alias="schema",
-        description="`ok`; `not migrated` if it is not that of this release; or `incomplete`, with"
-        " what is missing.",
+        description="`ok`; `not migrated` if it differs from this release's schema; or"
+        " `incomplete`, with the missing parts.",
         examples=["ok"],
     )
     is_standby: bool | None = Field(
@@ -30,7 +30,7 @@ class ServerDatabase(WireModel):
         " it is behind; absent: not measured yet.",
     )
     error: str | None = Field(
-        None, description="`DATABASE_UNAVAILABLE` if the database does not answer."
+        None, description="`DATABASE_UNAVAILABLE` if the database does not respond."
     )
 
 
@@ -50,7 +50,7 @@ class ServerProcess(WireModel):
 
     process_id: str = Field(description="Random id, new at each start.")
     kind: str = Field(
-        description="`API`, `WORKER`, `API_AND_WORKER`, or `MIGRATION`: one that is forced.",
+        description="`API`, `WORKER`, `API_AND_WORKER`, or `MIGRATION` for a forced migration.",
         examples=["WORKER"],
     )
     release: str = Field(description="Release that it runs.")
@@ -76,7 +76,7 @@ class EventLoopLag(WireModel):
 
 
 class ServerEventLoop(WireModel):
-    """The event loop of the process that answers; its lag delays every request."""
+    """The event loop of the responding process; its lag delays every request."""
 
     lag_seconds: EventLoopLag = Field(description="Lag at evenly spaced moments.")
 
@@ -86,7 +86,7 @@ class ServerEmbedder(WireModel):
 
     model: str = Field(description="Id of the model.", examples=["all-MiniLM-L6-v2/fp32"])
     dimensions: int | None = Field(
-        None, description="Length of its vectors; absent: not known before its first answer."
+        None, description="Length of its vectors; absent: unknown before its first response."
     )
     is_lexical_only: bool = Field(
         description="True if its vectors know words but no meaning, so that searches do as well."
@@ -95,11 +95,11 @@ class ServerEmbedder(WireModel):
 
 
 class ServerSetting(WireModel):
-    """A setting of the process that answers."""
+    """A setting of the responding process."""
 
     name: str = Field(description="Its variable.", examples=["MEMORY_BANK_WORKER_CONCURRENCY"])
     description: str = Field(description="Its meaning, with its unit.")
-    is_default: bool = Field(description="True if the value is that of an unset variable.")
+    is_default: bool = Field(description="True if the value is the default of an unset variable.")
     value: JsonValue = Field(
         None,
         description='Its value; `"set"` in place of a secret, and of an address with a password or'
@@ -108,7 +108,7 @@ class ServerSetting(WireModel):
 
 
 class ServerInfo(WireModel):
-    """The service, as seen by the process that answers."""
+    """The service, as seen by the responding process."""
 
     version: str = Field(description="Release of this process.")
     start_time: Timestamp = Field(description="Time of this process's start.")

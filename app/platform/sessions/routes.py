@@ -138,8 +138,8 @@ async def list_events(
 async def delete_event(context: Mutation, name: EventPath) -> Empty:
     """Erase the content of an event for good, from all lists and contexts.
 
-    Its number stays taken, and its change of the session's state remains. Summaries that cover the
-    event lose their texts and are made anew without it.
+    Its number stays in use, and its change of the session's state remains. Summaries that cover the
+    event lose their texts and are regenerated without it.
     """
     await EventService.of(context.resources).erase(name, context.once({}))
     return Empty()

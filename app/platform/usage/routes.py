@@ -41,7 +41,7 @@ async def get_usage(
         ),
     ] = None,
 ) -> EngineUsage:
-    """Return the usage of an engine's models, by day and model or as asked; at most 366 days.
+    """Return the usage of an engine's models, by day and model or by `groupBy`; at most 366 days.
 
     The built-in rules call no model and so do not appear.
     """

@@ -66,7 +66,7 @@ class UsageSums(WireModel):
 
 
 class ModelUsage(UsageSums):
-    """The consumption of model calls, by what `groupBy` names: usually of one model on one day."""
+    """Usage of model calls, by the fields in `groupBy`: usually of one model on one day."""
 
     day: Day | None = Field(None, description="Day, of UTC; absent: all.")
     model: str | None = Field(
@@ -99,14 +99,14 @@ class TokenBudget(WireModel):
 class QuotaUse(WireModel):
     """An engine's use of one quota."""
 
-    used: int = Field(description="Amount held now, in rows or bytes.")
+    used: int = Field(description="Stored amount, in rows or bytes.")
     limit: int | None = Field(
         None, description="Largest amount, in rows or bytes; absent: no bound."
     )
 
 
 class EngineQuotas(WireModel):
-    """The amounts that the engine holds and may hold."""
+    """The stored amounts of the engine with their limits."""
 
     memories: QuotaUse = Field(description="Live memories, without deleted ones.")
     sessions: QuotaUse = Field(description="Sessions that have not expired.")
@@ -121,31 +121,31 @@ class EngineEmbedding(WireModel):
     """The state of the vectors of an engine's memories."""
 
     model: str | None = Field(
-        None, description="Id of the model whose vectors serve searches; absent: there are none."
+        None, description="Id of the model for searches; absent: there are no vectors."
     )
     target: str | None = Field(
         None,
-        description="Id of the model of a re-embedding that has begun and is not finished; until"
-        " then, `model` serves. Absent: there is none.",
+        description="Id of the new model of an unfinished re-embedding; until its end, `model`"
+        " serves. Absent: none is running.",
     )
     waiting_memory_count: int = Field(
         description=f"Memories that wait for their vectors, up to {MAX_WAITING:,}; searches find"
-        " them by words alone."
+        " them only by words."
     )
     is_capped: bool | None = Field(None, description="True: more of them wait; absent: no.")
 
 
 class EngineUsage(WireModel):
-    """The model usage of an engine in a range of days, and the amounts it holds."""
+    """The model usage of an engine in a range of days, and its stored amounts."""
 
     usage: list[ModelUsage] = Field(
-        description="Sums by what `groupBy` names; without those that had no calls."
+        description="Sums by the fields in `groupBy`; groups without calls are left out."
     )
     total: UsageSums = Field(description="Sums over all that `usage` could list.")
     budget: TokenBudget | None = Field(
         None, description="Tokens of today; absent: the service sets no budget."
     )
-    quotas: EngineQuotas = Field(description="Amounts held, each with its bound.")
+    quotas: EngineQuotas = Field(description="Stored amounts, each with its limit.")
     embedding: EngineEmbedding = Field(description="State of the vectors of its memories.")
 
     @classmethod

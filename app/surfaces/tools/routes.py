@@ -53,7 +53,7 @@ async def get_memory_tool_specs(
     context: Context,
     engine: EnginePath,
     one_format: Annotated[
-        str | None, Query(alias="format", description="`openai`, `gemini` or `anthropic` alone.")
+        str | None, Query(alias="format", description="Only `openai`, `gemini` or `anthropic`.")
     ] = None,
     tools: Annotated[
         str | None, Query(description="Names of tools with commas between them; absent: all.")
@@ -65,7 +65,7 @@ async def get_memory_tool_specs(
 ) -> MemoryToolSpecs:
     """Return declarations of the tools that the key may use, for a model that calls functions.
 
-    None has a scope: the application says whose memories, not the model.
+    No tool takes a scope: the application sets it, not the model.
     """
     if one_format is not None and one_format not in FORMATS:
         raise InvalidArgument.of_field("format", f"must be one of: {', '.join(FORMATS)}.")
@@ -106,10 +106,10 @@ def _named(caller: Caller, names: str | None) -> list[Tool]:
 async def call_memory_tool(
     request: Request, context: Mutation, engine: EnginePath, body: CallMemoryToolRequest
 ) -> CallMemoryToolResponse:
-    """Run whichever tool a model chose, and return the text that the model is told.
+    """Run the tool that a model chose, and return the text for the model.
 
-    The tool's own method checks, charges and audits the call. What is wrong with the arguments is
-    told to the model in `text`, with `isError`; errors of the caller (key, scope, rate, quota) are
+    The tool's own method checks, charges and audits the call. Errors in the arguments are described
+    in `text` for the model, with `isError`. Errors of the caller (key, scope, rate, quota) are
     errors of the request. Names: `search_memories`, `list_memories`, `memory_history`, `remember`,
     `learn_from_conversation`, `update_memory`, `forget_memory`, `restore_memory`,
     `recall_conversation`.

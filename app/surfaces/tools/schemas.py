@@ -13,7 +13,7 @@ _MAX_ARGUMENTS_CHARS = 1_000_000
 
 
 class MemoryToolSpecs(WireModel):
-    """Declarations of the tools, in the formats of model APIs; only the one asked for, if any."""
+    """Declarations of the tools, in the formats of model APIs, or only in the requested format."""
 
     openai: list[dict[str, Any]] | None = Field(
         None, description="Declarations for `tools` in a request to OpenAI's chat completions."
@@ -53,7 +53,7 @@ class CallMemoryToolRequest(WireModel):
     scope: dict[str, str] | None = Field(
         None,
         description="Scope of the memories that the call is about, 1 to 5 pairs. Required, unless"
-        " the key's conditions fix it; what they fix may be left out.",
+        " the key's conditions fix it; fixed pairs may be left out.",
         examples=[{"user_id": "42"}],
     )
     session: str | None = Field(
@@ -67,16 +67,16 @@ class CallMemoryToolRequest(WireModel):
         0,
         ge=0,
         le=MAX_INT64,
-        description="Newest events of `session` that are not searched, since the prompt has them.",
+        description="Number of newest events of `session` to skip, since the prompt has them.",
     )
 
 
 class CallMemoryToolResponse(WireModel):
-    """The answer of a tool."""
+    """The result of a tool."""
 
     text: str = Field(description="Text for the model, as the tool's message.")
     result: dict[str, Any] | None = Field(
         None, description="The same as JSON; absent where `isError` is true."
     )
-    is_error: bool = Field(description="True if the tool did not do what it was asked.")
+    is_error: bool = Field(description="True if the tool failed.")
     tokens: int = Field(description="Tokens of `text`, about four characters each.")

@@ -142,11 +142,11 @@ async def upload_artifact(
 ) -> Artifact:
     """Store a body of any media type.
 
-    Without `If-Match`, existing content is not replaced. The same bytes again answer 200 and change
-    nothing, not even the expiry; other bytes answer 409 ABORTED. The same bytes also answer 409 if
-    the caller may not know them: with neither `artifacts.content` nor, unless the namespace is
-    sensitive, `artifacts.derive`. Without `Content-Length`, the upload counts as the longest
-    possible artifact until it ends.
+    Without `If-Match`, existing content is not replaced. The same bytes return 200 and change
+    nothing, not even the expiry; other bytes return 409 ABORTED. The same bytes also return 409 if
+    the caller may not know them. To know them, it needs `artifacts.content` or, unless the
+    namespace is sensitive, `artifacts.derive`. Without `Content-Length`, the upload counts as the
+    longest possible artifact until it ends.
     """
     check_whole(request.headers)
     upload = Upload(

@@ -121,7 +121,7 @@ async def update_tool_policy(
     body: UpdateToolPolicyRequest,
     if_match: IfMatch = None,
 ) -> ToolPolicy:
-    """Set the policy for a tool's outputs; it fills what requests omit.
+    """Set the policy for a tool's outputs; it applies where requests omit a field.
 
     Requests cannot loosen the handling of a sensitive tool.
     """

@@ -151,12 +151,12 @@ class BeginsNamespace(NamespaceSettings):
         None, description="Tool that produced it; the tool's policy applies."
     )
     activity: TaskId | None = Field(
-        None, description="Name of what the tool did, such as `fetch`; recorded with the namespace."
+        None, description="The tool's activity, such as `fetch`; recorded with the namespace."
     )
 
 
 class ProcessOutputRequest(BeginsNamespace):
-    """A tool's output, for which the service decides what the prompt shows."""
+    """A tool's output; the service decides which part the prompt shows."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -172,7 +172,7 @@ class ProcessOutputRequest(BeginsNamespace):
     )
 
     tool: TaskId = Field(description="Tool that made the output; its policy applies.")
-    activity: TaskId = Field(description="Name of what the tool did, such as `fetch`.")
+    activity: TaskId = Field(description="Name of the tool's activity, such as `fetch`.")
     call_id: str | None = Field(None, max_length=256, description="Id of the call; not stored.")
     namespace: TaskId | None = Field(None, description="Namespace to store in; absent: a new one.")
     off_prompt: OffPromptField | None = Field(
@@ -246,17 +246,17 @@ class ProcessOutputResponse(WireModel):
 
     disposition: Disposition = Field(
         description="`inline`: the prompt shows the output; `stored`: its reference;"
-        " `passthrough`: messages of the tool alone; `empty`: there is nothing to show.",
+        " `passthrough`: only messages of the tool; `empty`: nothing.",
     )
     prompt_text: str = Field(description="Text for the prompt, unchanged.")
     reference: Reference | None = Field(None, description="Reference to the stored output.")
     passthrough: list[Passed] | None = Field(
-        None, description="Info and errors beside the stored output."
+        None, description="Info and errors in addition to the stored output."
     )
     warnings: list[Warned] | None = Field(
         None,
-        description="`no_reader`: neither the caller nor a configured reader can use what was"
-        " stored. Absent: nothing to warn of.",
+        description="`no_reader`: neither the caller nor a configured reader can use the stored"
+        " output. Absent: no warning.",
     )
 
 
@@ -264,11 +264,11 @@ class StoreArtifactsResponse(WireModel):
     """Reference to the stored artifacts."""
 
     reference: Reference = Field(description="Properties of the namespace that prompts may show.")
-    prompt_text: str = Field(description="Text for the prompt that stands for the artifacts.")
+    prompt_text: str = Field(description="Text for the prompt that represents the artifacts.")
     warnings: list[Warned] | None = Field(
         None,
-        description="`no_reader`: neither the caller nor a configured reader can use what was"
-        " stored. Absent: nothing to warn of.",
+        description="`no_reader`: neither the caller nor a configured reader can use the stored"
+        " output. Absent: no warning.",
     )
 
 
@@ -279,9 +279,7 @@ class Artifact(ArtifactReference):
     state: ArtifactState = Field(
         description="`ready` once readers can use it; before that `uploading` or `indexing`.",
     )
-    readable_with: list[Reader] = Field(
-        description="Readers that can use it; empty if nothing can."
-    )
+    readable_with: list[Reader] = Field(description="Readers that can use it; empty if none can.")
     derived_from: list[Source] | None = Field(
         None, description="Artifacts that it was made from; absent: none."
     )
@@ -308,10 +306,10 @@ class Namespace(WireModel):
 
     name: str = Field(description="Full name of the namespace.")
     reference: Reference = Field(description="Properties of the namespace that prompts may show.")
-    user_id: str | None = Field(None, description="Owner; absent: nobody's.")
+    user_id: str | None = Field(None, description="Owner; absent: none.")
     tool: str | None = Field(None, description="Tool that produced its content, if known.")
     activity: str | None = Field(
-        None, description="Name of what the tool did, such as `fetch`, if known."
+        None, description="Name of the tool's activity, such as `fetch`, if known."
     )
     sensitive: bool = Field(
         description="True: derived content is sensitive as well, and never inline."

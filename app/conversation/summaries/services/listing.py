@@ -43,8 +43,8 @@ class SessionSummary(WireModel):
 
     name: str = Field(description="Full name of the summary.")
     policy_key: str = Field(
-        description="Hash of the policy settings that affect summaries; policies with equal ones"
-        " share their summaries."
+        description="Hash of the policy settings that affect summaries; policies with equal"
+        " settings share their summaries."
     )
     kind: str = Field(
         description="Inputs: `block`, exchanges; `full`, all events; `recursive`, the previous"
@@ -55,7 +55,7 @@ class SessionSummary(WireModel):
         " was cleared or changed while the summary was made."
     )
     version: int = Field(description="Version of a summary that is replaced or made again, from 1.")
-    covers: Covered = Field(description="Events that it stands for.")
+    covers: Covered = Field(description="Events that it replaces.")
     text: str | None = Field(
         None, description="Text of the summary; absent if it failed or was erased."
     )
@@ -169,9 +169,9 @@ class SessionUsage(WireModel):
     )
     total: UsageSums = Field(description="Usage of all models together.")
     summaries: SummaryCounts = Field(description="Number of summaries by state.")
-    event_count: int = Field(description="Number of events, erased and cleared ones included.")
+    event_count: int = Field(description="Number of events, including erased and cleared ones.")
     exchange_count: int = Field(
-        description="Number of exchanges, from 0: turns of a user with what follows them."
+        description="Number of exchanges, from 0: a user's turn with the events after it."
     )
 
     @classmethod

@@ -19,4 +19,4 @@ class KnownMemory(Memory):
 
 
 class AnsweredMemory(KnownMemory):
-    """A memory that an operation answers with, as it left it."""
+    """A memory in the result of an operation, as the operation left it."""

@@ -33,7 +33,7 @@ class MetadataCondition(WireModel):
     )
     negate: bool | None = Field(
         None,
-        description="True: the condition must not hold; memories without the key then match.",
+        description="True: the condition is negated; memories without the key then match.",
     )
 
     def filter(self) -> MetadataFilter:

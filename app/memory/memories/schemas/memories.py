@@ -191,7 +191,7 @@ class MemoryFields(SingleRevisionFields):
     )
     metadata: Metadata | None = Field(
         None,
-        description="The caller's own values, by name; list filters and retrieval can ask for"
+        description="The caller's own values, by name; list filters and retrieval can compare"
         " them.",
     )
     memory_type: MemoryTypeField | None = Field(
@@ -205,8 +205,8 @@ class MemoryFields(SingleRevisionFields):
     context: str | None = Field(
         None,
         max_length=MAX_FACT_CHARS,
-        description="Source of the fact, or the reason that it matters, in words. Generation writes"
-        " here what was said that the fact rests on; a given fact has none.",
+        description="Source of the fact, or the reason that it matters, in words. Generation"
+        " quotes the conversation here as evidence; a given fact has none.",
     )
     expire_time: Timestamp | None = Field(
         None,
@@ -287,7 +287,7 @@ class MemoryContentFields(WireModel):
     topics: list[MemoryTopicId] | None = Field(None, description="Topics that the fact is about.")
     metadata: dict[str, MemoryMetadataValue] | None = Field(
         None,
-        description="The caller's own values, by name; list filters and retrieval can ask for"
+        description="The caller's own values, by name; list filters and retrieval can compare"
         " them.",
     )
     memory_type: MemoryTypeField = Field(
@@ -301,8 +301,8 @@ class MemoryContentFields(WireModel):
     )
     context: str | None = Field(
         None,
-        description="Source of the fact, or the reason that it matters, in words. Generation writes"
-        " here what was said that the fact rests on; a given fact has none.",
+        description="Source of the fact, or the reason that it matters, in words. Generation"
+        " quotes the conversation here as evidence; a given fact has none.",
     )
 
 
@@ -316,8 +316,8 @@ class Memory(MemoryContentFields):
     update_time: Timestamp = Field(description="Time of its last change.")
     event_time: Timestamp | None = Field(
         None,
-        description="Output only: the time at which the fact was said, or that its metadata name;"
-        " absent: it was not said in a conversation.",
+        description="Output only: the time at which the fact was said, or the time in its"
+        " metadata; absent: it was not said in a conversation.",
     )
     expire_time: Timestamp | None = Field(
         None, description="Time at which it is deleted; absent: never."
@@ -327,7 +327,7 @@ class Memory(MemoryContentFields):
         None, description="The time of the deletion; absent of a live memory, as the next three."
     )
     recover_until: Timestamp | None = Field(
-        None, description="The end of the time in which it can be brought back; then it is gone."
+        None, description="The end of the time in which it can be recovered."
     )
     delete_operation: str | None = Field(
         None, description="The operation that deleted it; absent if no revision was kept."

@@ -13,17 +13,17 @@ class ScopeInUse(WireModel):
         description="Keys and values of the scope.", examples=[{"user_id": "42"}]
     )
     memory_count: int = Field(
-        description=f"Number of its live memories; {MAX_COUNT} where there are more.",
+        description=f"Number of its live memories; {MAX_COUNT} if there are more.",
         ge=0,
         le=MAX_COUNT,
     )
     is_capped: bool | None = Field(
-        None, description="True where there are more memories than `memoryCount`; else absent."
+        None, description="True if there are more memories than `memoryCount`; otherwise absent."
     )
 
 
 class ListScopesResponse(WireModel):
-    """A page of scopes, in an order that is stable and means nothing."""
+    """A page of scopes, in a stable order without a meaning."""
 
     scopes: list[ScopeInUse] = Field(description="The scopes of the page.")
     next_page_token: str | None = Field(

@@ -55,18 +55,18 @@ class CustomizationConfig(WireModel):
 
     scope_keys: ScopeKeys | None = Field(
         None,
-        description="Keys that a scope must have; absent or empty: none. Of the entries that"
-        " fit, the one with the most keys counts.",
+        description="Keys that a scope must have; absent or empty: none. If several"
+        " entries match, the one with the most keys counts.",
     )
     memory_topics: list[MemoryTopic] | None = Field(
         None,
         max_length=MAX_TOPICS,
-        description="Topics to look for; absent or empty: the managed ones.",
+        description="Topics to extract; absent or empty: the managed topics.",
     )
     generate_memories_examples: list[GenerateMemoriesExample] | None = Field(
         None,
         max_length=MAX_ENTRIES,
-        description="Conversations with the memories that should come of them.",
+        description="Conversations with the memories that should result from them.",
     )
     enable_third_person_memories: bool | None = Field(
         None, description='True: facts are written as "The user ..."; otherwise as "I ...".'
@@ -126,7 +126,7 @@ class GenerationTriggerConfig(WireModel):
 
     generation_rule: GenerationRule | None = Field(
         None,
-        description="The conditions, of which one suffices; absent: events are processed at once.",
+        description="The conditions, of which one is enough; absent: events are processed at once.",
     )
 
 
@@ -228,7 +228,7 @@ class TtlConfig(WireModel):
         validation_alias=_aliases(
             "granularTtlConfig", "granular_ttl_config", "granularTtl", "granular_ttl"
         ),
-        description="Life of memories by what wrote them. Not together with `defaultTtl`.",
+        description="Life of memories by the kind of their writer. Not together with `defaultTtl`.",
     )
     memory_revision_default_ttl: Ttl | None = Field(
         None,
@@ -258,7 +258,7 @@ MemoryTypeField = Annotated[MemoryType, one_of(MemoryType)]
 
 
 class SchemaConfig(WireModel):
-    """The schema of a profile: an object whose properties are the profile's fields.
+    """The schema of a profile: an object with the profile's fields as properties.
 
     References may point to parts of the schema itself; nothing is fetched.
     """
@@ -272,7 +272,7 @@ class SchemaConfig(WireModel):
     memory_schema: BoundedObject | None = Field(
         None,
         alias="schema",
-        description="The schema in the dialect of the API, whose types are in capitals; at most"
+        description="The schema in the API's dialect, with type names in capitals; at most"
         f" {MAX_OBJECT_BYTES} bytes as JSON.",
     )
     json_schema: BoundedObject | None = Field(
@@ -310,8 +310,8 @@ class StructuredMemoryConfig(WireModel):
 
     scope_keys: ScopeKeys | None = Field(
         None,
-        description="Keys that a scope must have; absent or empty: none. Of the entries that"
-        " fit, those with the most keys count.",
+        description="Keys that a scope must have; absent or empty: none. If several entries"
+        " match, only entries with the most keys count.",
     )
     schema_configs: list[SchemaConfig] | None = Field(
         None,
@@ -323,7 +323,7 @@ class StructuredMemoryConfig(WireModel):
 class MemoryBankConfig(WireModel):
     """The configuration of a bank; every part is optional.
 
-    No part has defaults: the answer contains what was sent and nothing else.
+    No part has defaults: the response contains only the fields that were sent.
     """
 
     generation_config: GenerationConfig | None = Field(
@@ -355,8 +355,8 @@ class MemoryBankConfig(WireModel):
 
     time_zone: TimeZone | None = Field(
         None,
-        description="Time zone of relative dates in conversations whose request and events name"
-        " none; absent: UTC.",
+        description="Time zone of relative dates, if neither the request nor its events name one;"
+        " absent: UTC.",
         examples=["Europe/Berlin"],
     )
 

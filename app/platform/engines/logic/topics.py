@@ -63,7 +63,7 @@ class CustomMemoryTopic(WireModel):
     description: str | None = Field(
         None,
         max_length=_MAX_DESCRIPTION_CHARS,
-        description="Explanation for the model of what belongs to the topic.",
+        description="Explanation of the topic for the model.",
     )
 
 
@@ -114,11 +114,11 @@ class ExampleMemory(WireModel):
 
 
 class GenerateMemoriesExample(WireModel):
-    """An example of what to extract; no memories at all is an example too."""
+    """An example of an extraction; an example may also have no memories."""
 
     conversation_source: ConversationSource | None = Field(None, description="The conversation.")
     generated_memories: list[ExampleMemory] | None = Field(
         None,
         max_length=MAX_ENTRIES,
-        description="Memories that should come of it; absent or empty: none.",
+        description="Memories that should result from it; absent or empty: none.",
     )

@@ -57,16 +57,16 @@ class EventMetadata(WireModel):
     )
     custom_metadata: dict[str, Any] | None = Field(None, description="The caller's own values.")
     long_running_tool_ids: list[str] | None = Field(
-        None, max_length=_MAX_TOOL_IDS, description="Ids of calls of tools that answer later."
+        None, max_length=_MAX_TOOL_IDS, description="Ids of calls of tools that return later."
     )
     grounding_metadata: AnyMessage | None = Field(
-        None, description="Sources of the answer, as the model's provider gives them."
+        None, description="Sources of the answer, as the model's provider returns them."
     )
     input_transcription: AnyMessage | None = Field(
-        None, description="Text of what the user spoke, as the model's provider gives it."
+        None, description="Text of the user's speech, as the model's provider returns it."
     )
     output_transcription: AnyMessage | None = Field(
-        None, description="Text of what the model spoke, as its provider gives it."
+        None, description="Text of the model's speech, as its provider returns it."
     )
 
 
@@ -90,17 +90,17 @@ class EventFields(WireModel):
     )
     timestamp: Timestamp = Field(description="Time of the event.")
     content: Content | None = Field(
-        None, description="Content of the message; absent if nothing was said."
+        None, description="Content of the message; absent if there is none."
     )
     actions: EventActions | None = Field(
-        None, description="Changes that the event makes, such as those of the state."
+        None, description="Changes that the event makes, such as changes of the state."
     )
     error_code: str | None = Field(
         None, description="Code of the model's error, as its provider names it."
     )
     error_message: str | None = Field(None, description="Text of the model's error.")
     event_metadata: EventMetadata | None = Field(
-        None, description="Details that the model gives with its answer."
+        None, description="Details that the model returns with its answer."
     )
     raw_event: dict[str, Any] | None = Field(
         None, description="Any JSON object; it is returned as it is."
@@ -111,7 +111,7 @@ class EventFields(WireModel):
 
 
 class AppendEventRequest(EventFields):
-    """An event as sent by clients. What the service gives it is ignored: name and numbers."""
+    """An event as sent by clients. Its name and numbers are ignored: the service sets them."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -130,8 +130,8 @@ class AppendEventRequest(EventFields):
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "seq", "exchange"})
 
     timestamp: ZonedTimestamp = Field(
-        description="Time of the event. An offset other than zero tells where the sender's clock"
-        ' stood, and so which day "today" is; answers show UTC.'
+        description="Time of the event. An offset other than zero is the sender's time zone, and"
+        ' so determines the day of "today"; responses show UTC.'
     )
 
     def columns(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ ExpectedLastSeq = Annotated[
         ge=0,
         le=MAX_INT64,
         description="The number of the session's last event as known to the caller; if another"
-        " event is last by now, nothing is appended: 409.",
+        " event is last, nothing is appended: 409.",
     ),
 ]
 

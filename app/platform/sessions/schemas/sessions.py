@@ -43,8 +43,8 @@ State = Annotated[
     AfterValidator(lasting),
     Field(
         description=f"Any JSON object, of at most {MAX_STATE_BYTES} bytes. Keys that start with"
-        " `user:` are shared by the sessions of the user, those with `app:` by all sessions of the"
-        " engine, and those with `temp:` are not stored."
+        " `user:` are shared by the sessions of the user, and keys with `app:` by all sessions of"
+        " the engine. Keys with `temp:` are not stored."
     ),
 ]
 
@@ -84,8 +84,8 @@ class SessionFields(WireModel):
     session_state: State | None = Field(
         None,
         description=f"Values that agents keep: at most {MAX_STATE_BYTES} bytes as JSON. Keys"
-        " that start with `user:` are shared by the user's sessions, those with `app:` by all"
-        " of the engine, and those with `temp:` are not stored.",
+        " that start with `user:` are shared by the user's sessions, and keys with `app:` by all"
+        " sessions of the engine. Keys with `temp:` are not stored.",
     )
     expire_time: Timestamp | None = Field(
         None,
@@ -184,7 +184,7 @@ class Session(WireModel):
 
 
 class AnsweredSession(Session):
-    """A session that an operation created; its name and time alone if it is gone."""
+    """A session that an operation created; only its name and time if it is deleted."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["name"]})
 

@@ -45,18 +45,18 @@ class AppendEvent(TypedDict, total=False):
     invocation_id: Required[str]
     """Id of the agent's run that the event belongs to."""
     timestamp: Required[str]
-    """Time of the event. An offset other than zero tells where the sender's clock stood,
-    and so which day "today" is; answers show UTC."""
+    """Time of the event. An offset other than zero is the sender's time zone, and so
+    determines the day of "today"; responses show UTC."""
     content: types.Content | None
-    """Content of the message; absent if nothing was said."""
+    """Content of the message; absent if there is none."""
     actions: types.EventActions | None
-    """Changes that the event makes, such as those of the state."""
+    """Changes that the event makes, such as changes of the state."""
     error_code: str | None
     """Code of the model's error, as its provider names it."""
     error_message: str | None
     """Text of the model's error."""
     event_metadata: types.EventMetadata | None
-    """Details that the model gives with its answer."""
+    """Details that the model returns with its answer."""
     raw_event: Mapping[str, Any] | None
     """Any JSON object; it is returned as it is."""
     token_count: int | None
@@ -81,7 +81,7 @@ class BatchAppendEvents(TypedDict, total=False):
     """The events, the oldest first."""
     expected_last_seq: int | None
     """The number of the session's last event as known to the caller; if another event is
-    last by now, nothing is appended: 409."""
+    last, nothing is appended: 409."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -132,12 +132,12 @@ class CallMemoryTool(TypedDict, total=False):
     are no error of the request: the response has `isError`."""
     scope: Mapping[str, str] | None
     """Scope of the memories that the call is about, 1 to 5 pairs. Required, unless the
-    key's conditions fix it; what they fix may be left out."""
+    key's conditions fix it; fixed pairs may be left out."""
     session: str | None
     """Id or name of the session that `recall_conversation` searches; absent: all
     sessions of the scope's `user_id`."""
     exclude_recent: int
-    """Newest events of `session` that are not searched, since the prompt has them."""
+    """Number of newest events of `session` to skip, since the prompt has them."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -196,7 +196,8 @@ class ComposeContext(TypedDict, total=False):
     pending_message: str | None
     """Message that the model must answer, not yet an event."""
     policy: types.MemoryPolicy | None
-    """Policy of this context; absent: that of the session or its engine, or `inclusive`."""
+    """Policy of this context; absent: the policy of the session or its engine, or
+    `inclusive`."""
     token_limit: int | None
     """Tokens of the model's window, in place of the policy's."""
     reserve_output_tokens: int | None
@@ -213,16 +214,16 @@ class ComposeContext(TypedDict, total=False):
     include_memories: types.IncludeMemories | None
     """Facts of the memory bank to include; absent: none."""
     include_raw_events: bool
-    """True: each message made of an event has its `rawEvent`, if there is one. Only in
+    """True: each message made from an event has its `rawEvent`, if there is one. Only in
     the format `messages`."""
     as_of_seq: int | None
     """Last event of the context; later ones are ignored. Events cleared or erased since
-    stay out, and memories are current ones."""
+    are left out, and memories are the current ones."""
     model: str | None
     """Model for `estimatedCost`, as named in the configured prices."""
     preview: bool
-    """True: no summary is enqueued, so that the call changes nothing and needs no
-    permission to update sessions. Not with `consistency: wait`."""
+    """True: no summary is enqueued, so the call changes nothing and needs no permission
+    to update sessions. Not with `consistency: wait`."""
 
 
 CREATE_EXCHANGE: Call[types.Exchange] = Call(
@@ -265,7 +266,7 @@ class CreateExchange(TypedDict, total=False):
     """Metadata stored with both events, as their `customMetadata`."""
     expected_last_seq: int | None
     """The number of the session's last event as known to the caller; if another event is
-    last by now, nothing is appended: 409."""
+    last, nothing is appended: 409."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -294,10 +295,9 @@ class CreateKey(TypedDict, total=False):
     display_name: Required[str]
     """Name for people; printable, not blank."""
     roles: Sequence[types.Role] | None
-    """Roles whose permissions the key gets; at least one of this and `permissions` is
-    needed."""
+    """Roles of the key; at least one of `roles` and `permissions` is needed."""
     permissions: Sequence[types.Permission] | None
-    """Permissions in addition to those of the roles."""
+    """Permissions in addition to the roles."""
     projects: Sequence[str] | None
     """Projects of the engines; absent: all."""
     engines: Sequence[str] | None
@@ -361,15 +361,15 @@ class CreateMemory(TypedDict, total=False):
     topics: Sequence[types.MemoryTopicId] | None
     """Topics that the fact is about; absent: none."""
     metadata: Mapping[str, MetadataValue] | None
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memory_type: types.MemoryType | None
     """Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed
     later."""
     structured_content: types.StructuredContent | None
     """At most 65536 bytes as JSON."""
     context: str | None
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
     expire_time: str | None
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -448,8 +448,8 @@ class CreateSession(TypedDict, total=False):
     """The caller's own labels, of lower-case letters, digits, `_` and `-`."""
     session_state: Mapping[str, Any] | None
     """Values that agents keep: at most 1048576 bytes as JSON. Keys that start with
-    `user:` are shared by the user's sessions, those with `app:` by all of the engine,
-    and those with `temp:` are not stored."""
+    `user:` are shared by the user's sessions, and keys with `app:` by all sessions of
+    the engine. Keys with `temp:` are not stored."""
     expire_time: str | None
     """Time at which the session is deleted, in UTC; absent: by `ttl`, else by the
     service's setting."""
@@ -678,16 +678,16 @@ class EstimateContextCosts(TypedDict, total=False):
     summary_tokens: int
     """Tokens of a summary, unless the strategy sets them."""
     summary_overhead_tokens: int
-    """Tokens of a summariser's prompt beside its input."""
+    """Tokens of a summariser's prompt without its input."""
     prices: types.PlainPrices | None
     """Alternative to `models`."""
     models: Mapping[str, types.ModelPrices] | None
     """Prices by model."""
     model: str | None
-    """The one of `models` that answers; required with them."""
+    """Name of the answering model; required with `models`."""
     summary_model: str | None
-    """The one of `models` that summarises if a strategy names none, or `builtin`, which
-    is free; absent: the one that answers."""
+    """Name in `models` of the summarising model if a strategy names none, or `builtin`,
+    which is free; absent: the answering model."""
     context_window: int | None
     """Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`
     overrides it. `agent_summary` needs one of them."""
@@ -864,8 +864,8 @@ class GenerateMemories(TypedDict, total=False):
     """Time zone of relative dates; absent: the offset of each event's time, if it has
     one other than zero, else the bank's zone."""
     reread_events: bool | None
-    """True: read as new what earlier generations have read. That brings back what was
-    deleted or corrected since; `validateOnly` shows it before."""
+    """True: read events again that earlier generations have read. This restores facts
+    that were deleted or corrected since; preview it with `validateOnly`."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -913,7 +913,7 @@ class GetMemoryToolSpecs(TypedDict, total=False):
     """Arguments of `getMemoryToolSpecs`."""
 
     format: str | None
-    """`openai`, `gemini` or `anthropic` alone."""
+    """Only `openai`, `gemini` or `anthropic`."""
     tools: str | None
     """Names of tools with commas between them; absent: all."""
     session: str | None
@@ -1015,11 +1015,11 @@ class ImportMemories(TypedDict, total=False):
     """Arguments of `importMemories`."""
 
     import_id: str | None
-    """Id of an import of several requests. Those with the same id, of one caller and
+    """Id of an import of several requests. Requests with the same id, of one caller and
     within 24 hours of the first, are one operation, which can be undone as a whole."""
     overwrite: bool | None
-    """True: memories that exist with other content get that of their lines; needs
-    `memories.update`. Else they are left alone."""
+    """True: existing memories with other content get the content of their lines; needs
+    `memories.update`. Otherwise they stay unchanged."""
     max_errors: int
     """Maximum number of failed lines that are listed."""
 
@@ -1066,7 +1066,7 @@ class IngestEvents(TypedDict, total=False):
     """A conversation in the request; absent: the request only changes the rule of the
     waiting events."""
     generation_trigger_config: types.GenerationTriggerConfig | None
-    """Trigger of generation from the events; absent: that of the bank; without any,
+    """Trigger of generation from the events; absent: the bank's trigger; without any,
     events are processed at once."""
     force_flush: bool | None
     """True: process all waiting events at once."""
@@ -1308,8 +1308,8 @@ class ListRevisionLabels(TypedDict, total=False):
     """Arguments of `listRevisionLabels`."""
 
     key: str | None
-    """Key whose values are listed, of at most 64 characters; absent or empty: the keys
-    are listed."""
+    """Key of at most 64 characters: its values are listed; absent or empty: the keys are
+    listed."""
     prefix: str
     """Beginning of the keys, or of the values of the key, that are listed; at most 64
     characters for keys and 512 for values."""
@@ -1410,7 +1410,7 @@ class ListSummaries(TypedDict, total=False):
     state: types.StoredSummaryState | None
     """State of the summaries to list; absent: all."""
     policy_key: str | None
-    """Key of the policy whose summaries are listed; absent: all."""
+    """Key of a policy: only its summaries are listed; absent: all."""
     page_size: int | None
     """Rows of a page; 0 means the default, and too large a value the maximum."""
     page_token: str | None
@@ -1492,7 +1492,7 @@ class ProcessOutput(TypedDict, total=False):
     tool: Required[str]
     """Tool that made the output; its policy applies."""
     activity: Required[str]
-    """Name of what the tool did, such as `fetch`."""
+    """Name of the tool's activity, such as `fetch`."""
     call_id: str | None
     """Id of the call; not stored."""
     namespace: str | None
@@ -1537,7 +1537,7 @@ class PurgeMemories(TypedDict, total=False):
     filter: str | None
     """An AIP-160 filter."""
     filter_groups: Sequence[types.FilterGroup] | None
-    """Conditions on metadata, of which at least one group must hold."""
+    """Groups of conditions on metadata; a memory must match at least one group."""
     force: bool | None
     """True: delete the memories; otherwise only count them."""
     permanent: bool | None
@@ -1617,7 +1617,7 @@ class RecallMemories(TypedDict, total=False):
     but at most 100 facts."""
     max_tokens: int
     """Maximum tokens of all facts and passages, or of the text. If there are both, each
-    may take half, and what the other leaves."""
+    may take half, and the unused part of the other half."""
     model: str | None
     """Writer of the text: a configured model, or `builtin`; absent: the default model,
     or `builtin` without one."""
@@ -1628,10 +1628,10 @@ class RecallMemories(TypedDict, total=False):
     filter: str | None
     """An AIP-160 filter of memories."""
     filter_groups: Sequence[types.FilterGroup] | None
-    """Conditions on metadata, of which at least one group must hold."""
+    """Groups of conditions on metadata; a memory must match at least one group."""
     include_sessions: bool
-    """True: search the sessions of the user that the scope's `user_id` names as well,
-    those that one call of `sessions/-:recall` reaches."""
+    """True: also search the sessions of the scope's `user_id`, as many as one call of
+    `sessions/-:recall` reaches."""
 
 
 RECALL_SESSION: Call[types.RecallResponse] = Call(
@@ -1710,19 +1710,18 @@ class RecallSessions(TypedDict, total=False):
     counter: str | None
     """Token counter; absent: `chars4`."""
     user_id: str | None
-    """User whose sessions are searched; may be absent if the key is restricted to one
-    user."""
+    """User to search; may be absent if the key is restricted to one user."""
     filter: str | None
     """An AIP-160 filter of sessions, with the fields of their list."""
     exclude_sessions: Sequence[str]
-    """Ids of sessions to skip, such as the one whose prompt this is for."""
+    """Ids of sessions to skip, such as the current session."""
     start_time: str | None
     """Time of the first event to search; absent: no limit."""
     end_time: str | None
     """Time of the first event not to search any more; absent: no limit."""
     page_token: str | None
-    """`nextPageToken` of the response to the same request, to search what that one did
-    not reach; empty or absent: the newest session first."""
+    """`nextPageToken` of the response to the same request, to search the remaining
+    sessions; empty or absent: begin with the newest session."""
 
 
 REEMBED_REASONING_ENGINE: Call[types.Operation] = Call(
@@ -1800,16 +1799,16 @@ class RetrieveMemories(TypedDict, total=False):
     filter: str | None
     """An AIP-160 filter."""
     filter_groups: Sequence[types.FilterGroup] | None
-    """Conditions on metadata, of which at least one group must hold."""
+    """Groups of conditions on metadata; a memory must match at least one group."""
     memory_types: Sequence[types.MemoryType] | None
     """Types of memories to return; absent or empty: natural-language memories only."""
     max_tokens: int | None
     """Limit of the tokens of all facts, about four characters each. Memories that would
     exceed it are left out, the best are taken first, and none is cut. 0: no limit."""
     explain: bool
-    """True: each memory comes with an `explanation` of its place."""
+    """True: each memory has an `explanation` of its rank."""
     ranking: types.Ranking | None
-    """Order of this search, `hybrid` or `vector`; absent: that of the engine. Only with
+    """Order of this search, `hybrid` or `vector`; absent: the engine's order. Only with
     `similaritySearchParams`."""
 
 
@@ -1871,7 +1870,7 @@ class RollbackMemory(TypedDict, total=False):
     target_revision_id: Required[str | int]
     """The id of a revision of the memory, or its full name."""
     validate_only: bool | None
-    """True: change nothing; respond with the change that the rollback would make."""
+    """True: change nothing; return the change that the rollback would make."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
     etag: str | None
@@ -1907,14 +1906,13 @@ class ScanPrivacy(TypedDict, total=False):
     """Arguments of `scanPrivacy`."""
 
     kinds: Sequence[str] | None
-    """Kinds, or names of custom patterns; absent or empty: those that the engine's rules
+    """Kinds, or names of custom patterns; absent or empty: all that the engine's rules
     mask or refuse at any place."""
     action: Required[types.ScanAction]
     """`REPORT`: the values are counted. `MASK`: their kinds in brackets are put in their
     place, for good."""
     scope: Mapping[str, str] | None
-    """Pairs that the scopes of what is scanned contain; absent: the whole engine is
-    scanned."""
+    """Pairs: only scopes that contain them are scanned; absent: the whole engine."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -1957,7 +1955,7 @@ class StoreArtifacts(TypedDict, total=False):
     tool: str | None
     """Tool that produced it; the tool's policy applies."""
     activity: str | None
-    """Name of what the tool did, such as `fetch`; recorded with the namespace."""
+    """The tool's activity, such as `fetch`; recorded with the namespace."""
     artifacts: Required[Sequence[types.Output]]
     """Artifacts to store, each of the kind `text`, `json` or `blob`."""
     idempotency_key: str | None
@@ -2106,15 +2104,15 @@ class UpdateMemory(TypedDict, total=False):
     topics: Sequence[types.MemoryTopicId] | None
     """Topics that the fact is about; absent: none."""
     metadata: Mapping[str, MetadataValue] | None
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memory_type: types.MemoryType | None
     """Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed
     later."""
     structured_content: types.StructuredContent | None
     """At most 65536 bytes as JSON."""
     context: str | None
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
     expire_time: str | None
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -2237,8 +2235,8 @@ class UpdateSession(TypedDict, total=False):
     """The caller's own labels, of lower-case letters, digits, `_` and `-`."""
     session_state: Mapping[str, Any] | None
     """Values that agents keep: at most 1048576 bytes as JSON. Keys that start with
-    `user:` are shared by the user's sessions, those with `app:` by all of the engine,
-    and those with `temp:` are not stored."""
+    `user:` are shared by the user's sessions, and keys with `app:` by all sessions of
+    the engine. Keys with `temp:` are not stored."""
     expire_time: str | None
     """Time at which the session is deleted, in UTC; absent: by `ttl`, else by the
     service's setting."""

@@ -173,7 +173,7 @@ _AnsweredEmptyBase = TypedDict(
 
 
 class AnsweredEmpty(_AnsweredEmptyBase):
-    """Nothing but the end of the work."""
+    """An empty result: the work has ended."""
 
 
 _AnsweredEngineBase = TypedDict(
@@ -202,7 +202,7 @@ class AnsweredEngine(_AnsweredEngineBase):
     contextSpec: NotRequired[ContextSpec | None]
     """Configuration of its memory bank; absent: none was sent."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
-    """Settings that an earlier release took, or an archive had; they have no effect."""
+    """Settings from an earlier release or an archive; they have no effect."""
 
 
 _AnsweredImportBase = TypedDict(
@@ -233,7 +233,7 @@ _AnsweredMemoryBase = TypedDict(
 
 
 class AnsweredMemory(_AnsweredMemoryBase):
-    """A memory that an operation answers with, as it left it."""
+    """A memory in the result of an operation, as the operation left it."""
 
     name: str
     """Full name of the resource."""
@@ -246,7 +246,7 @@ class AnsweredMemory(_AnsweredMemoryBase):
     topics: NotRequired[list[MemoryTopicId] | None]
     """Topics that the fact is about."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memoryType: NotRequired[MemoryType]
     """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
     field of a profile. It never changes."""
@@ -254,8 +254,8 @@ class AnsweredMemory(_AnsweredMemoryBase):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
     scope: NotRequired[dict[str, str]]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: NotRequired[str]
@@ -263,7 +263,7 @@ class AnsweredMemory(_AnsweredMemoryBase):
     updateTime: NotRequired[str]
     """Time of its last change."""
     eventTime: NotRequired[str | None]
-    """Output only: the time at which the fact was said, or that its metadata name;
+    """Output only: the time at which the fact was said, or the time in its metadata;
     absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
@@ -272,7 +272,7 @@ class AnsweredMemory(_AnsweredMemoryBase):
     deleteTime: NotRequired[str | None]
     """The time of the deletion; absent of a live memory, as the next three."""
     recoverUntil: NotRequired[str | None]
-    """The end of the time in which it can be brought back; then it is gone."""
+    """The end of the time in which it can be recovered."""
     deleteOperation: NotRequired[str | None]
     """The operation that deleted it; absent if no revision was kept."""
     deleteCaller: NotRequired[str | None]
@@ -287,7 +287,7 @@ _AnsweredSessionBase = TypedDict(
 
 
 class AnsweredSession(_AnsweredSessionBase):
-    """A session that an operation created; its name and time alone if it is gone."""
+    """A session that an operation created; only its name and time if it is deleted."""
 
     name: str
     """Full name of the session."""
@@ -321,9 +321,9 @@ class ApiKey(TypedDict):
     displayName: str
     """Name for people."""
     roles: NotRequired[list[str] | None]
-    """Roles whose permissions it has; absent: none."""
+    """Roles of the key; absent: none."""
     permissions: NotRequired[list[str] | None]
-    """Permissions that it has beside those of its roles; absent: none."""
+    """Permissions in addition to its roles; absent: none."""
     projects: NotRequired[list[str] | None]
     """Projects of the engines that it reaches; absent: all."""
     engines: NotRequired[list[str] | None]
@@ -346,26 +346,26 @@ class ApiKey(TypedDict):
 
 
 class AppendEventRequest(TypedDict):
-    """An event as sent by clients. What the service gives it is ignored: name and
-    numbers."""
+    """An event as sent by clients. Its name and numbers are ignored: the service sets
+    them."""
 
     author: str
     """`user`, or the name of the agent."""
     invocationId: str
     """Id of the agent's run that the event belongs to."""
     timestamp: str
-    """Time of the event. An offset other than zero tells where the sender's clock stood,
-    and so which day "today" is; answers show UTC."""
+    """Time of the event. An offset other than zero is the sender's time zone, and so
+    determines the day of "today"; responses show UTC."""
     content: NotRequired[Content | None]
-    """Content of the message; absent if nothing was said."""
+    """Content of the message; absent if there is none."""
     actions: NotRequired[EventActions | None]
-    """Changes that the event makes, such as those of the state."""
+    """Changes that the event makes, such as changes of the state."""
     errorCode: NotRequired[str | None]
     """Code of the model's error, as its provider names it."""
     errorMessage: NotRequired[str | None]
     """Text of the model's error."""
     eventMetadata: NotRequired[EventMetadata | None]
-    """Details that the model gives with its answer."""
+    """Details that the model returns with its answer."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """Any JSON object; it is returned as it is."""
     tokenCount: NotRequired[int | None]
@@ -399,7 +399,7 @@ class Artifact(TypedDict):
     state: ArtifactState
     """`ready` once readers can use it; before that `uploading` or `indexing`."""
     readableWith: list[Reader]
-    """Readers that can use it; empty if nothing can."""
+    """Readers that can use it; empty if none can."""
     derivedFrom: NotRequired[list[Source] | None]
     """Artifacts that it was made from; absent: none."""
     sourceDeleted: NotRequired[bool | None]
@@ -419,7 +419,7 @@ class Artifact(TypedDict):
 
 
 class ArtifactRef(TypedDict):
-    """A namespace of task memory, of which prompts show only names and figures.
+    """A namespace of task memory; prompts show only its names and sizes.
 
     It is stored as sent. Nothing checks that the namespace exists, and nothing loads it.
     """
@@ -429,9 +429,9 @@ class ArtifactRef(TypedDict):
     namespace: str
     """Id of the namespace."""
     artifacts: NotRequired[list[ReferredArtifact] | None]
-    """Artifacts of the namespace: the first, or those that are meant."""
+    """Artifacts of the namespace: the first ones, or the ones referred to."""
     count: NotRequired[int | None]
-    """Number of all artifacts; absent: the number of those listed."""
+    """Number of all artifacts; absent: as many as are listed."""
     totalBytes: NotRequired[str | None]
     """Size of all artifacts, in bytes."""
     createdTime: NotRequired[str | None]
@@ -441,7 +441,7 @@ class ArtifactRef(TypedDict):
     readableWith: NotRequired[list[Literal["query", "summarize", "extract", "export"]] | None]
     """Readers that can use it; empty: none."""
     derivedFrom: NotRequired[list[ReferredSource] | None]
-    """Artifacts that those listed were made from."""
+    """Source artifacts of the listed ones."""
 
 
 class ArtifactReference(TypedDict):
@@ -466,7 +466,7 @@ class AuditEvent(TypedDict):
     name: str
     """Name of the event, below its engine if it has one."""
     createTime: str
-    """Time at which the request was answered or the operation ended."""
+    """Time at which the request or the operation ended."""
     caller: NotRequired[str | None]
     """Id of the API key; `jwt:` and the subject, of a token; `command-line`; absent: the
     service itself."""
@@ -487,9 +487,9 @@ class AuditEvent(TypedDict):
     reason: NotRequired[str | None]
     """Reason of the error."""
     replayed: NotRequired[bool | None]
-    """True: a repeated request, which got the answer of its first time."""
+    """True: a repeated request that got its first response again."""
     surface: NotRequired[str | None]
-    """Interface through which the request came; absent: the API itself."""
+    """Interface that sent the request; absent: the API itself."""
 
 
 class BatchAppendEventsRequest(TypedDict):
@@ -499,7 +499,7 @@ class BatchAppendEventsRequest(TypedDict):
     """The events, the oldest first."""
     expectedLastSeq: NotRequired[int | None]
     """The number of the session's last event as known to the caller; if another event is
-    last by now, nothing is appended: 409."""
+    last, nothing is appended: 409."""
 
 
 class BatchAppendEventsResponse(TypedDict):
@@ -564,9 +564,9 @@ class BilledTokens(TypedDict):
     """The billed tokens."""
 
     promptIn: int
-    """All prompts; with whole messages, their answers as well."""
+    """All prompts; with unsplit messages, their answers as well."""
     promptOut: int
-    """Answers; 0 if they are not counted apart."""
+    """Answers; 0 if they are not counted separately."""
     summaryIn: int
     """Input of summarisers."""
     summaryOut: int
@@ -594,23 +594,23 @@ class CallMemoryToolRequest(TypedDict):
     are no error of the request: the response has `isError`."""
     scope: NotRequired[dict[str, str] | None]
     """Scope of the memories that the call is about, 1 to 5 pairs. Required, unless the
-    key's conditions fix it; what they fix may be left out."""
+    key's conditions fix it; fixed pairs may be left out."""
     session: NotRequired[str | None]
     """Id or name of the session that `recall_conversation` searches; absent: all
     sessions of the scope's `user_id`."""
     excludeRecent: NotRequired[int]
-    """Newest events of `session` that are not searched, since the prompt has them."""
+    """Number of newest events of `session` to skip, since the prompt has them."""
 
 
 class CallMemoryToolResponse(TypedDict):
-    """The answer of a tool."""
+    """The result of a tool."""
 
     text: str
     """Text for the model, as the tool's message."""
     result: NotRequired[dict[str, Any] | None]
     """The same as JSON; absent where `isError` is true."""
     isError: bool
-    """True if the tool did not do what it was asked."""
+    """True if the tool failed."""
     tokens: int
     """Tokens of `text`, about four characters each."""
 
@@ -625,10 +625,10 @@ class CallerInfo(TypedDict):
     displayName: NotRequired[str | None]
     """Name of the key; absent: a token."""
     roles: NotRequired[list[Role] | None]
-    """Roles, those with fewer permissions first; absent: none."""
+    """Roles, beginning with the fewest permissions; absent: none."""
     permissions: list[Permission]
-    """Permissions that will work, sorted: those of the roles and single ones, without
-    those that need a larger reach."""
+    """Permissions that work, sorted: permissions of the roles and single ones, without
+    permissions that need a larger reach."""
     projects: NotRequired[list[str] | None]
     """Projects of the engines within reach, sorted; absent: all."""
     engines: NotRequired[list[str] | None]
@@ -638,15 +638,15 @@ class CallerInfo(TypedDict):
     expireTime: NotRequired[str | None]
     """Time at which the key, the secret sent or the token ends; absent: never."""
     version: str
-    """Release of the process that answers."""
+    """Release of the responding process."""
 
 
 class Citation(TypedDict):
-    """A passage that an answer rests on.
+    """A passage as evidence of an answer.
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that
-    was read from the artifact. That is its content without a byte order mark and with LF line
-    ends. JSON, CSV and HTML are rewritten for readers, so their offsets are not those of the
+    was read from the artifact. This is its content without a byte order mark and with LF line
+    ends. JSON, CSV and HTML are rewritten for readers, so their offsets differ from the
     content.
     """
 
@@ -670,7 +670,8 @@ class ComposeContextRequest(TypedDict):
     pendingMessage: NotRequired[str | None]
     """Message that the model must answer, not yet an event."""
     policy: NotRequired[MemoryPolicy | None]
-    """Policy of this context; absent: that of the session or its engine, or `inclusive`."""
+    """Policy of this context; absent: the policy of the session or its engine, or
+    `inclusive`."""
     tokenLimit: NotRequired[int | None]
     """Tokens of the model's window, in place of the policy's."""
     reserveOutputTokens: NotRequired[int | None]
@@ -687,16 +688,16 @@ class ComposeContextRequest(TypedDict):
     includeMemories: NotRequired[IncludeMemories | None]
     """Facts of the memory bank to include; absent: none."""
     includeRawEvents: NotRequired[bool]
-    """True: each message made of an event has its `rawEvent`, if there is one. Only in
+    """True: each message made from an event has its `rawEvent`, if there is one. Only in
     the format `messages`."""
     asOfSeq: NotRequired[int | None]
     """Last event of the context; later ones are ignored. Events cleared or erased since
-    stay out, and memories are current ones."""
+    are left out, and memories are the current ones."""
     model: NotRequired[str | None]
     """Model for `estimatedCost`, as named in the configured prices."""
     preview: NotRequired[bool]
-    """True: no summary is enqueued, so that the call changes nothing and needs no
-    permission to update sessions. Not with `consistency: wait`."""
+    """True: no summary is enqueued, so the call changes nothing and needs no permission
+    to update sessions. Not with `consistency: wait`."""
 
 
 class ConsolidationConfig(TypedDict):
@@ -723,8 +724,8 @@ class ContentEvent(TypedDict):
     eventId: NotRequired[str | None]
     """Id that the caller chose; a stream takes an event of the same id once."""
     eventTime: NotRequired[str | None]
-    """Time of the turn. Its offset tells where the speaker's clock stood, and so which
-    day "today" is; an offset of zero says nothing."""
+    """Time of the turn. Its offset is the speaker's time zone, and so determines the day
+    of "today"; an offset of zero is ignored."""
 
 
 class ContextCost(TypedDict):
@@ -771,7 +772,7 @@ class ContextCoverage(TypedDict):
     summarised: list[SummarisedRange]
     """Events shown by a summary in their place."""
     omitted: list[SeqRange]
-    """All other events, erased and cleared ones included."""
+    """All other events, including erased and cleared ones."""
 
 
 class ContextMessage(TypedDict):
@@ -783,11 +784,11 @@ class ContextMessage(TypedDict):
     """Text of the message, or its parts in the provider's format; null where the message
     only calls tools."""
     source: NotRequired[dict[str, Any] | None]
-    """`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the `summary`,
-    `event` and `seq`, or `memories` it comes from; only in `messages`."""
+    """`kind` (`system`, `summary`, `event`, `memory` or `pending`), and its source: the
+    `summary`, the `event` and `seq`, or the `memories`; only in `messages`."""
     rawEvent: NotRequired[dict[str, Any] | None]
-    """The event's `rawEvent`, with `includeRawEvents`; absent if the event has none, if
-    it is cut, or if those of newer events have 16 MiB. Its tokens are not counted."""
+    """The event's `rawEvent`, with `includeRawEvents`; absent if it has none, if it is
+    shortened, or if newer raw events have 16 MiB. Its tokens are not counted."""
     tool_calls: NotRequired[list[dict[str, Any]] | None]
     """Calls of tools by the agent, in OpenAI's format."""
     tool_call_id: NotRequired[str | None]
@@ -816,7 +817,7 @@ class ContextResponse(TypedDict):
     """`current`: nothing is due; `pending`: summaries are being made; `failed`: the last
     attempt failed and will be retried."""
     truncatedEvents: list[TruncatedEvent]
-    """Events of which only a beginning is shown; empty: none."""
+    """Events that are shown only in part, from their beginning; empty: none."""
     policy: MemoryPolicy
     """Policy that was applied."""
     policyKey: str
@@ -902,7 +903,7 @@ class CreateExchangeRequest(TypedDict):
     """Metadata stored with both events, as their `customMetadata`."""
     expectedLastSeq: NotRequired[int | None]
     """The number of the session's last event as known to the caller; if another event is
-    last by now, nothing is appended: 409."""
+    last, nothing is appended: 409."""
 
 
 class CreateKeyRequest(TypedDict):
@@ -911,10 +912,9 @@ class CreateKeyRequest(TypedDict):
     displayName: str
     """Name for people; printable, not blank."""
     roles: NotRequired[list[Role] | None]
-    """Roles whose permissions the key gets; at least one of this and `permissions` is
-    needed."""
+    """Roles of the key; at least one of `roles` and `permissions` is needed."""
     permissions: NotRequired[list[Permission] | None]
-    """Permissions in addition to those of the roles."""
+    """Permissions in addition to the roles."""
     projects: NotRequired[list[str] | None]
     """Projects of the engines; absent: all."""
     engines: NotRequired[list[str] | None]
@@ -952,15 +952,15 @@ class CreateMemoryRequest(TypedDict):
     topics: NotRequired[list[MemoryTopicId] | None]
     """Topics that the fact is about; absent: none."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memoryType: NotRequired[MemoryType | None]
     """Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed
     later."""
     structuredContent: NotRequired[StructuredContent | None]
     """At most 65536 bytes as JSON."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
     expireTime: NotRequired[str | None]
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -979,8 +979,8 @@ class CreateSessionRequest(TypedDict):
     """The caller's own labels, of lower-case letters, digits, `_` and `-`."""
     sessionState: NotRequired[dict[str, Any] | None]
     """Values that agents keep: at most 1048576 bytes as JSON. Keys that start with
-    `user:` are shared by the user's sessions, those with `app:` by all of the engine,
-    and those with `temp:` are not stored."""
+    `user:` are shared by the user's sessions, and keys with `app:` by all sessions of
+    the engine. Keys with `temp:` are not stored."""
     expireTime: NotRequired[str | None]
     """Time at which the session is deleted, in UTC; absent: by `ttl`, else by the
     service's setting."""
@@ -998,7 +998,7 @@ class CustomMemoryTopic(TypedDict):
     label: str
     """Name of the topic; facts refer to it."""
     description: NotRequired[str | None]
-    """Explanation for the model of what belongs to the topic."""
+    """Explanation of the topic for the model."""
 
 
 class CustomPattern(TypedDict):
@@ -1014,12 +1014,12 @@ class CustomizationConfig(TypedDict):
     """Extraction settings for the scopes that have all of `scopeKeys`."""
 
     scopeKeys: NotRequired[list[str] | None]
-    """Keys that a scope must have; absent or empty: none. Of the entries that fit, the
+    """Keys that a scope must have; absent or empty: none. If several entries match, the
     one with the most keys counts."""
     memoryTopics: NotRequired[list[MemoryTopic] | None]
-    """Topics to look for; absent or empty: the managed ones."""
+    """Topics to extract; absent or empty: the managed topics."""
     generateMemoriesExamples: NotRequired[list[GenerateMemoriesExample] | None]
-    """Conversations with the memories that should come of them."""
+    """Conversations with the memories that should result from them."""
     enableThirdPersonMemories: NotRequired[bool | None]
     """True: facts are written as "The user ..."; otherwise as "I ..."."""
     consolidationConfig: NotRequired[ConsolidationConfig | None]
@@ -1032,8 +1032,8 @@ class DeleteEngineRequest(TypedDict):
     """The body of a delete, as the Python client sends it."""
 
     force: NotRequired[bool]
-    """True: delete the engine with all that it holds; otherwise one that holds anything
-    is kept."""
+    """True: delete the engine with its whole content; otherwise only an empty engine is
+    deleted."""
 
 
 class DeleteMemoryRequest(TypedDict):
@@ -1060,7 +1060,7 @@ class DirectMemoriesSource(TypedDict):
     """Facts in the request: they skip extraction, but are consolidated."""
 
     directMemories: list[DirectMemory]
-    """The facts, which are stored as they are unless they say what is known already."""
+    """The facts, which are stored unchanged unless they are already known."""
 
 
 class DirectMemory(TypedDict):
@@ -1084,7 +1084,7 @@ class DroppedFact(TypedDict):
     detail: NotRequired[str | None]
     """The number or date that has no source."""
     memory: NotRequired[NamedMemory | None]
-    """With the reason `OLDER`: the memory, which rests on a later time."""
+    """With the reason `OLDER`: the memory with a later time."""
 
 
 class DroppedField(TypedDict):
@@ -1099,7 +1099,7 @@ class DroppedField(TypedDict):
     reason: str
     """Reason for dropping it."""
     memory: NotRequired[NamedMemory | None]
-    """With the reason `OLDER`: the memory, which rests on a later time."""
+    """With the reason `OLDER`: the memory with a later time."""
 
 
 class Empty(TypedDict):
@@ -1118,19 +1118,19 @@ class EngineEmbedding(TypedDict):
     """The state of the vectors of an engine's memories."""
 
     model: NotRequired[str | None]
-    """Id of the model whose vectors serve searches; absent: there are none."""
+    """Id of the model for searches; absent: there are no vectors."""
     target: NotRequired[str | None]
-    """Id of the model of a re-embedding that has begun and is not finished; until then,
-    `model` serves. Absent: there is none."""
+    """Id of the new model of an unfinished re-embedding; until its end, `model` serves.
+    Absent: none is running."""
     waitingMemoryCount: int
-    """Memories that wait for their vectors, up to 1,000; searches find them by words
-    alone."""
+    """Memories that wait for their vectors, up to 1,000; searches find them only by
+    words."""
     isCapped: NotRequired[bool | None]
     """True: more of them wait; absent: no."""
 
 
 class EngineQuotas(TypedDict):
-    """The amounts that the engine holds and may hold."""
+    """The stored amounts of the engine with their limits."""
 
     memories: QuotaUse
     """Live memories, without deleted ones."""
@@ -1145,22 +1145,22 @@ class EngineQuotas(TypedDict):
 
 
 class EngineUsage(TypedDict):
-    """The model usage of an engine in a range of days, and the amounts it holds."""
+    """The model usage of an engine in a range of days, and its stored amounts."""
 
     usage: list[ModelUsage]
-    """Sums by what `groupBy` names; without those that had no calls."""
+    """Sums by the fields in `groupBy`; groups without calls are left out."""
     total: UsageSums
     """Sums over all that `usage` could list."""
     budget: NotRequired[TokenBudget | None]
     """Tokens of today; absent: the service sets no budget."""
     quotas: EngineQuotas
-    """Amounts held, each with its bound."""
+    """Stored amounts, each with its limit."""
     embedding: EngineEmbedding
     """State of the vectors of its memories."""
 
 
 class EraseScopeRequest(TypedDict):
-    """The scope to erase: everything whose scope contains its pairs."""
+    """The scope to erase: everything in scopes that contain its pairs."""
 
     scope: dict[str, str]
     """Exact key of the collection."""
@@ -1178,10 +1178,11 @@ _EraseScopeResponseBase = TypedDict(
 
 
 class EraseScopeResponse(_EraseScopeResponseBase):
-    """The certificate of an erasure; it holds no scope, id or text of what was erased."""
+    """The certificate of an erasure; it contains no scope, id or text of the erased
+    items."""
 
     certificateId: NotRequired[str | None]
-    """Id of the certificate; absent if nothing was to be changed."""
+    """Id of the certificate; absent in a preview."""
     subject: NotRequired[str | None]
     """Pseudonym of the scope; who has the key can test a guess."""
     engine: str
@@ -1206,14 +1207,14 @@ class EraseScopeResponse(_EraseScopeResponseBase):
 
 
 class ErrorBody(TypedDict):
-    """The body of every error answer."""
+    """The body of every error response."""
 
     error: ErrorStatus
     """The error."""
 
 
 class ErrorStatus(TypedDict):
-    """A google.rpc.Status in HTTP answers."""
+    """A google.rpc.Status in HTTP responses."""
 
     code: int
     """The HTTP status."""
@@ -1240,16 +1241,16 @@ class EstimateContextCostsRequest(TypedDict):
     summaryTokens: NotRequired[int]
     """Tokens of a summary, unless the strategy sets them."""
     summaryOverheadTokens: NotRequired[int]
-    """Tokens of a summariser's prompt beside its input."""
+    """Tokens of a summariser's prompt without its input."""
     prices: NotRequired[PlainPrices | None]
     """Alternative to `models`."""
     models: NotRequired[dict[str, ModelPrices] | None]
     """Prices by model."""
     model: NotRequired[str | None]
-    """The one of `models` that answers; required with them."""
+    """Name of the answering model; required with `models`."""
     summaryModel: NotRequired[str | None]
-    """The one of `models` that summarises if a strategy names none, or `builtin`, which
-    is free; absent: the one that answers."""
+    """Name in `models` of the summarising model if a strategy names none, or `builtin`,
+    which is free; absent: the answering model."""
     contextWindow: NotRequired[int | None]
     """Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`
     overrides it. `agent_summary` needs one of them."""
@@ -1268,7 +1269,7 @@ class EstimateContextCostsResponse(TypedDict):
     """Estimates for each length and strategy, in this order."""
 
     accounting: Accounting
-    """Method of counting, as asked for."""
+    """Method of counting, as requested."""
     rows: list[ContextCost]
     """Estimates by length, and of each length by strategy."""
     note: NotRequired[str | None]
@@ -1325,13 +1326,13 @@ class EventMetadata(TypedDict):
     customMetadata: NotRequired[dict[str, Any] | None]
     """The caller's own values."""
     longRunningToolIds: NotRequired[list[str] | None]
-    """Ids of calls of tools that answer later."""
+    """Ids of calls of tools that return later."""
     groundingMetadata: NotRequired[dict[str, Any] | None]
-    """Sources of the answer, as the model's provider gives them."""
+    """Sources of the answer, as the model's provider returns them."""
     inputTranscription: NotRequired[dict[str, Any] | None]
-    """Text of what the user spoke, as the model's provider gives it."""
+    """Text of the user's speech, as the model's provider returns it."""
     outputTranscription: NotRequired[dict[str, Any] | None]
-    """Text of what the model spoke, as its provider gives it."""
+    """Text of the model's speech, as its provider returns it."""
 
 
 class ExampleEvent(TypedDict):
@@ -1368,7 +1369,7 @@ class Explanation(TypedDict):
     ranking: NotRequired[Ranking | None]
     """The ranking of the search; only with a search."""
     vectorsUnavailable: NotRequired[bool | None]
-    """True: the model could not embed the query, so words and signals alone count."""
+    """True: the model could not embed the query, so only words and signals count."""
     vectorsUnsuited: NotRequired[bool | None]
     """True: the model of the vectors is not known to understand the language of the
     query. The vectors count as usual, but matching words are more reliable."""
@@ -1426,7 +1427,7 @@ class ExtractedMemory(TypedDict):
     fact: NotRequired[str | None]
     """Statement as it was extracted; absent for a field of a profile."""
     context: NotRequired[str | None]
-    """Words of the conversation that it rests on; absent for a given fact."""
+    """Quotation from the conversation as evidence; absent for a given fact."""
     structuredData: NotRequired[dict[str, Any] | None]
     """Value of a field of a profile; absent for a fact."""
 
@@ -1437,7 +1438,7 @@ class FileData(TypedDict):
     mimeType: NotRequired[str | None]
     """Media type of the file, such as `image/png`."""
     fileUri: NotRequired[str | None]
-    """Address of the file, given to the model as it is; the service fetches nothing."""
+    """Address of the file, passed to the model unchanged; the service fetches nothing."""
     displayName: NotRequired[str | None]
     """Name of the file for people."""
 
@@ -1450,7 +1451,7 @@ class FilterGroup(TypedDict):
 
 
 class FlushStreamRequest(TypedDict):
-    """A stream whose waiting events are to become memories at once."""
+    """A stream to process at once, with all its waiting events."""
 
     scope: dict[str, str]
     """Exact key of the collection."""
@@ -1459,12 +1460,12 @@ class FlushStreamRequest(TypedDict):
 
 
 class GenerateMemoriesExample(TypedDict):
-    """An example of what to extract; no memories at all is an example too."""
+    """An example of an extraction; an example may also have no memories."""
 
     conversationSource: NotRequired[ConversationSource | None]
     """The conversation."""
     generatedMemories: NotRequired[list[ExampleMemory] | None]
-    """Memories that should come of it; absent or empty: none."""
+    """Memories that should result from it; absent or empty: none."""
 
 
 class GenerateMemoriesRequest(TypedDict):
@@ -1509,8 +1510,8 @@ class GenerateMemoriesRequest(TypedDict):
     """Time zone of relative dates; absent: the offset of each event's time, if it has
     one other than zero, else the bank's zone."""
     rereadEvents: NotRequired[bool | None]
-    """True: read as new what earlier generations have read. That brings back what was
-    deleted or corrected since; `validateOnly` shows it before."""
+    """True: read events again that earlier generations have read. This restores facts
+    that were deleted or corrected since; preview it with `validateOnly`."""
 
 
 _GenerateMemoriesResponseBase = TypedDict(
@@ -1524,7 +1525,7 @@ _GenerateMemoriesResponseBase = TypedDict(
 
 
 class GenerateMemoriesResponse(_GenerateMemoriesResponseBase):
-    """The changes of a generation, or in a preview those that it would make."""
+    """The changes of a generation, or the planned changes of a preview."""
 
     author: NotRequired[str | None]
     """Id of the model that wrote the facts, or `engine`; absent: no change."""
@@ -1540,7 +1541,7 @@ class GenerateMemoriesResponse(_GenerateMemoriesResponseBase):
     refusedDecisions: NotRequired[list[RefusedDecision] | None]
     """Only in a preview: decisions that would not be carried out; absent: none."""
     withdrawn: NotRequired[bool | None]
-    """True: the texts of this preview were erased with what they are about."""
+    """True: the texts of this preview were erased together with their subject."""
 
 
 class GeneratedMemory(TypedDict):
@@ -1551,7 +1552,7 @@ class GeneratedMemory(TypedDict):
     action: str
     """`CREATED`, `UPDATED` or `DELETED`."""
     previousRevision: NotRequired[str | None]
-    """Full name of the revision before; absent: there is none."""
+    """Full name of the previous revision; absent: there is none."""
 
 
 class GenerationConfig(TypedDict):
@@ -1583,7 +1584,7 @@ class GenerationTriggerConfig(TypedDict):
     """The trigger of memory generation for the bank's streams."""
 
     generationRule: NotRequired[GenerationRule | None]
-    """The conditions, of which one suffices; absent: events are processed at once."""
+    """The conditions, of which one is enough; absent: events are processed at once."""
 
 
 class GranularTtlConfig(TypedDict):
@@ -1600,13 +1601,13 @@ class GranularTtlConfig(TypedDict):
 
 
 class Health(TypedDict):
-    """The answer to a probe."""
+    """The response to a probe."""
 
     status: str
-    """`ok`; `degraded`: reads are answered by a standby, and writes not at all; anything
-    else comes as an error."""
+    """`ok`; `degraded`: a standby serves reads, and writes fail; any other state is an
+    error response."""
     checks: NotRequired[dict[str, str]]
-    """State of each part, by name: `ok`, or what is wrong."""
+    """State of each part, by name: `ok`, or the problem."""
 
 
 class ImportMemoriesResponse(TypedDict):
@@ -1621,16 +1622,16 @@ class ImportMemoriesResponse(TypedDict):
     existing: int
     """Memories that existed already, with their ids and this content."""
     expired: int
-    """Number of lines whose `expireTime` has passed; nothing was stored of them."""
+    """Number of lines with an `expireTime` in the past; they were not stored."""
     changedHere: int
-    """Memories that existed with other content; they were left alone, unless the request
-    had `overwrite`."""
+    """Memories that existed with other content; they were kept, unless the request had
+    `overwrite`."""
     failed: int
-    """Number of lines that were refused; nothing was stored of them."""
+    """Number of lines that were refused; they were not stored."""
     errors: list[LineError]
     """Errors of the lines that failed, the first `maxErrors` of them."""
     operation: NotRequired[str | None]
-    """Name of the operation that records the import, and can be undone; absent if this
+    """Name of the operation that records the import and can be undone; absent if this
     request changed nothing."""
 
 
@@ -1644,7 +1645,7 @@ class IncludeMemories(TypedDict):
     maxTokens: NotRequired[int | None]
     """Maximum tokens of the facts; absent: all that are left."""
     scope: NotRequired[dict[str, str] | None]
-    """Scope of the memories; absent: the session's `user_id` alone."""
+    """Scope of the memories; absent: only the session's `user_id`."""
 
 
 class IngestEventsRequest(TypedDict):
@@ -1667,7 +1668,7 @@ class IngestEventsRequest(TypedDict):
     """A conversation in the request; absent: the request only changes the rule of the
     waiting events."""
     generationTriggerConfig: NotRequired[GenerationTriggerConfig | None]
-    """Trigger of generation from the events; absent: that of the bank; without any,
+    """Trigger of generation from the events; absent: the bank's trigger; without any,
     events are processed at once."""
     forceFlush: NotRequired[bool | None]
     """True: process all waiting events at once."""
@@ -1687,7 +1688,7 @@ class IngestEventsResponse(_IngestEventsResponseBase):
     """The end of a stream's wait."""
 
     generateMemoriesOperation: NotRequired[str | None]
-    """Full name of the operation that made memories of the events; absent: there were
+    """Full name of the operation that made memories from the events; absent: there were
     none to read."""
 
 
@@ -1705,7 +1706,7 @@ class KnownMemory(TypedDict):
     topics: NotRequired[list[MemoryTopicId] | None]
     """Topics that the fact is about."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memoryType: NotRequired[MemoryType]
     """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
     field of a profile. It never changes."""
@@ -1713,8 +1714,8 @@ class KnownMemory(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
     scope: NotRequired[dict[str, str]]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: NotRequired[str]
@@ -1722,7 +1723,7 @@ class KnownMemory(TypedDict):
     updateTime: NotRequired[str]
     """Time of its last change."""
     eventTime: NotRequired[str | None]
-    """Output only: the time at which the fact was said, or that its metadata name;
+    """Output only: the time at which the fact was said, or the time in its metadata;
     absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
@@ -1731,7 +1732,7 @@ class KnownMemory(TypedDict):
     deleteTime: NotRequired[str | None]
     """The time of the deletion; absent of a live memory, as the next three."""
     recoverUntil: NotRequired[str | None]
-    """The end of the time in which it can be brought back; then it is gone."""
+    """The end of the time in which it can be recovered."""
     deleteOperation: NotRequired[str | None]
     """The operation that deleted it; absent if no revision was kept."""
     deleteCaller: NotRequired[str | None]
@@ -1839,7 +1840,7 @@ class ListRevisionLabelsResponse(TypedDict):
 
 
 class ListScopesResponse(TypedDict):
-    """A page of scopes, in an order that is stable and means nothing."""
+    """A page of scopes, in a stable order without a meaning."""
 
     scopes: list[ScopeInUse]
     """The scopes of the page."""
@@ -1913,7 +1914,7 @@ class Memory(TypedDict):
     topics: NotRequired[list[MemoryTopicId] | None]
     """Topics that the fact is about."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memoryType: MemoryType
     """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
     field of a profile. It never changes."""
@@ -1921,8 +1922,8 @@ class Memory(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
     scope: dict[str, str]
     """Exact key of the collection that it belongs to. It never changes."""
     createTime: str
@@ -1930,7 +1931,7 @@ class Memory(TypedDict):
     updateTime: str
     """Time of its last change."""
     eventTime: NotRequired[str | None]
-    """Output only: the time at which the fact was said, or that its metadata name;
+    """Output only: the time at which the fact was said, or the time in its metadata;
     absent: it was not said in a conversation."""
     expireTime: NotRequired[str | None]
     """Time at which it is deleted; absent: never."""
@@ -1939,7 +1940,7 @@ class Memory(TypedDict):
     deleteTime: NotRequired[str | None]
     """The time of the deletion; absent of a live memory, as the next three."""
     recoverUntil: NotRequired[str | None]
-    """The end of the time in which it can be brought back; then it is gone."""
+    """The end of the time in which it can be recovered."""
     deleteOperation: NotRequired[str | None]
     """The operation that deleted it; absent if no revision was kept."""
     deleteCaller: NotRequired[str | None]
@@ -1950,7 +1951,7 @@ class Memory(TypedDict):
 class MemoryBankConfig(TypedDict):
     """The configuration of a bank; every part is optional.
 
-    No part has defaults: the answer contains what was sent and nothing else.
+    No part has defaults: the response contains only the fields that were sent.
     """
 
     generationConfig: NotRequired[GenerationConfig | None]
@@ -1969,7 +1970,7 @@ class MemoryBankConfig(TypedDict):
     memoryPolicy: NotRequired[MemoryPolicy | None]
     """The context policy of sessions without a policy of their own."""
     timeZone: NotRequired[str | None]
-    """Time zone of relative dates in conversations whose request and events name none;
+    """Time zone of relative dates, if neither the request nor its events name one;
     absent: UTC."""
     privacyConfig: NotRequired[PrivacyConfig | None]
     """Treatment of secrets and personal data; kinds that it does not name follow the
@@ -1994,16 +1995,16 @@ class MemoryPolicy(TypedDict):
     names."""
 
     strategy: Strategy
-    """Strategy by which a session is fitted into a prompt."""
+    """Strategy for fitting a session into a prompt."""
     tokenLimit: NotRequired[int | None]
     """Tokens of the model's window; absent: no limit."""
     reserveOutputTokens: NotRequired[int | None]
     """Tokens of the window left for the answer; 0, and 800 for `agent_summary`."""
     counter: NotRequired[str | None]
     """Token counter: `chars4` (the default), `declared`, or the name of a tiktoken
-    encoding whose file is there."""
+    encoding with an installed file."""
     perMessageOverhead: NotRequired[int | None]
-    """Tokens that each message costs beside its text."""
+    """Tokens of each message, without its text."""
     humanLabel: NotRequired[str | None]
     """Label before a user's text; default `Human`."""
     aiLabel: NotRequired[str | None]
@@ -2016,9 +2017,10 @@ class MemoryPolicy(TypedDict):
     windowTokens: NotRequired[int | None]
     """`window`: maximum tokens of events."""
     every: NotRequired[int | None]
-    """`every_n`: number of complete exchanges that a summary stands for; default 3."""
+    """`every_n`: number of complete exchanges that a summary replaces; default 3."""
     refresh: NotRequired[Refresh | None]
-    """`every_n`: `append` another summary (the default), or make one of the `whole`."""
+    """`every_n`: `append` another summary (the default), or make one summary of the
+    `whole` session."""
     cap: NotRequired[int | None]
     """`abstraction_inclusive`, `fully_abstracted`: number of complete exchanges that a
     summary takes up; default 10."""
@@ -2091,7 +2093,7 @@ class MemoryRevision(TypedDict):
     topics: NotRequired[list[MemoryTopicId] | None]
     """Topics that the fact is about."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memoryType: MemoryType
     """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
     field of a profile. It never changes."""
@@ -2099,8 +2101,8 @@ class MemoryRevision(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
     scope: dict[str, str]
     """The scope of the memory, which never changes."""
     createTime: str
@@ -2126,7 +2128,7 @@ class MemoryRevision(TypedDict):
     operation: NotRequired[str | None]
     """The operation that made the change."""
     caller: NotRequired[str | None]
-    """Caller that asked for the change: id of the API key; `jwt:` and the subject, of a
+    """Caller that requested the change: id of the API key; `jwt:` and the subject, of a
     token; `command-line`; absent: the service itself, or a revision of an earlier
     release."""
     restoredRevision: NotRequired[str | None]
@@ -2136,8 +2138,8 @@ class MemoryRevision(TypedDict):
 
 
 class MemoryToolSpecs(TypedDict):
-    """Declarations of the tools, in the formats of model APIs; only the one asked for,
-    if any."""
+    """Declarations of the tools, in the formats of model APIs, or only in the requested
+    format."""
 
     openai: NotRequired[list[dict[str, Any]] | None]
     """Declarations for `tools` in a request to OpenAI's chat completions."""
@@ -2184,7 +2186,7 @@ class MetadataCondition(TypedDict):
     value: MemoryMetadataValue
     """Value to compare with; only stored values of its kind match."""
     negate: NotRequired[bool | None]
-    """True: the condition must not hold; memories without the key then match."""
+    """True: the condition is negated; memories without the key then match."""
 
 
 class ModelPrices(TypedDict):
@@ -2214,8 +2216,7 @@ class ModelSums(TypedDict):
 
 
 class ModelUsage(TypedDict):
-    """The consumption of model calls, by what `groupBy` names: usually of one model on
-    one day."""
+    """Usage of model calls, by the fields in `groupBy`: usually of one model on one day."""
 
     callCount: int
     """Requests to models, including failed ones."""
@@ -2260,11 +2261,11 @@ class Namespace(TypedDict):
     reference: Reference
     """Properties of the namespace that prompts may show."""
     userId: NotRequired[str | None]
-    """Owner; absent: nobody's."""
+    """Owner; absent: none."""
     tool: NotRequired[str | None]
     """Tool that produced its content, if known."""
     activity: NotRequired[str | None]
-    """Name of what the tool did, such as `fetch`, if known."""
+    """Name of the tool's activity, such as `fetch`, if known."""
     sensitive: bool
     """True: derived content is sensitive as well, and never inline."""
     localOnly: bool
@@ -2301,13 +2302,12 @@ class Operation(TypedDict):
     metadata: OperationMetadata
     """Report of the work, with fields of its method. Every operation has
     `genericMetadata` (its times); `kind`; `state` (`PENDING`, `RUNNING`, `SUCCEEDED`,
-    `FAILED` or `CANCELLED`); `attemptCount`, the runs since the work last got on (0:
-    it was done within its request, or has not run); `startTime` of its first run, if
-    it ran apart from its request; `caller`, the id of the key that asked for it,
-    `jwt:` with the subject of a token, or `command-line` (absent: the service
-    itself)."""
+    `FAILED` or `CANCELLED`); `attemptCount`, the runs since the last progress (0: it
+    ran within its request, or has not run); `startTime` of its first run, if it ran
+    outside its request; `caller`, the id of the key that requested it, `jwt:` with
+    the subject of a token, or `command-line` (absent: the service itself)."""
     done: NotRequired[bool]
-    """False: it waits or runs; ask again later."""
+    """False: it waits or runs; poll again later."""
     response: NotRequired[
         BatchCreateMemoriesResponse
         | AnsweredEmpty
@@ -2351,7 +2351,7 @@ class OperationMetadata(_OperationMetadataBase):
     genericMetadata: OperationTimes
     """Times of the operation."""
     validateOnly: NotRequired[bool | None]
-    """True: it is a preview, and writes nothing."""
+    """True: it is a preview and writes nothing."""
     author: NotRequired[str | None]
     """Id of the model that wrote, or `engine`."""
     promptVersion: NotRequired[str | None]
@@ -2423,7 +2423,7 @@ class Part(TypedDict):
     functionResponse: NotRequired[dict[str, Any] | None]
     """Answer of a tool: `name`, `response` and an optional `id`."""
     artifactRef: NotRequired[ArtifactRef | None]
-    """Reference to content that task memory holds; the part has nothing else."""
+    """Reference to content in task memory; the part has no other field."""
 
 
 class Passed(TypedDict):
@@ -2443,7 +2443,7 @@ class PlainPrices(TypedDict):
     inputPer1k: NotRequired[str | None]
     """Price of prompts; absent: 0.002."""
     outputPer1k: NotRequired[str | None]
-    """Price of answers; absent: as `inputPer1k`."""
+    """Price of answers; absent: the same as `inputPer1k`."""
     summaryInputPer1k: NotRequired[str | None]
     """Price of a summariser's input; absent: as `inputPer1k`."""
     summaryOutputPer1k: NotRequired[str | None]
@@ -2495,7 +2495,7 @@ class PlannedRollback(TypedDict):
     """Its content in that version; absent: it is deleted, or the version is no longer
     kept."""
     after: NotRequired[RestoredContent | None]
-    """Its content after the rollback; absent: the revision is gone."""
+    """Its content after the rollback; absent: the revision no longer exists."""
 
 
 class PrivacyConfig(TypedDict):
@@ -2504,7 +2504,7 @@ class PrivacyConfig(TypedDict):
     rules: NotRequired[list[PrivacyRule] | None]
     """One rule for each kind and place at most."""
     customPatterns: NotRequired[list[CustomPattern] | None]
-    """Kinds of sensitive values beside those that the service knows."""
+    """Further kinds of sensitive values."""
 
 
 class PrivacyRule(TypedDict):
@@ -2520,7 +2520,7 @@ class PrivacyRule(TypedDict):
 
 
 class ProcessOutputRequest(TypedDict):
-    """A tool's output, for which the service decides what the prompt shows."""
+    """A tool's output; the service decides which part the prompt shows."""
 
     sensitive: NotRequired[bool | None]
     """True: derived content is sensitive as well, and never inline."""
@@ -2538,7 +2538,7 @@ class ProcessOutputRequest(TypedDict):
     tool: str
     """Tool that made the output; its policy applies."""
     activity: str
-    """Name of what the tool did, such as `fetch`."""
+    """Name of the tool's activity, such as `fetch`."""
     callId: NotRequired[str | None]
     """Id of the call; not stored."""
     namespace: NotRequired[str | None]
@@ -2555,16 +2555,16 @@ class ProcessOutputResponse(TypedDict):
 
     disposition: Disposition
     """`inline`: the prompt shows the output; `stored`: its reference; `passthrough`:
-    messages of the tool alone; `empty`: there is nothing to show."""
+    only messages of the tool; `empty`: nothing."""
     promptText: str
     """Text for the prompt, unchanged."""
     reference: NotRequired[Reference | None]
     """Reference to the stored output."""
     passthrough: NotRequired[list[Passed] | None]
-    """Info and errors beside the stored output."""
+    """Info and errors in addition to the stored output."""
     warnings: NotRequired[list[Warned] | None]
-    """`no_reader`: neither the caller nor a configured reader can use what was stored.
-    Absent: nothing to warn of."""
+    """`no_reader`: neither the caller nor a configured reader can use the stored output.
+    Absent: no warning."""
 
 
 class PurgeMemoriesRequest(TypedDict):
@@ -2583,7 +2583,7 @@ class PurgeMemoriesRequest(TypedDict):
     filter: NotRequired[str | None]
     """An AIP-160 filter."""
     filterGroups: NotRequired[list[FilterGroup] | None]
-    """Conditions on metadata, of which at least one group must hold."""
+    """Groups of conditions on metadata; a memory must match at least one group."""
     force: NotRequired[bool | None]
     """True: delete the memories; otherwise only count them."""
     permanent: NotRequired[bool | None]
@@ -2604,8 +2604,8 @@ class PurgeMemoriesResponse(_PurgeMemoriesResponseBase):
     purgeCount: int
     """Number of memories deleted; without `force`, that would be deleted."""
     samples: NotRequired[list[KnownMemory] | None]
-    """Some of these, newest first, and names alone in a list of operations; absent
-    unless `sampleSize` asks for them."""
+    """Some of these memories, newest first; only names in a list of operations; absent
+    without `sampleSize`."""
 
 
 class QueryNamespaceRequest(TypedDict):
@@ -2641,12 +2641,12 @@ class QueryNamespaceResponse(TypedDict):
     promptText: NotRequired[str | None]
     """Text for the prompt that names the result, if it is kept off the prompt."""
     reused: NotRequired[bool | None]
-    """True if this is the result of an equal request. An earlier one makes this request
-    free; after a concurrent one, `usage` shows what this request spent."""
+    """True if this is the result of an equal request. After an earlier one, this request
+    is free; after a concurrent one, `usage` shows the cost of this request."""
     answer: NotRequired[str | None]
-    """The answer; absent if it is kept off the prompt."""
+    """The answer; absent if the prompt must not show it."""
     citations: list[Citation]
-    """Passages that the answer rests on, at most 100, in text order; empty for a
+    """Passages as evidence of the answer, at most 100, in text order; empty for a
     sensitive namespace without `artifacts.content`."""
 
 
@@ -2654,7 +2654,7 @@ class QuotaUse(TypedDict):
     """An engine's use of one quota."""
 
     used: int
-    """Amount held now, in rows or bytes."""
+    """Stored amount, in rows or bytes."""
     limit: NotRequired[int | None]
     """Largest amount, in rows or bytes; absent: no bound."""
 
@@ -2672,7 +2672,7 @@ class ReaderUsage(TypedDict):
 
 
 class ReadingCoverage(TypedDict):
-    """Coverage of a namespace by what was read."""
+    """Coverage of a namespace by the read chunks."""
 
     chunksTotal: NotRequired[int | None]
     """Number of chunks in the namespace; absent for a sensitive namespace without
@@ -2686,7 +2686,7 @@ class ReadingCoverage(TypedDict):
     artifactsUnreadable: int
     """Number of artifacts without text."""
     unreadable: NotRequired[list[UnreadableArtifact] | None]
-    """The newest artifacts without text, up to 20, those whose indexing failed first;
+    """The newest artifacts without text, up to 20, beginning with failed indexing;
     absent if there are none, and like `chunksTotal`."""
 
 
@@ -2710,7 +2710,7 @@ class ReasoningEngine(TypedDict):
     contextSpec: NotRequired[ContextSpec | None]
     """Configuration of its memory bank; absent: none was sent."""
     encryptionSpec: NotRequired[EncryptionSpec | None]
-    """Settings that an earlier release took, or an archive had; they have no effect."""
+    """Settings from an earlier release or an archive; they have no effect."""
 
 
 class ReasoningEngineRequest(TypedDict):
@@ -2747,7 +2747,7 @@ class RecallMemoriesRequest(TypedDict):
     but at most 100 facts."""
     maxTokens: NotRequired[int]
     """Maximum tokens of all facts and passages, or of the text. If there are both, each
-    may take half, and what the other leaves."""
+    may take half, and the unused part of the other half."""
     model: NotRequired[str | None]
     """Writer of the text: a configured model, or `builtin`; absent: the default model,
     or `builtin` without one."""
@@ -2758,17 +2758,17 @@ class RecallMemoriesRequest(TypedDict):
     filter: NotRequired[str | None]
     """An AIP-160 filter of memories."""
     filterGroups: NotRequired[list[FilterGroup] | None]
-    """Conditions on metadata, of which at least one group must hold."""
+    """Groups of conditions on metadata; a memory must match at least one group."""
     includeSessions: NotRequired[bool]
-    """True: search the sessions of the user that the scope's `user_id` names as well,
-    those that one call of `sessions/-:recall` reaches."""
+    """True: also search the sessions of the scope's `user_id`, as many as one call of
+    `sessions/-:recall` reaches."""
 
 
 class RecallMemoriesResponse(TypedDict):
     """Facts and passages, or a text made from them; empty if nothing matches the query."""
 
     mode: RecallMode
-    """`extractive` or `summary`, as asked for."""
+    """`extractive` or `summary`, as requested."""
     text: NotRequired[str | None]
     """`summary`: empty if nothing matches."""
     isCut: NotRequired[bool | None]
@@ -2786,7 +2786,7 @@ class RecallMemoriesResponse(TypedDict):
     spans: list[RecalledSessionSpan]
     """`extractive` with `includeSessions`: passages of sessions, best first."""
     sources: NotRequired[list[str] | None]
-    """`summary`: names of the memories and events that it rests on."""
+    """`summary`: names of its source memories and events."""
     searched: NotRequired[SearchedSessions | None]
     """With `includeSessions`: extent of the search in the sessions."""
 
@@ -2813,10 +2813,10 @@ class RecallRequest(TypedDict):
 
 
 class RecallResponse(TypedDict):
-    """Passages or a text that match the query; empty if nothing does."""
+    """Passages or a text that match the query; empty without a match."""
 
     mode: RecallMode
-    """`extractive` or `summary`, as asked for."""
+    """`extractive` or `summary`, as requested."""
     text: NotRequired[str | None]
     """`summary`: empty if nothing matches."""
     isCut: NotRequired[bool | None]
@@ -2832,10 +2832,10 @@ class RecallResponse(TypedDict):
     spans: list[RecalledSpan]
     """`extractive`: best first; empty in `summary`."""
     seqs: NotRequired[list[int] | None]
-    """`summary`: the events that it rests on."""
+    """`summary`: its source events."""
     searched: NotRequired[SeqRange | None]
     """Events that were searched: only the newest if there are too many or the search
-    takes too long. Of a very long event only the beginning is searched."""
+    takes too long. Very long events are searched only at their beginning."""
 
 
 class RecallSessionsRequest(TypedDict):
@@ -2856,19 +2856,18 @@ class RecallSessionsRequest(TypedDict):
     counter: NotRequired[str | None]
     """Token counter; absent: `chars4`."""
     userId: NotRequired[str | None]
-    """User whose sessions are searched; may be absent if the key is restricted to one
-    user."""
+    """User to search; may be absent if the key is restricted to one user."""
     filter: NotRequired[str | None]
     """An AIP-160 filter of sessions, with the fields of their list."""
     excludeSessions: NotRequired[list[str]]
-    """Ids of sessions to skip, such as the one whose prompt this is for."""
+    """Ids of sessions to skip, such as the current session."""
     startTime: NotRequired[str | None]
     """Time of the first event to search; absent: no limit."""
     endTime: NotRequired[str | None]
     """Time of the first event not to search any more; absent: no limit."""
     pageToken: NotRequired[str | None]
-    """`nextPageToken` of the response to the same request, to search what that one did
-    not reach; empty or absent: the newest session first."""
+    """`nextPageToken` of the response to the same request, to search the remaining
+    sessions; empty or absent: begin with the newest session."""
 
 
 class RecallSessionsResponse(TypedDict):
@@ -2876,7 +2875,7 @@ class RecallSessionsResponse(TypedDict):
     query."""
 
     mode: RecallMode
-    """`extractive` or `summary`, as asked for."""
+    """`extractive` or `summary`, as requested."""
     text: NotRequired[str | None]
     """`summary`: empty if nothing matches."""
     isCut: NotRequired[bool | None]
@@ -2890,14 +2889,14 @@ class RecallSessionsResponse(TypedDict):
     counter: str
     """Token counter that `tokens` is counted by."""
     spans: list[RecalledSessionSpan]
-    """`extractive`: best first; empty in `summary`. Those of two pages do not compare by
-    `score`."""
+    """`extractive`: best first; empty in `summary`. The `score`s of two pages cannot be
+    compared."""
     events: NotRequired[list[str] | None]
-    """`summary`: names of the events that it rests on."""
+    """`summary`: names of its source events."""
     searched: SearchedSessions
     """Extent of the search."""
     nextPageToken: NotRequired[str | None]
-    """`pageToken` for what was not searched; absent: all was."""
+    """`pageToken` for the remaining sessions; absent: all were searched."""
 
 
 class RecalledFact(TypedDict):
@@ -2976,7 +2975,7 @@ class ReembedReasoningEngineResponse(_ReembedReasoningEngineResponseBase):
     """The end of a re-embedding."""
 
     embeddingModel: str
-    """Id of the model whose vectors serve from now on."""
+    """Id of the model that serves from now on."""
     refusedCount: NotRequired[int | None]
     """Number of memories without a vector by it; absent: none."""
     refusedMemories: NotRequired[list[str] | None]
@@ -3057,7 +3056,7 @@ _RegenerateSummaryResponseBase = TypedDict(
 
 
 class RegenerateSummaryResponse(_RegenerateSummaryResponseBase):
-    """The end of the making of a summary anew."""
+    """The end of the regeneration of a summary."""
 
 
 class RestoreReasoningEngineResponse(TypedDict):
@@ -3066,16 +3065,16 @@ class RestoreReasoningEngineResponse(TypedDict):
     counts: dict[str, int]
     """Number of lines of the archive, by kind."""
     vectors: VectorsUse
-    """USED: those of the archive. EMBEDDING: facts are embedded in the background;
-    searches go by words meanwhile."""
+    """USED: the vectors of the archive. EMBEDDING: facts are embedded in the background;
+    searches match only words until then."""
     pastRecovery: int
-    """Deleted memories whose window of recovery has ended; the next sweep removes them."""
+    """Deleted memories past their recovery window; the next sweep removes them."""
     pastExpiry: int
     """Memories, sessions, namespaces and artifacts that have expired; the next sweep
     removes them."""
     converted: NotRequired[dict[str, int]]
-    """Number of values that a former release stored in another form, and that were
-    converted, by kind and field, such as `event.content`."""
+    """Number of values that were converted from the form of a former release, by kind
+    and field, such as `event.content`."""
     warnings: list[str]
     """Sentences for the person who restores."""
 
@@ -3094,7 +3093,7 @@ class RestoredContent(TypedDict):
     topics: NotRequired[list[MemoryTopicId] | None]
     """Topics that the fact is about."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memoryType: NotRequired[MemoryType]
     """`NATURAL_LANGUAGE_COLLECTION`: a fact among others. `STRUCTURED_PROFILE`: one
     field of a profile. It never changes."""
@@ -3102,8 +3101,8 @@ class RestoredContent(TypedDict):
     """Content of a profile, by the schema that it names; absent where `fact` is the
     content."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
 
 
 class RetrieveMemoriesRequest(TypedDict):
@@ -3119,16 +3118,16 @@ class RetrieveMemoriesRequest(TypedDict):
     filter: NotRequired[str | None]
     """An AIP-160 filter."""
     filterGroups: NotRequired[list[FilterGroup] | None]
-    """Conditions on metadata, of which at least one group must hold."""
+    """Groups of conditions on metadata; a memory must match at least one group."""
     memoryTypes: NotRequired[list[MemoryType] | None]
     """Types of memories to return; absent or empty: natural-language memories only."""
     maxTokens: NotRequired[int | None]
     """Limit of the tokens of all facts, about four characters each. Memories that would
     exceed it are left out, the best are taken first, and none is cut. 0: no limit."""
     explain: NotRequired[bool]
-    """True: each memory comes with an `explanation` of its place."""
+    """True: each memory has an `explanation` of its rank."""
     ranking: NotRequired[Ranking | None]
-    """Order of this search, `hybrid` or `vector`; absent: that of the engine. Only with
+    """Order of this search, `hybrid` or `vector`; absent: the engine's order. Only with
     `similaritySearchParams`."""
 
 
@@ -3138,15 +3137,16 @@ class RetrieveMemoriesResponse(TypedDict):
     retrievedMemories: list[RetrievedMemory]
     """The memories of this page, with their distances in a search."""
     nextPageToken: NotRequired[str | None]
-    """Token of the next page; absent on the last page, and where no page was asked for."""
+    """Token of the next page; absent on the last page, and if the request did not ask
+    for pages."""
     omittedCount: NotRequired[int | None]
-    """The number of memories that were left out: of the best `topK`, those farther than
-    the `maxDistance` of the request or the engine, and those for which the response
-    has no room. Absent where there was no such distance, and room for all."""
+    """The number of omitted memories: among the best `topK`, memories farther than the
+    `maxDistance` of the request or the engine, and memories beyond the size of the
+    response. Absent if there was no such distance, and all fitted."""
 
 
 class RetrieveProfilesRequest(TypedDict):
-    """The scope whose profiles to return."""
+    """The scope of the profiles to return."""
 
     scope: dict[str, str]
     """Exact key of the collection."""
@@ -3195,7 +3195,7 @@ class RollbackMemoryRequest(TypedDict):
     targetRevisionId: str | int
     """The id of a revision of the memory, or its full name."""
     validateOnly: NotRequired[bool | None]
-    """True: change nothing; respond with the change that the rollback would make."""
+    """True: change nothing; return the change that the rollback would make."""
 
 
 _RollbackMemoryResponseBase = TypedDict(
@@ -3209,7 +3209,7 @@ _RollbackMemoryResponseBase = TypedDict(
 
 
 class RollbackMemoryResponse(_RollbackMemoryResponseBase):
-    """The answer of a rollback with `validateOnly`, which changes nothing."""
+    """The response of a rollback with `validateOnly`, which changes nothing."""
 
     plannedChanges: list[PlannedRollback]
     """The one change."""
@@ -3223,17 +3223,16 @@ class RotateKeyRequest(TypedDict):
 
 
 class ScanPrivacyRequest(TypedDict):
-    """The values to look for, and what becomes of them."""
+    """The values to search for, and the action on them."""
 
     kinds: NotRequired[list[str] | None]
-    """Kinds, or names of custom patterns; absent or empty: those that the engine's rules
+    """Kinds, or names of custom patterns; absent or empty: all that the engine's rules
     mask or refuse at any place."""
     action: ScanAction
     """`REPORT`: the values are counted. `MASK`: their kinds in brackets are put in their
     place, for good."""
     scope: NotRequired[dict[str, str] | None]
-    """Pairs that the scopes of what is scanned contain; absent: the whole engine is
-    scanned."""
+    """Pairs: only scopes that contain them are scanned; absent: the whole engine."""
 
 
 _ScanPrivacyResponseBase = TypedDict(
@@ -3243,20 +3242,20 @@ _ScanPrivacyResponseBase = TypedDict(
 
 
 class ScanPrivacyResponse(_ScanPrivacyResponseBase):
-    """The results of a scan; they hold no text."""
+    """The results of a scan; they contain no text."""
 
     action: ScanAction
     """Action that was taken on the values."""
     counts: dict[str, dict[str, int]]
     """Values, by table and kind."""
     names: NotRequired[list[str] | None]
-    """Only with `REPORT`: names of the resources that hold such values, at most 1000."""
+    """Only with `REPORT`: names of the resources with such values, at most 1000."""
     hasMoreNames: NotRequired[bool | None]
-    """True: more rows hold such values than `names` lists."""
+    """True: more rows have such values than `names` lists."""
 
 
 class SchemaConfig(TypedDict):
-    """The schema of a profile: an object whose properties are the profile's fields.
+    """The schema of a profile: an object with the profile's fields as properties.
 
     References may point to parts of the schema itself; nothing is fetched.
     """
@@ -3264,8 +3263,8 @@ class SchemaConfig(TypedDict):
     id: str
     """Id of the schema: a lowercase letter first, then letters, digits and hyphens."""
     schema: NotRequired[dict[str, Any] | None]
-    """The schema in the dialect of the API, whose types are in capitals; at most 65536
-    bytes as JSON."""
+    """The schema in the API's dialect, with type names in capitals; at most 65536 bytes
+    as JSON."""
     jsonSchema: NotRequired[dict[str, Any] | None]
     """The schema as JSON Schema; it wins over `schema`. At most 65536 bytes as JSON."""
     memoryType: NotRequired[MemoryType | None]
@@ -3278,16 +3277,16 @@ class ScopeInUse(TypedDict):
     scope: dict[str, str]
     """Keys and values of the scope."""
     memoryCount: int
-    """Number of its live memories; 1000 where there are more."""
+    """Number of its live memories; 1000 if there are more."""
     isCapped: NotRequired[bool | None]
-    """True where there are more memories than `memoryCount`; else absent."""
+    """True if there are more memories than `memoryCount`; otherwise absent."""
 
 
 class SearchedSessions(TypedDict):
     """Extent of a search in the sessions of a user."""
 
     sessions: int
-    """Number of sessions of which events were searched."""
+    """Number of sessions with searched events."""
     events: int
     """Number of events searched."""
     oldestEventTime: NotRequired[str | None]
@@ -3307,15 +3306,15 @@ class SeqRange(TypedDict):
 
 
 class ServerDatabase(TypedDict):
-    """The database of the service; without an answer of it, `error` alone."""
+    """The database of the service; only `error` if it does not respond."""
 
     serverVersion: NotRequired[str | None]
     """Release of Postgres."""
     vectorVersion: NotRequired[str | None]
     """Release of pgvector; absent: it is not installed."""
     schema: NotRequired[str | None]
-    """`ok`; `not migrated` if it is not that of this release; or `incomplete`, with what
-    is missing."""
+    """`ok`; `not migrated` if it differs from this release's schema; or `incomplete`,
+    with the missing parts."""
     isStandby: NotRequired[bool | None]
     """True if it takes no writes, since it follows another server."""
     sizeBytes: NotRequired[int | None]
@@ -3324,7 +3323,7 @@ class ServerDatabase(TypedDict):
     """Lead of this process's clock over the database's, in milliseconds; negative: it is
     behind; absent: not measured yet."""
     error: NotRequired[str | None]
-    """`DATABASE_UNAVAILABLE` if the database does not answer."""
+    """`DATABASE_UNAVAILABLE` if the database does not respond."""
 
 
 class ServerEmbedder(TypedDict):
@@ -3333,7 +3332,7 @@ class ServerEmbedder(TypedDict):
     model: str
     """Id of the model."""
     dimensions: NotRequired[int | None]
-    """Length of its vectors; absent: not known before its first answer."""
+    """Length of its vectors; absent: unknown before its first response."""
     isLexicalOnly: bool
     """True if its vectors know words but no meaning, so that searches do as well."""
     isReady: bool
@@ -3341,14 +3340,14 @@ class ServerEmbedder(TypedDict):
 
 
 class ServerEventLoop(TypedDict):
-    """The event loop of the process that answers; its lag delays every request."""
+    """The event loop of the responding process; its lag delays every request."""
 
     lagSeconds: EventLoopLag
     """Lag at evenly spaced moments."""
 
 
 class ServerInfo(TypedDict):
-    """The service, as seen by the process that answers."""
+    """The service, as seen by the responding process."""
 
     version: str
     """Release of this process."""
@@ -3379,7 +3378,7 @@ class ServerProcess(TypedDict):
     processId: str
     """Random id, new at each start."""
     kind: str
-    """`API`, `WORKER`, `API_AND_WORKER`, or `MIGRATION`: one that is forced."""
+    """`API`, `WORKER`, `API_AND_WORKER`, or `MIGRATION` for a forced migration."""
     release: str
     """Release that it runs."""
     schema: str
@@ -3414,14 +3413,14 @@ class ServerQueue(TypedDict):
 
 
 class ServerSetting(TypedDict):
-    """A setting of the process that answers."""
+    """A setting of the responding process."""
 
     name: str
     """Its variable."""
     description: str
     """Its meaning, with its unit."""
     isDefault: bool
-    """True if the value is that of an unset variable."""
+    """True if the value is the default of an unset variable."""
     value: NotRequired[JsonValue]
     """Its value; `"set"` in place of a secret, and of an address with a password or a
     query; absent: none."""
@@ -3464,15 +3463,15 @@ class SessionEvent(TypedDict):
     timestamp: str
     """Time of the event."""
     content: NotRequired[Content | None]
-    """Content of the message; absent if nothing was said."""
+    """Content of the message; absent if there is none."""
     actions: NotRequired[EventActions | None]
-    """Changes that the event makes, such as those of the state."""
+    """Changes that the event makes, such as changes of the state."""
     errorCode: NotRequired[str | None]
     """Code of the model's error, as its provider names it."""
     errorMessage: NotRequired[str | None]
     """Text of the model's error."""
     eventMetadata: NotRequired[EventMetadata | None]
-    """Details that the model gives with its answer."""
+    """Details that the model returns with its answer."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """Any JSON object; it is returned as it is."""
     tokenCount: NotRequired[int | None]
@@ -3491,8 +3490,8 @@ class SessionSummary(TypedDict):
     name: str
     """Full name of the summary."""
     policyKey: str
-    """Hash of the policy settings that affect summaries; policies with equal ones share
-    their summaries."""
+    """Hash of the policy settings that affect summaries; policies with equal settings
+    share their summaries."""
     kind: str
     """Inputs: `block`, exchanges; `full`, all events; `recursive`, the previous summary
     and later events; `merge`, summaries."""
@@ -3502,7 +3501,7 @@ class SessionSummary(TypedDict):
     version: int
     """Version of a summary that is replaced or made again, from 1."""
     covers: Covered
-    """Events that it stands for."""
+    """Events that it replaces."""
     text: NotRequired[str | None]
     """Text of the summary; absent if it failed or was erased."""
     tokens: NotRequired[int | None]
@@ -3541,9 +3540,9 @@ class SessionUsage(TypedDict):
     summaries: SummaryCounts
     """Number of summaries by state."""
     eventCount: int
-    """Number of events, erased and cleared ones included."""
+    """Number of events, including erased and cleared ones."""
     exchangeCount: int
-    """Number of exchanges, from 0: turns of a user with what follows them."""
+    """Number of exchanges, from 0: a user's turn with the events after it."""
 
 
 class SimilaritySearchConfig(TypedDict):
@@ -3566,7 +3565,7 @@ class SimilaritySearchParams(TypedDict):
     """Search by meaning."""
 
     searchQuery: str
-    """Question or words whose meaning is compared with the facts."""
+    """Question or words to compare with the facts by meaning."""
     topK: NotRequired[int | None]
     """Maximum number of memories; default 3; above 100 is coerced to 100."""
     maxDistance: NotRequired[float | None]
@@ -3586,7 +3585,7 @@ class SimpleRetrievalParams(TypedDict):
 
 
 class SkippedMemory(TypedDict):
-    """A memory that an undo left alone."""
+    """A memory that an undo did not change."""
 
     memory: NamedMemory
     """The memory."""
@@ -3642,7 +3641,7 @@ class StoreArtifactsRequest(TypedDict):
     tool: NotRequired[str | None]
     """Tool that produced it; the tool's policy applies."""
     activity: NotRequired[str | None]
-    """Name of what the tool did, such as `fetch`; recorded with the namespace."""
+    """The tool's activity, such as `fetch`; recorded with the namespace."""
     artifacts: list[Output]
     """Artifacts to store, each of the kind `text`, `json` or `blob`."""
 
@@ -3653,14 +3652,15 @@ class StoreArtifactsResponse(TypedDict):
     reference: Reference
     """Properties of the namespace that prompts may show."""
     promptText: str
-    """Text for the prompt that stands for the artifacts."""
+    """Text for the prompt that represents the artifacts."""
     warnings: NotRequired[list[Warned] | None]
-    """`no_reader`: neither the caller nor a configured reader can use what was stored.
-    Absent: nothing to warn of."""
+    """`no_reader`: neither the caller nor a configured reader can use the stored output.
+    Absent: no warning."""
 
 
 class Stream(TypedDict):
-    """A stream of ingestion: what waits, when it is processed, and what went wrong."""
+    """A stream of ingestion: its waiting events, the time of their processing, and its
+    errors."""
 
     scope: dict[str, str]
     """Scope of the memories that its events become."""
@@ -3677,7 +3677,7 @@ class Stream(TypedDict):
     pendingBytes: int
     """Length of their contents as JSON, in bytes."""
     asideCount: int
-    """Number of those that are set aside, since a generation from them failed."""
+    """Number of waiting events that were set aside after a failed generation."""
     asideUntil: NotRequired[str | None]
     """Next time at which some of these are tried again."""
     generationRule: NotRequired[GenerationRule | None]
@@ -3689,7 +3689,7 @@ class Stream(TypedDict):
     failureCount: int
     """Number of failures in a row."""
     retryTime: NotRequired[str | None]
-    """Time until which the stream rests after failures, unless it is flushed."""
+    """End of the stream's pause after failures, unless it is flushed."""
     lastError: NotRequired[dict[str, Any] | None]
     """A google.rpc.Status: why the last operation failed, while it is kept."""
 
@@ -3707,8 +3707,8 @@ class StructuredMemoryConfig(TypedDict):
     """The profiles of the scopes that have all of `scopeKeys`."""
 
     scopeKeys: NotRequired[list[str] | None]
-    """Keys that a scope must have; absent or empty: none. Of the entries that fit, those
-    with the most keys count."""
+    """Keys that a scope must have; absent or empty: none. If several entries match, only
+    entries with the most keys count."""
     schemaConfigs: NotRequired[list[SchemaConfig] | None]
     """The schemas, one for each profile; of two with the same id the first counts."""
 
@@ -3758,8 +3758,8 @@ class SummarizeNamespaceResponse(TypedDict):
     promptText: NotRequired[str | None]
     """Text for the prompt that names the result, if it is kept off the prompt."""
     reused: NotRequired[bool | None]
-    """True if this is the result of an equal request. An earlier one makes this request
-    free; after a concurrent one, `usage` shows what this request spent."""
+    """True if this is the result of an equal request. After an earlier one, this request
+    is free; after a concurrent one, `usage` shows the cost of this request."""
     summary: NotRequired[str | None]
     """The summary; absent if it is kept off the prompt."""
     cut: NotRequired[bool | None]
@@ -3842,7 +3842,7 @@ class ToolPolicy(TypedDict):
 class ToolSpecs(TypedDict):
     """The readers, and the export, as tools of an agent in the formats of model APIs.
 
-    Each format has the same tools: those that the caller may use.
+    Each format has the same tools: only tools that the caller may use.
     """
 
     openai: NotRequired[list[dict[str, Any]] | None]
@@ -3859,7 +3859,7 @@ class TruncatedEvent(TypedDict):
     seq: int
     """Number of the event in the session."""
     tokens: int
-    """Tokens of what is left of it."""
+    """Tokens of the remaining text."""
 
 
 class TtlConfig(TypedDict):
@@ -3873,7 +3873,7 @@ class TtlConfig(TypedDict):
     """Life of memories from their last change; above zero, at most a thousand years. Not
     together with `granularTtlConfig`."""
     granularTtlConfig: NotRequired[GranularTtlConfig | None]
-    """Life of memories by what wrote them. Not together with `defaultTtl`."""
+    """Life of memories by the kind of their writer. Not together with `defaultTtl`."""
     memoryRevisionDefaultTtl: NotRequired[str | None]
     """Life of revisions; above zero, at most a thousand years. Absent: by the service's
     setting."""
@@ -3915,7 +3915,7 @@ class UndoOperationResponse(_UndoOperationResponseBase):
     undoneMemories: NotRequired[list[UndoneMemory] | None]
     """Memories that it changed; absent: none."""
     skippedMemories: NotRequired[list[SkippedMemory] | None]
-    """Memories that it left alone; absent: none."""
+    """Memories that it did not change; absent: none."""
 
 
 class UndoneMemory(TypedDict):
@@ -3961,15 +3961,15 @@ class UpdateMemoryRequest(TypedDict):
     topics: NotRequired[list[MemoryTopicId] | None]
     """Topics that the fact is about; absent: none."""
     metadata: NotRequired[dict[str, MemoryMetadataValue] | None]
-    """The caller's own values, by name; list filters and retrieval can ask for them."""
+    """The caller's own values, by name; list filters and retrieval can compare them."""
     memoryType: NotRequired[MemoryType | None]
     """Type of the memory; absent: `NATURAL_LANGUAGE_COLLECTION`. It cannot be changed
     later."""
     structuredContent: NotRequired[StructuredContent | None]
     """At most 65536 bytes as JSON."""
     context: NotRequired[str | None]
-    """Source of the fact, or the reason that it matters, in words. Generation writes
-    here what was said that the fact rests on; a given fact has none."""
+    """Source of the fact, or the reason that it matters, in words. Generation quotes the
+    conversation here as evidence; a given fact has none."""
     expireTime: NotRequired[str | None]
     """Time at which the memory is deleted, in UTC; absent: by `ttl`, else by the
     engine's `ttlConfig`, else never."""
@@ -4008,8 +4008,8 @@ class UpdateSessionRequest(TypedDict):
     """The caller's own labels, of lower-case letters, digits, `_` and `-`."""
     sessionState: NotRequired[dict[str, Any] | None]
     """Values that agents keep: at most 1048576 bytes as JSON. Keys that start with
-    `user:` are shared by the user's sessions, those with `app:` by all of the engine,
-    and those with `temp:` are not stored."""
+    `user:` are shared by the user's sessions, and keys with `app:` by all sessions of
+    the engine. Keys with `temp:` are not stored."""
     expireTime: NotRequired[str | None]
     """Time at which the session is deleted, in UTC; absent: by `ttl`, else by the
     service's setting."""
