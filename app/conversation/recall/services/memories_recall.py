@@ -110,7 +110,7 @@ class MemoriesRecallService:
             engine=name,
             user_id=request.scope[USER_KEY],
             query=request.query,
-            clause=read_filter(None, sessions.FILTER_FIELDS, self.resources.settings),
+            clause=read_filter(None, sessions.SESSIONS.fields, self.resources.settings),
         )
         return await SessionsSearch(self.resources, wanted, is_given_up).run()
 

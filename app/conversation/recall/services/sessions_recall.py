@@ -102,7 +102,7 @@ class SessionsRecallService:
             engine=name,
             user_id=user_id,
             query=request.query,
-            clause=read_filter(request.filter, sessions.FILTER_FIELDS, self.resources.settings),
+            clause=read_filter(request.filter, sessions.SESSIONS.fields, self.resources.settings),
             excluded=request.exclude_sessions,
             times=(request.start_time, request.end_time),
             place=place,
