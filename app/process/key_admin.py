@@ -126,7 +126,7 @@ async def list_all(keys: KeyService) -> list[ApiKey]:
     listed: list[ApiKey] = []
     token = None
     while True:
-        page = await keys.list_page(PageRequest(MAX_PAGE_SIZE, token))
+        page = await keys.list_keys(PageRequest(MAX_PAGE_SIZE, token))
         listed += page.keys
         token = page.next_page_token
         if token is None:

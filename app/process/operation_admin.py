@@ -37,7 +37,7 @@ async def show(
     for name in names:
         token: str | None = None
         while True:
-            page = await service.list_page(name, chosen, PageRequest(MAX_PAGE_SIZE, token))
+            page = await service.list_operations(name, chosen, PageRequest(MAX_PAGE_SIZE, token))
             for operation in page.operations:
                 say(_line(operation))
             token = page.next_page_token

@@ -71,7 +71,9 @@ async def all_engines(resources: Resources) -> list[EngineName]:
     names: list[EngineName] = []
     token: str | None = None
     while True:
-        page = await service.list_page(everywhere, Reach(), None, PageRequest(MAX_PAGE_SIZE, token))
+        page = await service.list_engines(
+            everywhere, Reach(), None, PageRequest(MAX_PAGE_SIZE, token)
+        )
         names += [EngineName.parse(engine.name) for engine in page.reasoning_engines]
         token = page.next_page_token
         if token is None:

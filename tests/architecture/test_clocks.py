@@ -13,10 +13,8 @@ ASKING = {"database_time", "database_now", "clock_timestamp", "statement_timesta
 """What gives the time of the database."""
 FOLLOWING = {
     "app.platform.access.services.access._expiry": "keys that are made to expire must do so later",
-    "app.platform.audit.store.repository.until": "the events that an export shows",
     "app.conversation.contexts.services.contexts.begins_by": "whether a context waits",
     "app.memory.ingestion.store.repository.list_due": "events whose turn has come again",
-    "app.memory.revisions.store.repository.until": "the revisions that an export shows",
     "app.memory.ingestion.services.ingestion._is_settled": "whether an operation is put off",
     "app.process.key_admin._state": "the table of keys that a person reads",
     "app.memory.memories.logic.policy.end": "memories that are written must end later",

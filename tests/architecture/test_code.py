@@ -114,7 +114,7 @@ def test_the_writing_functions_are_found() -> None:
     assert writing_functions("app.memory.memories.store.erasure") >= {"erase", "blank_quotes"}
     found = writing_functions("app.memory.memories.store.repository")
     assert {"update_memories", "mark_deleted", "put_vectors", "append_revisions"} <= found
-    assert not {"get", "find", "list_page", "exists_any", "find_revision"} & found
+    assert not {"get", "find", "exists_any", "find_revision"} & found
 
 
 @pytest.mark.parametrize("repository", REPOSITORIES)

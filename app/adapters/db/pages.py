@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import itemgetter
 from types import UnionType
@@ -20,11 +20,13 @@ from sqlalchemy import (
     inspect,
     literal_column,
     or_,
+    true,
     tuple_,
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.session import Session, long_read
+from app.adapters.db.transaction_settings import limited
 from app.kernel.held import held_answer, hold
 from app.kernel.paging import (
     MAX_PAGE_SIZE,
@@ -85,6 +87,10 @@ class Slice:
     """The query of the next page's token (see `kernel.paging`); None: it needs no token."""
     max_bytes: int | None = None
     """The most that the rows have as JSON, unless the first alone has more; None: no bound."""
+    where: ColumnElement[bool] = field(default_factory=true)
+    """The condition of a filter."""
+    seconds: float | None = None
+    """The time limit of each statement; None: the default."""
 
     @classmethod
     def of(
@@ -107,6 +113,11 @@ class Slice:
             after = typed_key(decode_token(page.token, query), *map(_type, key))
         return cls(key, size, after, is_descending, query, page.max_bytes)
 
+    @classmethod
+    def of_export(cls, key: Key) -> "Slice":
+        """Build the slice of the first rows that `exported` reads."""
+        return cls(key, _EXPORTED_AT_ONCE, max_bytes=READ_BYTES)
+
     @property
     def limit(self) -> int:
         """The number of rows to read: with a token, one more, which shows that there is a next."""
@@ -114,6 +125,7 @@ class Slice:
 
     def applied(self, statement: _S) -> _S:
         """Return the statement for these rows."""
+        statement = statement.where(self.where)
         if self.after is not None:
             statement = statement.where(self._is_next(self.after))
         order = (column.desc() if self.is_descending else column.asc() for column in self.key)
@@ -182,17 +194,18 @@ async def read_page(
         size: the size of a row in bytes, where that is not what the statement selects.
         made: makes what the page has of a row; it has the columns of the page's key.
     """
-    if page.max_bytes is None:
-        found = (await session.execute(page.applied(statement))).all()
-        return page.fitting([made(row) for row in found], ())
-    size = bytes_of(statement) if size is None else size
-    if page.limit <= FEW:
-        sized = page.applied(statement.add_columns(size.label("row_bytes")))
-        found = (await session.execute(sized)).all()
-        sizes = [row[-1] for row in found]
-        hold(sum(sizes))
-        return page.fitting([made(row) for row in found], sizes)
-    return await _read_in_steps(_Reading(session, statement, made), page, page.max_bytes, size)
+    async with limited(session, page.seconds):
+        if page.max_bytes is None:
+            found = (await session.execute(page.applied(statement))).all()
+            return page.fitting([made(row) for row in found], ())
+        size = bytes_of(statement) if size is None else size
+        if page.limit <= FEW:
+            sized = page.applied(statement.add_columns(size.label("row_bytes")))
+            found = (await session.execute(sized)).all()
+            sizes = [row[-1] for row in found]
+            hold(sum(sizes))
+            return page.fitting([made(row) for row in found], sizes)
+        return await _read_in_steps(_Reading(session, statement, made), page, page.max_bytes, size)
 
 
 def merged(parts: Sequence[ReadRows[_R]], page: Slice) -> ReadRows[_R]:
@@ -304,14 +317,13 @@ def _length(column: ColumnElement[Any]) -> ColumnElement[int]:
 
 
 async def exported(
-    key: Key, read: Callable[[Slice], Awaitable[ReadRows[_R]]]
+    page: Slice, read: Callable[[Slice], Awaitable[ReadRows[_R]]]
 ) -> AsyncIterator[Sequence[_R]]:
-    """Yield all rows of a list in small batches, in ascending order.
+    """Yield all rows of a list from a slice `of_export`, in small batches.
 
     `read` reads each with a transaction of its own, so that an export of any length holds none
     open.
     """
-    page = Slice(key, _EXPORTED_AT_ONCE, max_bytes=READ_BYTES)
     held = held_answer()
     before = 0 if held is None else held.size
     while True:

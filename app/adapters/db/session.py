@@ -197,12 +197,7 @@ class Database:
                 await self._limit(session, is_limited=False)
             yield session
 
-    async def read_all(
-        self,
-        read: Callable[[Session], Awaitable[_V]],
-        *,
-        statement_seconds: float | None = None,
-    ) -> _V:
+    async def read_all(self, read: Callable[[Session], Awaitable[_V]]) -> _V:
         """Return what a function reads of all engines, in a snapshot.
 
         On a distributed database it waits for every node, so it has few connections and two
@@ -213,7 +208,7 @@ class Database:
         """
 
         async def reading() -> _V:
-            async with self.snapshot(statement_seconds=statement_seconds) as session:
+            async with self.snapshot() as session:
                 if self.is_distributed:
                     # A node that hangs must not take the places of reads of one engine.
                     session.info[_LONG_READS] = nullcontext()

@@ -71,7 +71,7 @@ async def list_summaries(
 ) -> ListSummariesResponse:
     """List the summaries of a session, oldest first, for all policies and in all states."""
     service = SummaryService.of(context.resources)
-    return await service.list_page(name, state, policy_key, page)
+    return await service.list_summaries(name, state, policy_key, page)
 
 
 @router.get(_SUMMARY, summary="Get a summary", operation_id="getSummary")

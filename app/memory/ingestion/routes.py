@@ -7,8 +7,8 @@ from app.memory.ingestion.schemas import (
     IngestEventsRequest,
     ListStreamsResponse,
 )
+from app.memory.ingestion.services import streams
 from app.memory.ingestion.services.ingestion import IngestionService
-from app.memory.ingestion.services.streams import StreamService
 from app.platform.operations.schemas import Operation
 from app.web.context import Context, Mutation
 from app.web.demands import CONVERSATION, LIST, WRITE, Demand, change
@@ -64,7 +64,7 @@ async def list_streams(
     Filter by `scope`, `scope."key"`, `stream_id`, `pending_count`, `failure_count`,
     `last_arrival_time` and `oldest_pending_time`.
     """
-    return await StreamService(context.resources).list_page(engine, filter, page)
+    return await streams.list_streams(context.resources, engine, filter, page)
 
 
 @router.post(ENGINE + "/streams:flush", summary="Flush a stream", operation_id="flushStream")

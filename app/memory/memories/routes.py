@@ -17,10 +17,9 @@ from app.memory.memories.schemas.memories import (
     UpdateMemoryRequest,
 )
 from app.memory.memories.schemas.scopes import ListScopesResponse
-from app.memory.memories.services.listing import MemoryListing
+from app.memory.memories.services import listing, scopes
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.services.recovery import undelete
-from app.memory.memories.services.scopes import ScopeService
 from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
@@ -107,9 +106,9 @@ async def list_memories(
     """
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
-    service = MemoryListing.of(context.resources)
-    shows_deleted = bool(show_deleted)
-    listed = await service.list_page(engine, filter, order_by, page, shows_deleted=shows_deleted)
+    listed = await listing.list_memories(
+        context.resources, engine, filter, order_by, page, shows_deleted=bool(show_deleted)
+    )
     return await json_answer(listed)
 
 
@@ -134,8 +133,9 @@ async def list_scopes(
     """
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
-    service = ScopeService(context.resources)
-    return await service.list_page(engine, filter, page, show_deleted=bool(show_deleted))
+    return await scopes.list_scopes(
+        context.resources, engine, filter, page, show_deleted=bool(show_deleted)
+    )
 
 
 @router.get(_ONE, summary="Get a memory", operation_id="getMemory", response_model=Memory)
@@ -146,7 +146,7 @@ async def get_memory(
     resources = context.resources
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
-        memory = await MemoryListing.of(resources).get_known(name)
+        memory = await listing.get_known(resources, name)
         return JSONResponse(memory.wire())
     return JSONResponse(
         memory_json(*await fast_sql.find(resources.db, name, resources.clock.now()))

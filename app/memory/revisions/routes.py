@@ -61,7 +61,7 @@ async def list_all_revisions(
     """
     service = RevisionService.of(context.resources)
     parent = MemoryName(engine, ALL_MEMORIES)
-    return await service.list_page(parent, filter, page)
+    return await service.list_revisions(parent, filter, page)
 
 
 @router.get(
@@ -125,7 +125,7 @@ async def list_revisions(
     Filters name the fields of the list of all memories' revisions, but for `memory`.
     """
     service = RevisionService.of(context.resources)
-    return await service.list_page(memory, filter, page)
+    return await service.list_revisions(memory, filter, page)
 
 
 @router.get(_COLLECTION + "/{revision}", summary="Get a revision", operation_id="getMemoryRevision")

@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.pages import ReadRows, Slice, exported
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import limited
@@ -64,7 +63,7 @@ class RevisionService:
         """Build the service from the process's resources."""
         return cls(MemoryService.of(resources))
 
-    async def list_page(
+    async def list_revisions(
         self, parent: MemoryName, filter_text: str | None, page: PageRequest
     ) -> ListMemoryRevisionsResponse:
         """Return a page of a memory's revisions, newest first; the id `-` means all memories.
@@ -74,23 +73,19 @@ class RevisionService:
         """
         now = self.memories.clock.now()
         memory_id = None if parent.memory == ALL_MEMORIES else parent.memory
-        clause = self._clause(parent.engine, memory_id, filter_text)
-        query = {
-            "list": "revisions",
-            "engine": parent.engine.engine,
-            "memory": parent.memory,
-            "filter": filter_text,
-        }
-        key = repository.KEY_IN_ENGINE if memory_id is None else repository.KEY_IN_MEMORY
-        asked = Slice.of(page, query, key, is_descending=True)
-        async with self.memories.db.snapshot(statement_seconds=clause.seconds) as session:
+        asked = repository.revisions(parent.engine, memory_id).filtered_page(
+            page,
+            self.memories.settings,
+            filter_text,
+            engine=parent.engine.engine,
+            memory=parent.memory,
+        )
+        async with self.memories.db.snapshot() as session:
             engine = name_of(await engines.get(session, parent.engine))
             if memory_id is not None:
                 await memories.get(session, parent, memories.is_known(now))
-            revisions = await repository.list_page(
-                session, engine.engine, memory_id, clause.condition, now, asked
-            )
-        shown, token = asked.cut(revisions)
+            found = await repository.read_revisions(session, engine.engine, memory_id, now, asked)
+        shown, token = asked.cut(found)
         return ListMemoryRevisionsResponse(
             memory_revisions=[MemoryRevision.from_row(engine, revision) for revision in shown],
             next_page_token=token,
@@ -106,18 +101,18 @@ class RevisionService:
             NotFound: the engine does not exist.
         """
         clock, db = self.memories.clock, self.memories.db
-        clause = self._clause(name, None, filter_text)
-        wanted = clause.condition & repository.until(clock.now())
+        listed = repository.revisions(name, None)
+        first = listed.export(self.memories.settings, filter_text, clock.now())
         async with db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
 
         async def read(page: Slice) -> ReadRows[ReadRevision]:
-            async with db.snapshot(statement_seconds=clause.seconds) as session:
-                return await repository.list_page(
-                    session, engine.engine, None, wanted, clock.now(), page
+            async with db.snapshot() as session:
+                return await repository.read_revisions(
+                    session, engine.engine, None, clock.now(), page
                 )
 
-        async for revisions in exported(repository.KEY_IN_ENGINE, read):
+        async for revisions in exported(first, read):
             yield [MemoryRevision.from_row(engine, revision) for revision in revisions]
 
     async def list_labels(
@@ -131,18 +126,18 @@ class RevisionService:
         """
         _check_length("key", key or "", MAX_LABEL_CHARS)
         _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
-        query = {"list": "revisionLabels", "engine": name.engine, "key": key, "prefix": prefix}
-        asked = Slice.of(page, query, labels.VALUES if key else labels.KEYS)
+        listed = labels.VALUES if key else labels.KEYS
+        asked = listed.page(page, engine=name.engine, key=key, prefix=prefix)
         wanted = WantedLabels(name.engine, key or None, prefix, self.memories.clock.now())
         async with self.memories.db.snapshot() as session:
             await engines.get(session, name)
             async with limited(session, self.memories.settings.filter_timeout_seconds, "prefix"):
-                rows, token = asked.cut(await labels.list_page(session, wanted, asked))
-        listed = [
+                rows, token = asked.cut(await labels.read_labels(session, wanted, asked))
+        shown = [
             RevisionLabel(key=key, value=row.value) if key else RevisionLabel(key=row.key)
             for row in rows
         ]
-        return ListRevisionLabelsResponse(labels=listed, next_page_token=token)
+        return ListRevisionLabelsResponse(labels=shown, next_page_token=token)
 
     async def get(self, name: RevisionName) -> MemoryRevision:
         """Return a revision of a live or recoverable memory."""
@@ -153,10 +148,6 @@ class RevisionService:
             row = await repository.get(session, name, now)
             revision = ReadRevision(row, memory.scope, memory.fact is not None)
             return MemoryRevision.from_row(engine, revision)
-
-    def _clause(self, engine: EngineName, memory_id: str | None, filter_text: str | None) -> Clause:
-        fields = repository.filter_fields(engine, memory_id)
-        return read_filter(filter_text, fields, self.memories.settings, may_scan=True)
 
     async def roll_back(
         self,

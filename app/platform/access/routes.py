@@ -46,7 +46,7 @@ async def create_key(context: Context, body: CreateKeyRequest) -> ApiKey:
 @router.get(_COLLECTION, summary="List keys", operation_id="listKeys")
 async def list_keys(context: Context, page: Page) -> ListKeysResponse:
     """List all keys, newest first, including revoked and expired ones."""
-    return await KeyService.of(context.resources).list_page(page)
+    return await KeyService.of(context.resources).list_keys(page)
 
 
 @router.post(_ONE + ":revoke", summary="Revoke a key", operation_id="revokeKey")

@@ -34,7 +34,7 @@ async def list_all(
     Events of deleted engines are included. Filter as in an engine's list, and by `engine`, which is
     0 for events without one.
     """
-    return await AuditService.of(context.resources).list_page(None, filter, page)
+    return await AuditService.of(context.resources).list_events(None, filter, page)
 
 
 @router.get(

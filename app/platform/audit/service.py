@@ -9,7 +9,7 @@ import structlog
 from prometheus_client import Counter
 from typing_extensions import override
 
-from app.adapters.db.filters import Clause, read_filter
+from app.adapters.db.lists import List
 from app.adapters.db.pages import ReadRows, Slice, exported
 from app.adapters.db.session import Database, Session, noted
 from app.adapters.rare_lines import RareLines
@@ -105,7 +105,7 @@ class AuditService(Auditor):
             # Not `exception`: see `describe`.
             log.error("audit.not_recorded", method=audited.method, left_out=left_out, **cause)
 
-    async def list_page(
+    async def list_events(
         self, engine_id: int | None, filter_text: str | None, page: PageRequest
     ) -> ListAuditEventsResponse:
         """Return a page of an engine's events, newest first; None: of all engines.
@@ -113,10 +113,11 @@ class AuditService(Auditor):
         Raises:
             InvalidArgument: the filter or the token is unreadable, or the filter takes too long.
         """
-        clauses = self._clauses(engine_id, filter_text)
-        query = {"list": "auditEvents", "engine": engine_id, "filter": filter_text}
-        asked = Slice.of(page, query, repository.KEY, is_descending=True)
-        rows, token = asked.cut(await self._page(engine_id, clauses, asked))
+        asked = [
+            events.filtered_page(page, self.settings, filter_text, engine=engine_id)
+            for events in _lists(engine_id)
+        ]
+        rows, token = asked[0].cut(await self._read(engine_id, asked))
         return ListAuditEventsResponse(
             audit_events=[AuditEvent.from_row(row) for row in rows], next_page_token=token
         )
@@ -130,29 +131,29 @@ class AuditService(Auditor):
             InvalidArgument: the filter is unreadable or takes too long.
         """
         now = self.clock.now()
-        clauses = [
-            replace(clause, condition=clause.condition & repository.until(table, now))
-            for table, clause in zip(_TABLES, self._clauses(engine_id, filter_text), strict=True)
-        ]
-        async for rows in exported(repository.KEY, partial(self._page, engine_id, clauses)):
+        first = [events.export(self.settings, filter_text, now) for events in _lists(engine_id)]
+
+        async def read(page: Slice) -> ReadRows[AuditEventRow | ServiceEventRow]:
+            return await self._read(engine_id, [replace(one, after=page.after) for one in first])
+
+        async for rows in exported(first[0], read):
             yield [AuditEvent.from_row(row) for row in rows]
 
-    def _clauses(self, engine_id: int | None, filter_text: str | None) -> Sequence[Clause]:
-        """Return what a filter selects of each table."""
-        has_engines = engine_id is None
-        fields = [repository.filter_fields(table, has_engines=has_engines) for table in _TABLES]
-        return [read_filter(filter_text, each, self.settings) for each in fields]
-
-    async def _page(
-        self, engine_id: int | None, clauses: Sequence[Clause], page: Slice
+    async def _read(
+        self, engine_id: int | None, pages: Sequence[Slice]
     ) -> ReadRows[AuditEventRow | ServiceEventRow]:
-        of_engines = clauses[0]
+        """Return one page of both tables, or of the events of one engine."""
+        of_engines, of_none = pages
         if engine_id is None:
-            conditions = [clause.condition for clause in clauses]
-            list_page = partial(repository.list_page_of_all, clauses=conditions, page=page)
-            return await self.db.read_all(list_page, statement_seconds=of_engines.seconds)
-        async with self.db.snapshot(statement_seconds=of_engines.seconds) as session:
-            return await repository.list_page(session, engine_id, of_engines.condition, page)
+            read = partial(repository.read_all_events, of_engines=of_engines, of_none=of_none)
+            return await self.db.read_all(read)
+        async with self.db.snapshot() as session:
+            return await repository.read_events(session, engine_id, of_engines)
+
+
+def _lists(engine_id: int | None) -> Sequence[List]:
+    """Return the lists of the events of engines and of none, for one engine or all."""
+    return [repository.events(table, has_engines=engine_id is None) for table in _TABLES]
 
 
 def _of_another(event: NewEvent, told: Mapping[str, str]) -> list[NewEvent]:

@@ -105,7 +105,7 @@ async def list_operations(
     `update_time` and `scope."key"`, all as in `metadata` and `error`. `scope."user_id"="42"` finds
     the operations that name this value among their scopes.
     """
-    listing = await OperationService.of(context.resources).list_page(engine, filter, page)
+    listing = await OperationService.of(context.resources).list_operations(engine, filter, page)
     if not listing.operations and not page.token:
         # An empty first page does not prove that the engine exists or existed.
         async with context.resources.db.snapshot() as session:
@@ -132,7 +132,7 @@ async def list_audit_events(
     """
     async with context.resources.db.snapshot() as session:
         await repository.get(session, engine)
-    return await AuditService.of(context.resources).list_page(engine.engine, filter, page)
+    return await AuditService.of(context.resources).list_events(engine.engine, filter, page)
 
 
 @children.get(

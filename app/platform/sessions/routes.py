@@ -90,7 +90,7 @@ async def list_sessions(
 ) -> ListSessionsResponse:
     """List sessions, newest first unless ordered by `create_time` or `update_time`."""
     service = SessionService.of(context.resources)
-    return await service.list_page(engine, filter, order_by, page)
+    return await service.list_sessions(engine, filter, order_by, page)
 
 
 @router.post(_ONE + ":appendEvent", summary="Append an event", operation_id="appendEvent")
@@ -131,7 +131,7 @@ async def list_events(
 ) -> ListEventsResponse:
     """List the events of a session, oldest first unless ordered by `timestamp desc`."""
     service = EventService.of(context.resources)
-    return await service.list_page(name, filter, order_by, page)
+    return await service.list_events(name, filter, order_by, page)
 
 
 @router.delete(_ONE + "/events/{event}", summary="Erase an event", operation_id="deleteEvent")

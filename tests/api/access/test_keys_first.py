@@ -104,7 +104,7 @@ async def test_a_changed_setting_ends_the_key_before_and_not_what_it_was_rotated
     assert await _works(access, "new")
     assert not await _works(access, "leaked")
     assert await _works(access, rotated.secret)
-    page = await keys.list_page(PageRequest())
+    page = await keys.list_keys(PageRequest())
     assert [key.revoke_time for key in page.keys] == [None, None]
 
 
@@ -113,7 +113,7 @@ async def test_a_changed_setting_revokes_the_key_that_it_named_alone(
 ) -> None:
     await start("old")
     access = await start("new")
-    old, new = (await keys.list_page(PageRequest())).keys[::-1]
+    old, new = (await keys.list_keys(PageRequest())).keys[::-1]
     assert old.revoke_time is not None
     assert new.name == f"keys/{await _id(access, 'new')}"
     access = await start("old")
@@ -144,7 +144,7 @@ async def test_processes_that_start_together_make_one_key(
 ) -> None:
     services = [AccessService(database, clock) for _ in range(8)]
     made = await asyncio.gather(*(one.ensure_first_key(configured) for one in services))
-    assert len((await keys.list_page(PageRequest())).keys) == 1
+    assert len((await keys.list_keys(PageRequest())).keys) == 1
     shown = [secret for secret in made if secret is not None]
     assert len(shown) == (configured is None)
     for service in services:
@@ -171,7 +171,7 @@ async def test_a_configured_key_that_is_mistyped_stops_the_start(
     with pytest.raises(ServeError, match="wrong checksum"):
         async with open_process(settings.model_copy(update=given), clock):
             pass
-    assert (await keys.list_page(PageRequest())).keys == []
+    assert (await keys.list_keys(PageRequest())).keys == []
 
 
 async def test_the_audit_log_tells_of_keys_that_a_start_makes_and_revokes(

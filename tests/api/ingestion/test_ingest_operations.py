@@ -14,7 +14,7 @@ from app.adapters.llm.ports import Usage
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, InvalidArgument, Reason, Unavailable
-from app.memory.ingestion.services.streams import StreamService
+from app.memory.ingestion.services.streams import read_pending
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
@@ -365,10 +365,9 @@ async def test_a_spent_budget_postpones_and_does_not_refuse(
 async def test_what_waits_is_a_metric(
     client: httpx.AsyncClient, clock: FixedClock, resources: Resources
 ) -> None:
-    service = StreamService(resources)
-    assert (await service.pending()).count == 0
+    assert (await read_pending(resources)).count == 0
     await ingest(client, TEA, **rule(event_count=9))
     clock.advance(timedelta(seconds=90))
     await ingest(client, OSLO, **rule(event_count=9), streamId="other")
-    pending = await service.pending()
+    pending = await read_pending(resources)
     assert (pending.count, pending.oldest_age_seconds) == (2, 90)

@@ -299,7 +299,7 @@ async def test_an_export_holds_the_rows_that_are_not_sent_yet() -> None:
 
     before = held.size
     with answering(held):
-        async for _ in exported((MemoryRow.engine_id, MemoryRow.memory_id), read):
+        async for _ in exported(Slice.of_export((MemoryRow.memory_id,)), read):
             pass
     assert sizes == [before + _MAX] * 10
     assert held.size == before

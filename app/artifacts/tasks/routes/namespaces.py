@@ -105,7 +105,7 @@ async def list_tool_policies(
     context: Context, name: TaskMemoryPath, page: Page
 ) -> ListToolPoliciesResponse:
     """List the tool policies of a memory, ordered by tool name."""
-    return await PolicyService(TaskService.of(context.resources)).list_page(name, page)
+    return await PolicyService(TaskService.of(context.resources)).list_policies(name, page)
 
 
 @router.get(_POLICY, summary="Get the policy of a tool", operation_id="getToolPolicy")

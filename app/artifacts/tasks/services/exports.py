@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from app.adapters.db.lists import list_page
 from app.adapters.db.pages import Slice
 from app.artifacts.tasks.schemas.exports import (
     ExportedFile,
@@ -101,11 +102,12 @@ async def _list_chosen(
 ) -> Sequence[ArtifactRow]:
     now = tasks.clock.now()
     # The namespace may have more artifacts than the current settings allow.
-    asked = Slice(repository.ARTIFACT_KEY, MAX_NAMESPACE_ARTIFACTS)
+    asked = Slice(repository.ARTIFACTS.key, MAX_NAMESPACE_ARTIFACTS)
     async with tasks.db.snapshot() as session:
         await engines.get(session, name.memory.engine)
         await repository.get_namespace(session, name, now)
-        rows = (await repository.list_artifacts(session, name, now, asked)).rows
+        statement = repository.select_artifacts(name, now)
+        rows, _ = await list_page(session, statement, asked)
     if request.artifacts is None:
         return rows
     known = {row.name: row for row in rows}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import list_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.schemas.policies import (
     ListToolPoliciesResponse,
@@ -28,16 +28,16 @@ class PolicyService:
 
     tasks: TaskService
 
-    async def list_page(self, name: TaskMemoryName, page: PageRequest) -> ListToolPoliciesResponse:
+    async def list_policies(
+        self, name: TaskMemoryName, page: PageRequest
+    ) -> ListToolPoliciesResponse:
         """Return a page of a memory's policies, ordered by tool name."""
-        query = {"list": "toolPolicies", "memory": f"{name.engine.engine}/{name.memory}"}
-        maximum = self.tasks.settings.tuning.max_page_size
-        asked = Slice.of(page, query, policies.KEY, maximum)
+        asked = policies.POLICIES.page(page, memory=f"{name.engine.engine}/{name.memory}")
         async with self.tasks.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             if not await self._is_seen(session, name):
                 return ListToolPoliciesResponse(tool_policies=[])
-            rows, token = asked.cut(await policies.list_page(session, name, asked))
+            rows, token = await list_page(session, policies.select_policies(name), asked)
         memory = TaskMemoryName(engine, name.memory)
         return ListToolPoliciesResponse(
             tool_policies=[policy_of(memory, row) for row in rows], next_page_token=token

@@ -1,6 +1,7 @@
 """Deletion of task memories, namespaces and artifacts on request."""
 
 from app.adapters.db.clock import database_now
+from app.adapters.db.lists import list_page
 from app.adapters.db.pages import Slice
 from app.artifacts.tasks.services.namespace_writes import check_content_etag
 from app.artifacts.tasks.services.tasks import TaskService
@@ -53,11 +54,12 @@ async def _remove(tasks: TaskService, name: TaskMemoryName) -> int:
 async def _remove_some(tasks: TaskService, name: TaskMemoryName) -> int:
     """Delete a batch of the oldest namespaces of a memory; return the count."""
     parts = tasks.db.in_parts()
-    oldest = Slice(repository.NAMESPACE_KEY, _NAMESPACES_AT_ONCE)
+    oldest = Slice(repository.NAMESPACES.key, _NAMESPACES_AT_ONCE)
     async with parts.snapshot() as session:
         await engines.get(session, name.engine)
         now = await database_now(session)
-        rows = (await repository.list_namespaces(session, name, now, oldest)).rows
+        statement = repository.select_namespaces(name, now)
+        rows, _ = await list_page(session, statement, oldest)
     for row in rows:
         async with parts.transaction() as session:
             namespace = await repository.find_namespace(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
 from app.adapters.llm.embedders import Embedders
 from app.adapters.resources import Resources
@@ -46,8 +46,6 @@ from app.platform.engines.store.rows import name_of
 from app.platform.operations.services.mutation import write
 from app.platform.privacy.services.privacy import PrivacyService
 from app.settings.settings import Settings
-
-MAX_NAMESPACE_PAGE = 100
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,7 @@ class TaskService:
 
     async def list_memories(self, name: EngineName, page: PageRequest) -> ListTaskMemoriesResponse:
         """Return a page of the memories that are not empty, ordered by name."""
-        query = {"list": "taskMemories", "engine": name.engine}
-        maximum = self.settings.tuning.max_page_size
-        asked = Slice.of(page, query, repository.MEMORY_KEY, maximum)
+        asked = repository.MEMORIES.page(page, engine=name.engine)
         now = self.clock.now()
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
@@ -123,13 +119,11 @@ class TaskService:
         self, name: TaskMemoryName, page: PageRequest
     ) -> ListNamespacesResponse:
         """Return a page of namespaces, newest first, each with its first artifacts."""
-        query = {"list": "namespaces", "memory": f"{name.engine.engine}/{name.memory}"}
-        key = repository.NAMESPACE_KEY
-        asked = Slice.of(page, query, key, MAX_NAMESPACE_PAGE, is_descending=True)
+        asked = repository.NAMESPACES.page(page, memory=f"{name.engine.engine}/{name.memory}")
         now = self.clock.now()
         async with self.db.snapshot() as session:
             memory = TaskMemoryName(name_of(await engines.get(session, name.engine)), name.memory)
-            rows, token = asked.cut(await repository.list_namespaces(session, name, now, asked))
+            rows, token = await list_page(session, repository.select_namespaces(name, now), asked)
             inside = await listing.read_contents(
                 session, name, [row.namespace for row in rows], now, MAX_LISTED_IN_LISTS
             )
@@ -226,14 +220,12 @@ class TaskService:
             NotFound: the namespace does not exist.
         """
         where = f"{name.memory.engine.engine}/{name.memory.memory}/{name.namespace}"
-        query = {"list": "artifacts", "namespace": where}
-        maximum = self.settings.tuning.max_page_size
-        asked = Slice.of(page, query, repository.ARTIFACT_KEY, maximum)
+        asked = repository.ARTIFACTS.page(page, namespace=where)
         now = self.clock.now()
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
             namespace = await repository.get_namespace(session, name, now)
-            rows, token = asked.cut(await repository.list_artifacts(session, name, now, asked))
+            rows, token = await list_page(session, repository.select_artifacts(name, now), asked)
             indexing_failed = await listing.list_indexing_failed(session, rows)
         return ListArtifactsResponse(
             artifacts=[self.shown(engine, namespace, row, caller, indexing_failed) for row in rows],

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, select
+from sqlalchemy import ColumnElement, Select, and_, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from app.adapters.db.pages import ReadRows, Slice, read_page
+from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.artifacts.tasks.store.tables import ToolPolicyRow
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
@@ -41,16 +41,14 @@ async def put(session: Session, name: ToolPolicyName, values: Mapping[str, Any])
     return (await session.execute(statement, execution_options=options)).scalar_one()
 
 
-KEY = (ToolPolicyRow.tool,)
-"""Sort key of the list."""
+POLICIES = List("toolPolicies", (ToolPolicyRow.tool,))
 
 
-async def list_page(session: Session, name: TaskMemoryName, page: Slice) -> ReadRows[ToolPolicyRow]:
-    """Return a page of a memory's policies."""
-    statement = select(ToolPolicyRow).where(
+def select_policies(name: TaskMemoryName) -> Select[ToolPolicyRow]:
+    """Select the policies of a memory."""
+    return select(ToolPolicyRow).where(
         ToolPolicyRow.engine_id == name.engine.engine, ToolPolicyRow.memory == name.memory
     )
-    return await read_page(session, statement, page)
 
 
 async def remove(session: Session, name: ToolPolicyName) -> None:

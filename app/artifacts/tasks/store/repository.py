@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy import ColumnElement, Select, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope, conditions_of
+from app.adapters.db.lists import List
 from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
@@ -22,12 +23,14 @@ from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 
 _TRIES = 2
 """Attempts to create a namespace that other requests delete at the same time."""
-MEMORY_KEY = (NamespaceRow.memory,)
-"""Sort key of task memories."""
-NAMESPACE_KEY = (NamespaceRow.create_time, NamespaceRow.namespace)
-"""Sort key of namespaces."""
-ARTIFACT_KEY = (ArtifactRow.ordinal, ArtifactRow.content_id)
-"""Sort key of artifacts, in order of arrival."""
+MEMORIES = List("taskMemories", (NamespaceRow.memory,))
+NAMESPACES = List(
+    "namespaces",
+    (NamespaceRow.create_time, NamespaceRow.namespace),
+    is_descending=True,
+    max_size=100,
+)
+ARTIFACTS = List("artifacts", (ArtifactRow.ordinal, ArtifactRow.content_id))
 
 
 class MemorySums(NamedTuple):
@@ -140,12 +143,9 @@ async def update_namespace(
     return (await session.execute(statement)).scalar_one()
 
 
-async def list_namespaces(
-    session: Session, name: TaskMemoryName, now: datetime, page: Slice
-) -> ReadRows[NamespaceRow]:
-    """Return a page of a memory's namespaces."""
-    statement = select(NamespaceRow).where(_is_in_memory(name), _is_there(now))
-    return await read_page(session, statement, page)
+def select_namespaces(name: TaskMemoryName, now: datetime) -> Select[NamespaceRow]:
+    """Select the namespaces of a memory."""
+    return select(NamespaceRow).where(_is_in_memory(name), _is_there(now))
 
 
 async def list_memories(
@@ -245,12 +245,9 @@ async def find_artifact(
     return (await session.execute(statement)).scalar_one_or_none()
 
 
-async def list_artifacts(
-    session: Session, name: NamespaceName, now: datetime, page: Slice
-) -> ReadRows[ArtifactRow]:
-    """Return a page of a namespace's artifacts."""
-    statement = select(ArtifactRow).where(is_in(name), _is_readable(now))
-    return await read_page(session, statement, page)
+def select_artifacts(name: NamespaceName, now: datetime) -> Select[ArtifactRow]:
+    """Select the artifacts of a namespace."""
+    return select(ArtifactRow).where(is_in(name), _is_readable(now))
 
 
 async def find_names(

@@ -108,7 +108,7 @@ async def _in_sessions(
         engine=name,
         user_id=request.scope[USER_KEY],
         query=request.query,
-        clause=read_filter(None, sessions.FILTER_FIELDS, resources.settings),
+        clause=read_filter(None, sessions.SESSIONS.fields, resources.settings),
     )
     return await SessionsSearch(resources, wanted, is_given_up).run()
 

@@ -96,7 +96,7 @@ def _wanted(
         engine=name,
         user_id=user_id,
         query=request.query,
-        clause=read_filter(request.filter, sessions.FILTER_FIELDS, resources.settings),
+        clause=read_filter(request.filter, sessions.SESSIONS.fields, resources.settings),
         excluded=request.exclude_sessions,
         start=request.start_time,
         end=request.end_time,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database
 from app.adapters.db.session import Session as Transaction
 from app.adapters.llm.models import TextModels
@@ -65,7 +65,7 @@ class SummaryService:
             UsageService.of(resources),
         )
 
-    async def list_page(
+    async def list_summaries(
         self,
         name: SessionName,
         state: StoredSummaryState | None,
@@ -77,15 +77,15 @@ class SummaryService:
         Raises:
             NotFound: the session does not exist.
         """
-        query = {"list": "summaries", "session": f"{name.engine.engine}/{name.session}"}
-        query |= {"state": state or "", "policy": policy_key or ""}
-        asked = Slice.of(page, query, repository.KEY)
+        parent = f"{name.engine.engine}/{name.session}"
+        asked = repository.SUMMARIES.page(
+            page, session=parent, state=state or "", policy=policy_key or ""
+        )
+        statement = repository.select_summaries(name, state, policy_key)
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await sessions.get(session, name, self.clock.now())
-            rows, token = asked.cut(
-                await repository.list_page(session, name, (state, policy_key), asked)
-            )
+            rows, token = await list_page(session, statement, asked)
         shown = await self._render_summaries(SessionName(engine, name.session), rows)
         return ListSummariesResponse(summaries=shown, next_page_token=token)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Select,
     and_,
     func,
     literal_column,
@@ -20,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
-from app.adapters.db.pages import ReadRows, Slice, read_page
+from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.conversation.strategies.logic.composing import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
@@ -44,8 +45,6 @@ class StoredSummaryState(StrEnum):
     """The summariser failed. Without a retry time there is no further attempt."""
 
 
-Wanted = tuple[StoredSummaryState | None, str | None]
-"""Filter by state and by policy key; None: any."""
 IS_ACTIVE: ColumnElement[bool] = _R.state == literal_column(f"'{StoredSummaryState.ACTIVE}'")
 """Condition for active summaries; a literal, since a parameter could not use their partial index.
 """
@@ -255,26 +254,19 @@ async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
     return row
 
 
-KEY = (_R.summary_id,)
-"""Sort key of the list, which sorts by creation."""
+SUMMARIES = List("summaries", (_R.summary_id,))
 
 
-async def list_page(
-    session: Session, name: SessionName, wanted: Wanted, page: Slice
-) -> ReadRows[SessionSummaryRow]:
-    """Return a page of a session's summaries, filtered by state or policy."""
-    statement = select(_R).where(_is_wanted(name, wanted))
-    return await read_page(session, statement, page)
-
-
-def _is_wanted(name: SessionName, wanted: Wanted) -> ColumnElement[bool]:
-    state, policy_key = wanted
-    clauses = [of(name)]
+def select_summaries(
+    name: SessionName, state: StoredSummaryState | None, policy_key: str | None
+) -> Select[SessionSummaryRow]:
+    """Select the summaries of a session in a state and of a policy; None: any."""
+    statement = select(_R).where(of(name))
     if state is not None:
-        clauses.append(_R.state == state)
+        statement = statement.where(_R.state == state)
     if policy_key is not None:
-        clauses.append(_R.policy_key == policy_key)
-    return and_(*clauses)
+        statement = statement.where(_R.policy_key == policy_key)
+    return statement
 
 
 def not_active(name: SummaryName) -> FailedPrecondition:

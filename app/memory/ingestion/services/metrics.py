@@ -4,7 +4,7 @@ from prometheus_client import Gauge
 
 from app.adapters.metrics import of_all
 from app.adapters.resources import Resources
-from app.memory.ingestion.services.streams import StreamService
+from app.memory.ingestion.services.streams import read_pending
 
 _PENDING = of_all(
     Gauge, "memory_bank_ingestion_pending_events", "Ingested events that are not in memories yet."
@@ -22,7 +22,7 @@ _FAILED = of_all(
 
 async def refresh(resources: Resources) -> None:
     """Read the waiting events of the streams of all engines."""
-    pending = await StreamService(resources).pending()
+    pending = await read_pending(resources)
     _PENDING.set(pending.count)
     _OLDEST.set(pending.oldest_age_seconds)
     _FAILED.set(pending.failed_streams)

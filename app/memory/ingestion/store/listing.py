@@ -7,12 +7,12 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import Select, func, select
 
 from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.filter_fields import NumberField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import ReadRows, Slice, read_page
+from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.memory.ingestion.store import erasure
 from app.memory.ingestion.store.repository import StreamKey
@@ -21,9 +21,7 @@ from app.platform.operations.store.repository import is_kept
 from app.platform.operations.store.tables import OperationRow
 
 _TABLE: Any = StreamEventRow.__table__
-KEY = (StreamRow.last_arrival_time, StreamRow.scope_hash, StreamRow.stream_id)
-"""Sort key of the list."""
-FILTER_FIELDS: Fields = {
+_FIELDS: Fields = {
     **erasure.FILTER_FIELDS,
     "stream_id": TextField(StreamRow.stream_id),
     "pending_count": NumberField(StreamRow.pending_count),
@@ -31,15 +29,17 @@ FILTER_FIELDS: Fields = {
     "last_arrival_time": TimestampField(StreamRow.last_arrival_time),
     "oldest_pending_time": TimestampField(StreamRow.oldest_pending_time),
 }
-"""Fields that the list's filter accepts."""
+STREAMS = List(
+    "streams",
+    (StreamRow.last_arrival_time, StreamRow.scope_hash, StreamRow.stream_id),
+    is_descending=True,
+    fields=_FIELDS,
+)
 
 
-async def list_page(
-    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> ReadRows[StreamRow]:
-    """Return a page of an engine's streams."""
-    statement = select(StreamRow).where(StreamRow.engine_id == engine_id, clause)
-    return await read_page(session, statement, page)
+def select_streams(engine_id: int) -> Select[StreamRow]:
+    """Select the streams of an engine."""
+    return select(StreamRow).where(StreamRow.engine_id == engine_id)
 
 
 async def count_aside(

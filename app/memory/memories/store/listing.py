@@ -4,36 +4,39 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, Select, select
 
 from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Key, ReadRows, Slice, read_page
+from app.adapters.db.lists import List
 from app.adapters.db.resource_fields import WithheldField
 from app.adapters.db.session import Session
 from app.memory.memories.store.repository import FILTER_FIELDS
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
 _REVISIONS: Any = RevisionRow.__table__
-BY_DELETION = "delete_time"
-"""The order that is only valid for lists with deleted memories."""
-ORDERS = ("create_time", "update_time", BY_DELETION)
-"""The columns that a list can be ordered by."""
 _OF_DELETED: Fields = {
     "delete_time": OptionalTimestampField(MemoryRow.delete_time),
     "recover_until": TimestampField(MemoryRow.recover_until),
 }
-LIVE_FIELDS: Fields = {
-    **FILTER_FIELDS,
-    **dict.fromkeys(_OF_DELETED, WithheldField("showDeleted=true")),
-}
-"""Fields that the filter of a list of live memories accepts."""
-KNOWN_FIELDS: Fields = {**FILTER_FIELDS, **_OF_DELETED}
-"""Fields that the filter of a list with deleted memories accepts."""
+KNOWN = List(
+    "memories",
+    (MemoryRow.create_time, MemoryRow.memory_id),
+    is_descending=True,
+    fields={**FILTER_FIELDS, **_OF_DELETED},
+    orders=(MemoryRow.create_time, MemoryRow.update_time, MemoryRow.delete_time),
+)
+"""The list with deleted memories."""
+LIVE = replace(
+    KNOWN,
+    fields={**FILTER_FIELDS, **dict.fromkeys(_OF_DELETED, WithheldField("showDeleted=true"))},
+)
+"""The list of live memories."""
 
 
 class DeletedBy(NamedTuple):
@@ -43,17 +46,9 @@ class DeletedBy(NamedTuple):
     caller: str | None
 
 
-def key(by: str) -> Key:
-    """Return the order of a list of memories by a column."""
-    return getattr(MemoryRow, by), MemoryRow.memory_id
-
-
-async def list_page(
-    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> ReadRows[MemoryRow]:
-    """Return a page of an engine's memories."""
-    statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
-    return await read_page(session, statement, page)
+def select_memories(engine_id: int, visible: ColumnElement[bool]) -> Select[MemoryRow]:
+    """Select the memories of an engine that `visible` selects: `is_live` or `is_known`."""
+    return select(MemoryRow).where(MemoryRow.engine_id == engine_id, visible)
 
 
 async def list_named(

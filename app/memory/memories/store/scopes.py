@@ -1,6 +1,5 @@
 """Statements that find the scopes of an engine's memories."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,48 +18,35 @@ from sqlalchemy import (
     true,
 )
 
-from app.adapters.db.filters import Fields
+from app.adapters.db.lists import List
 from app.adapters.db.pages import ROW_BYTES, ReadRows, Slice
 from app.adapters.db.session import Session
 from app.kernel.held import hold
 from app.memory.memories.store import repository
 from app.memory.memories.store.tables import MemoryRow
 
+_Scope = Select[bytes, dict[str, Any], bool, int]
 MAX_COUNT = 1_000
 """Maximum number of memories of a scope that are counted."""
-FILTER_FIELDS: Fields = {"scope": repository.FILTER_FIELDS["scope"]}
-"""Fields that a filter of scopes accepts."""
-KEY = (MemoryRow.scope_hash,)
-"""The order of the list: by digest, an arbitrary order that the index supports."""
+SCOPES = List(
+    "scopes",
+    # An arbitrary order that the index supports.
+    (MemoryRow.scope_hash,),
+    fields={"scope": repository.FILTER_FIELDS["scope"]},
+)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The scopes of an engine to list.
-
-    Attributes:
-        engine_id: the engine.
-        visible: the memories with scopes to list; `is_live` or `is_known`.
-        condition: the caller's filter of scopes.
-    """
-
-    engine_id: int
-    visible: ColumnElement[bool]
-    condition: ColumnElement[bool]
-
-
-async def list_page(
-    session: Session, wanted: Wanted, page: Slice, now: datetime
+async def read_scopes(
+    session: Session, engine_id: int, visible: ColumnElement[bool], page: Slice, now: datetime
 ) -> ReadRows[Row[bytes, dict[str, str], int, int]]:
     """Return a page of scopes: digest, scope, number of live memories, size in bytes.
 
-    The count stops at `MAX_COUNT` plus one.
+    It is not `read_page`, since many rows have the same scope. The count stops at `MAX_COUNT` plus
+    one.
     """
-    found = _found(wanted, page)
+    found = _found(page, _next(engine_id, visible, page.where))
     statement = (
-        select(
-            found.c.scope_hash, found.c.scope, _count(wanted.engine_id, found, now), found.c.size
-        )
+        select(found.c.scope_hash, found.c.scope, _count(engine_id, found, now), found.c.size)
         .where(found.c.is_wanted)
         .order_by(found.c.scope_hash)
     )
@@ -70,12 +56,12 @@ async def list_page(
     return page.fitting(rows, sizes)
 
 
-def _found(wanted: Wanted, page: Slice) -> CTE:
+def _found(page: Slice, next_scope: _Scope) -> CTE:
     """Return the examined scopes, until enough of them are wanted, by number or bytes.
 
     Each scope is found by one probe of the index, starting after the digest of the previous one.
     """
-    first = _next(wanted)
+    first = next_scope
     if page.after is not None:
         first = first.where(MemoryRow.scope_hash > page.after[0])
     start = first.subquery("start")
@@ -83,7 +69,7 @@ def _found(wanted: Wanted, page: Slice) -> CTE:
     found = select(
         *start.c, is_first_wanted.label("wanted"), (is_first_wanted * start.c.size).label("bytes")
     ).cte("found", recursive=True)
-    after = _next(wanted).where(MemoryRow.scope_hash > found.c.scope_hash).lateral("after")
+    after = next_scope.where(MemoryRow.scope_hash > found.c.scope_hash).lateral("after")
     is_wanted = cast(after.c.is_wanted, Integer())
     # A page has the first scope of any size; a scope beyond the bound shows that there is more.
     is_open = or_(found.c.wanted < 2, found.c.bytes <= page.max_bytes)
@@ -100,13 +86,13 @@ def _found(wanted: Wanted, page: Slice) -> CTE:
     return found.union_all(further)
 
 
-def _next(wanted: Wanted) -> Select[bytes, dict[str, Any], bool, int]:
+def _next(engine_id: int, visible: ColumnElement[bool], condition: ColumnElement[bool]) -> _Scope:
     # For a row without the key, the condition is null.
-    is_wanted: Label[bool] = wanted.condition.is_(true()).label("is_wanted")
+    is_wanted: Label[bool] = condition.is_(true()).label("is_wanted")
     size = func.octet_length(cast(MemoryRow.scope, Text())) + ROW_BYTES
     return (
         select(MemoryRow.scope_hash, MemoryRow.scope, is_wanted, size.label("size"))
-        .where(MemoryRow.engine_id == wanted.engine_id, wanted.visible)
+        .where(MemoryRow.engine_id == engine_id, visible)
         .order_by(MemoryRow.scope_hash)
         .limit(1)
     )

@@ -11,16 +11,16 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, literal, select
 from sqlalchemy.orm import InstrumentedAttribute
 
+from app.adapters.db.lists import List
 from app.adapters.db.pages import ROW_BYTES, ReadRows, Slice
 from app.adapters.db.session import Session
 from app.kernel.text import after_all_with
 from app.memory.memories.store.repository import is_known
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
 
-KEYS = (RevisionLabelRow.key,)
-"""Sort key of a list of keys."""
-VALUES = (RevisionLabelRow.value,)
-"""Sort key of a list of a key's values."""
+KEYS = List("revisionLabels", (RevisionLabelRow.key,))
+VALUES = List("revisionLabels", (RevisionLabelRow.value,))
+"""The values of one key."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,12 @@ class WantedLabels:
     now: datetime
 
 
-async def list_page(session: Session, wanted: WantedLabels, page: Slice) -> ReadRows[Row[Any]]:
+async def read_labels(session: Session, wanted: WantedLabels, page: Slice) -> ReadRows[Row[Any]]:
     """Return a page of the distinct keys or values of readable revisions.
 
-    Each recursion step looks up the next entry in the index. The time of a page therefore depends
-    on its length, not on the number of revisions.
+    It is not `read_page`, since many rows have the same entry. Each recursion step looks up the
+    next entry in the index. The time of a page therefore depends on its length, not on the number
+    of revisions.
     """
     (column,) = page.key
     first = column >= wanted.prefix if page.after is None else column > page.after[0]

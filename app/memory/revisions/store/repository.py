@@ -17,7 +17,8 @@ from app.adapters.db.filter_fields import (
     TimestampField,
 )
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import ReadRows, Slice, read_page
+from app.adapters.db.lists import List
+from app.adapters.db.pages import Key, ReadRows, Slice, read_page
 from app.adapters.db.resource_fields import OptionalResourceField, ResourceField
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
@@ -43,17 +44,17 @@ class ReadRevision:
 
     @property
     def create_time(self) -> datetime:
-        """First part of `KEY_IN_ENGINE`."""
+        """First part of the key of a list of all memories' revisions."""
         return self.row.create_time
 
     @property
     def revision_id(self) -> int:
-        """Second part of `KEY_IN_ENGINE`."""
+        """Second part of this key."""
         return self.row.revision_id
 
     @property
     def version(self) -> int:
-        """Value of `KEY_IN_MEMORY`."""
+        """The key of a list of one memory's revisions."""
         return self.row.version
 
 
@@ -76,19 +77,18 @@ _FIELDS: Fields = {
 }
 _OF_MEMORY = r"memories/([^/]+)"
 _OF_OPERATION = r"(?:(?:memories|sessions)/[^/]+/)?operations/([^/]+)"
-KEY_IN_MEMORY = (RevisionRow.version,)
-"""Sort key of one memory's revisions."""
-KEY_IN_ENGINE = (RevisionRow.create_time, RevisionRow.revision_id)
-"""Sort key of several memories' revisions; ids are ordered only within one process."""
 
 
-def filter_fields(engine: EngineName, memory_id: str | None) -> Fields:
-    """Return the filterable fields of revisions; without `memory_id`, of all memories."""
+def revisions(engine: EngineName, memory_id: str | None) -> List:
+    """Return the list of a memory's revisions; without `memory_id`, of all memories' revisions."""
     operation = OptionalResourceField(RevisionRow.operation_id, engine, _OF_OPERATION)
     fields: Fields = {**_FIELDS, "operation": operation}
-    if memory_id is not None:
-        return fields
-    return {**fields, "memory": ResourceField(RevisionRow.memory_id, engine, _OF_MEMORY)}
+    key: Key = (RevisionRow.version,)
+    if memory_id is None:
+        fields = {**fields, "memory": ResourceField(RevisionRow.memory_id, engine, _OF_MEMORY)}
+        # Ids are ordered only within one process.
+        key = (RevisionRow.create_time, RevisionRow.revision_id)
+    return List("revisions", key, is_descending=True, fields=fields, may_scan=True)
 
 
 async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRow:
@@ -165,18 +165,8 @@ async def latest_facts(
     return {memory_id: facts[1:] for memory_id, facts in by_memory.items()}
 
 
-def until(moment: datetime) -> ColumnElement[bool]:
-    """Select the revisions up to and including a time."""
-    return RevisionRow.create_time <= moment
-
-
-async def list_page(
-    session: Session,
-    engine_id: int,
-    memory_id: str | None,
-    clause: ColumnElement[bool],
-    now: datetime,
-    page: Slice,
+async def read_revisions(
+    session: Session, engine_id: int, memory_id: str | None, now: datetime, page: Slice
 ) -> ReadRows[ReadRevision]:
     """Return a page of readable revisions; without `memory_id`, of all memories."""
     of_memory = and_(
@@ -190,7 +180,6 @@ async def list_page(
             MemoryRow.engine_id == engine_id,
             RevisionRow.expire_time > now,
             memories.is_known(now),
-            clause,
         )
     )
     if memory_id is not None:

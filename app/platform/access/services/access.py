@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 from typing_extensions import override
 
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session, caller_of, note
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited
@@ -268,11 +268,11 @@ class KeyService:
             note(session, resource=answer.name)
         return answer
 
-    async def list_page(self, page: PageRequest) -> ListKeysResponse:
+    async def list_keys(self, page: PageRequest) -> ListKeysResponse:
         """Return a page of keys in any state, newest first."""
-        asked = Slice.of(page, {"list": "keys"}, repository.KEY, is_descending=True)
+        asked = repository.KEYS.page(page)
         async with self.db.snapshot() as session:
-            rows, token = asked.cut(await repository.list_page(session, asked))
+            rows, token = await list_page(session, repository.select_keys(), asked)
         return ListKeysResponse(keys=[ApiKey.from_row(row) for row in rows], next_page_token=token)
 
     async def get(self, key_id: str) -> ApiKey:

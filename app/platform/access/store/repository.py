@@ -5,10 +5,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ARRAY, ColumnElement, LargeBinary, any_, literal, or_, select, text, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    LargeBinary,
+    Select,
+    any_,
+    literal,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import array, insert
 
-from app.adapters.db.pages import ReadRows, Slice, read_page
+from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.permissions import OF_ROLE, Permission
@@ -80,13 +91,12 @@ async def get(session: Session, key_id: str, *, for_update: bool = False) -> Api
     return row
 
 
-KEY = (ApiKeyRow.create_time, ApiKeyRow.key_id)
-"""The order of the list."""
+KEYS = List("keys", (ApiKeyRow.create_time, ApiKeyRow.key_id), is_descending=True)
 
 
-async def list_page(session: Session, page: Slice) -> ReadRows[ApiKeyRow]:
-    """Return a page of keys in any state."""
-    return await read_page(session, select(ApiKeyRow), page)
+def select_keys() -> Select[ApiKeyRow]:
+    """Select the keys in any state."""
+    return select(ApiKeyRow)
 
 
 async def insert_key(session: Session, values: Mapping[str, Any]) -> ApiKeyRow:

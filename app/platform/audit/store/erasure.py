@@ -13,7 +13,7 @@ from sqlalchemy import or_, select, text, true, tuple_, update
 from app.adapters.db.arrays import rows_of
 from app.adapters.db.session import Session
 from app.kernel.errors import Reason
-from app.platform.audit.store.repository import KEY, NO_ENGINE
+from app.platform.audit.store.repository import NO_ENGINE
 from app.platform.audit.store.tables import AuditEventRow, EventTable, ServiceEventRow
 
 
@@ -36,6 +36,7 @@ _COLUMNS = [_TABLE.c[name] for name in NamedEvent._fields]
 _NAMES = ("caller", "resource", "operation", "address", "request_id")
 _KEY = ("create_time", "event_id")
 """The key of an event within its engine."""
+_ORDER = [_TABLE.c[name] for name in _KEY]
 
 
 async def list_next(
@@ -47,9 +48,8 @@ async def list_next(
         or_(AuditEventRow.resource.is_not(None), AuditEventRow.operation.is_not(None)),
     )
     if after is not None:
-        last = (after.create_time, after.event_id, after.engine_id)
-        statement = statement.where(tuple_(*KEY) > last)
-    rows = await session.execute(statement.order_by(*KEY).limit(limit))
+        statement = statement.where(tuple_(*_ORDER) > (after.create_time, after.event_id))
+    rows = await session.execute(statement.order_by(*_ORDER).limit(limit))
     return [NamedEvent(*row) for row in rows]
 
 

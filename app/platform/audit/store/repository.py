@@ -1,16 +1,17 @@
 """Every statement on the audit log. All functions take part in the caller's transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, insert, select, tuple_
+from sqlalchemy import delete, insert, select, tuple_
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
+from app.adapters.db.lists import List
 from app.adapters.db.pages import ReadRows, Slice, merged, read_page
 from app.adapters.db.session import Session
 from app.adapters.db.spread import KeyColumns, RowSearch, Selected
@@ -33,16 +34,12 @@ EVENT = Insertion(
 )
 """Insertion of a success event, with the columns of `NewEvent.columns`."""
 _RESULTS = (OK, *sorted(error.status for error in ServiceError.__subclasses__()))
-KEY = (AuditEventRow.create_time, AuditEventRow.event_id, AuditEventRow.engine_id)
-"""The order of the log."""
-SERVICE_KEY = (ServiceEventRow.create_time, ServiceEventRow.event_id, ServiceEventRow.engine_id)
-"""The same of the events of no engine."""
 # Set only by the statement that the table's trigger allows to remove rows.
 _REMOVING = {"memory_bank.audit_retention": "on"}
 
 
-def filter_fields(table: EventTable, *, has_engines: bool) -> Fields:
-    """Return the filterable fields of events; with the engine, if the table has several."""
+def events(table: EventTable, *, has_engines: bool) -> List:
+    """Return the list of a table's events; with `has_engines`, a filter may name the engine."""
     fields: Fields = {
         "caller": TextField(table.caller),
         "method": TextField(table.method),
@@ -54,7 +51,10 @@ def filter_fields(table: EventTable, *, has_engines: bool) -> Fields:
         "reason": EnumField(table.reason, tuple(Reason)),
         "create_time": TimestampField(table.create_time),
     }
-    return {**fields, "engine": IntegerField(table.engine_id)} if has_engines else fields
+    if has_engines:
+        fields = {**fields, "engine": IntegerField(table.engine_id)}
+    key = (table.create_time, table.event_id, table.engine_id)
+    return List("auditEvents", key, is_descending=True, fields=fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,32 +101,22 @@ async def insert_events(session: Session, events: Sequence[NewEvent]) -> None:
             await session.execute(insert(table.__table__), rows)  # type: ignore[arg-type]  # a table, whatever its type says
 
 
-def until(table: EventTable, moment: datetime) -> ColumnElement[bool]:
-    """Select the events up to and including a moment."""
-    return table.create_time <= moment
-
-
-async def list_page(
-    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> ReadRows[AuditEventRow]:
+async def read_events(session: Session, engine_id: int, page: Slice) -> ReadRows[AuditEventRow]:
     """Return a page of an engine's events."""
-    statement = select(AuditEventRow).where(AuditEventRow.engine_id == engine_id, clause)
+    statement = select(AuditEventRow).where(AuditEventRow.engine_id == engine_id)
     return await read_page(session, statement, page)
 
 
-async def list_page_of_all(
-    session: Session, clauses: Sequence[ColumnElement[bool]], page: Slice
+async def read_all_events(
+    session: Session, of_engines: Slice, of_none: Slice
 ) -> ReadRows[AuditEventRow | ServiceEventRow]:
-    """Return a page of the events of all engines and of none; each table has a clause."""
-    of_engines, of_none = clauses
+    """Return a page of the events of all engines and of none, which are in two tables."""
     return merged(
         [
-            await read_page(session, select(AuditEventRow).where(of_engines), page),
-            await read_page(
-                session, select(ServiceEventRow).where(of_none), replace(page, key=SERVICE_KEY)
-            ),
+            await read_page(session, select(AuditEventRow), of_engines),
+            await read_page(session, select(ServiceEventRow), of_none),
         ],
-        page,
+        of_engines,
     )
 
 

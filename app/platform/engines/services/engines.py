@@ -9,9 +9,8 @@ from typing import Any
 import structlog
 
 from app.adapters.db.errors import unavailable
-from app.adapters.db.filters import read_filter
+from app.adapters.db.lists import list_page
 from app.adapters.db.nodes import working_for
-from app.adapters.db.pages import ReadRows, Slice
 from app.adapters.db.session import Database, Session, note
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy, check_writer
@@ -204,21 +203,21 @@ class EngineService:
     async def list_reachable(
         self, location: LocationName, reach: Reach, filter_text: str | None, page: PageRequest
     ) -> tuple[ListReasoningEnginesResponse, Collection[str]]:
-        """Return a page as `list_page` does, without the engines of nodes that are away; and those.
+        """Return a page of `list_engines` without engines of nodes that are away, and these nodes.
 
         The nodes are named by their addresses. There are none on a single server.
         """
-        list_page = partial(self.list_page, location, reach, filter_text, page)
+        list_engines = partial(self.list_engines, location, reach, filter_text, page)
         if not self.db.nodes.away:
             try:
-                return await list_page(), ()
+                return await list_engines(), ()
             except Unavailable:
                 if not await self.db.nodes.look(age_seconds=0):
                     raise
         away = self.db.nodes.away
-        return await list_page(away), away
+        return await list_engines(away), away
 
-    async def list_page(
+    async def list_engines(
         self,
         location: LocationName,
         reach: Reach,
@@ -230,16 +229,15 @@ class EngineService:
 
         Engines on nodes that are away, if given, are left out.
         """
-        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
-        query = {"list": "engines", "parent": str(location), "filter": filter_text}
-        asked = Slice.of(page, query, repository.KEY, is_descending=True)
-        where = repository.is_within(reach) & clause.condition
+        engines = repository.ENGINES
+        asked = engines.filtered_page(page, self.settings, filter_text, parent=str(location))
 
-        async def read(session: Session) -> ReadRows[EngineRow]:
+        async def read(session: Session) -> tuple[Sequence[EngineRow], str | None]:
             there = await reachable.is_elsewhere(session, away)
-            return await repository.list_page(session, location, where & there, asked)
+            statement = repository.select_engines(location, reach, there)
+            return await list_page(session, statement, asked)
 
-        rows, token = asked.cut(await self.db.read_all(read, statement_seconds=clause.seconds))
+        rows, token = await self.db.read_all(read)
         return ListReasoningEnginesResponse(
             reasoning_engines=[ReasoningEngine.from_row(row) for row in rows],
             next_page_token=token,

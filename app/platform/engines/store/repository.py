@@ -6,13 +6,24 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, select, true, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    delete,
+    exists,
+    func,
+    select,
+    true,
+    union_all,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import ReadRows, Slice, read_page
+from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys
 from app.kernel.auth import Reach
@@ -295,29 +306,28 @@ def check_length(model_id: str, known: int | None, dimensions: int) -> None:
         )
 
 
-FILTER_FIELDS: Fields = {
+_FIELDS: Fields = {
     "display_name": TextField(EngineRow.display_name),
     "description": TextField(EngineRow.description),
     "labels": MapField(EngineRow.labels),
     "create_time": TimestampField(EngineRow.create_time),
     "update_time": TimestampField(EngineRow.update_time),
 }
-KEY = (EngineRow.create_time, EngineRow.engine_id)
-"""The order of the list."""
+ENGINES = List(
+    "engines", (EngineRow.create_time, EngineRow.engine_id), is_descending=True, fields=_FIELDS
+)
 
 
-def is_within(reach: Reach) -> ColumnElement[bool]:
+def _is_within(reach: Reach) -> ColumnElement[bool]:
     """Select the engines within a caller's reach."""
     parts = ((EngineRow.engine_id, reach.engines), (EngineRow.project, reach.projects))
     return and_(true(), *(column.in_(sorted(some)) for column, some in parts if some is not None))
 
 
-async def list_page(
-    session: Session,
-    location: LocationName,
-    clause: ColumnElement[bool],
-    page: Slice,
-) -> ReadRows[EngineRow]:
-    """Return a page of the engines of a location."""
-    statement = select(EngineRow).where(EngineRow.delete_time.is_(None), _lies_in(location), clause)
-    return await read_page(session, statement, page)
+def select_engines(
+    location: LocationName, reach: Reach, only: ColumnElement[bool]
+) -> Select[EngineRow]:
+    """Select the engines of a location that are within a caller's reach."""
+    return select(EngineRow).where(
+        EngineRow.delete_time.is_(None), _lies_in(location), _is_within(reach), only
+    )

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources, ResponseReader
 from app.kernel.clock import Clock
@@ -20,7 +19,7 @@ from app.platform.operations.logic.states import OperationState
 from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.services.mutation import unlocked, write
 from app.platform.operations.store import repository
-from app.platform.operations.store.filtering import filter_fields
+from app.platform.operations.store.filtering import operations
 from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
 
@@ -74,18 +73,15 @@ class OperationService:
         async with self.db.snapshot() as session:
             return await self._render(session, row)
 
-    async def list_page(
+    async def list_operations(
         self, engine: EngineName, filter_text: str | None, page: PageRequest
     ) -> ListOperationsResponse:
         """Return a page of an engine's operations, newest first, without texts in responses."""
-        clause = read_filter(filter_text, filter_fields(self.kinds), self.settings)
-        query = {"list": "operations", "engine": engine.engine, "filter": filter_text}
-        asked = Slice.of(page, query, repository.KEY, is_descending=True)
-        now = self.clock.now()
-        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            rows, token = asked.cut(
-                await repository.list_page(session, engine, clause.condition, asked, now)
-            )
+        listed = operations(self.kinds)
+        asked = listed.filtered_page(page, self.settings, filter_text, engine=engine.engine)
+        statement = repository.select_operations(engine, self.clock.now())
+        async with self.db.snapshot() as session:
+            rows, token = await list_page(session, statement, asked)
         return ListOperationsResponse(
             operations=[Operation.from_row(row) for row in rows], next_page_token=token
         )

@@ -1,4 +1,4 @@
-"""Fields that a filter of operations accepts."""
+"""The list of operations and the fields that its filter accepts."""
 
 from collections.abc import Collection
 
@@ -6,6 +6,7 @@ from sqlalchemy import and_, or_
 
 from app.adapters.db.filter_fields import BooleanField, EnumField, TextField, TimestampField
 from app.adapters.db.filters import Fields
+from app.adapters.db.lists import List
 from app.adapters.db.scopes_fields import ScopesField
 from app.kernel.errors import Reason, ServiceError
 from app.platform.operations.logic.states import OperationState
@@ -31,6 +32,8 @@ _FIELDS: Fields = {
 }
 
 
-def filter_fields(kinds: Collection[str]) -> Fields:
-    """Return the fields; the kinds of operations are those that the features register."""
-    return {**_FIELDS, "kind": EnumField(OperationRow.kind, kinds)}
+def operations(kinds: Collection[str]) -> List:
+    """Return the list of operations; `kinds` are those that the features register."""
+    fields = {**_FIELDS, "kind": EnumField(OperationRow.kind, kinds)}
+    # Ids are 18 digits ordered by time, so text order is creation order.
+    return List("operations", (OperationRow.operation_id,), is_descending=True, fields=fields)

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Self
 
-from sqlalchemy import ColumnElement, and_, cast, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters import tracing
 from app.adapters.db.conditions import check_scopes
 from app.adapters.db.insertions import Insertion
-from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
 from app.adapters.logs import request_id
@@ -44,9 +43,6 @@ DONE = Insertion(
     "update_time due_time remove_time scopes caller",
 )
 """Insertion of a done operation, with the columns of `NewOperation.columns`."""
-KEY = (OperationRow.operation_id,)
-"""The order of the list. Ids are 18 digits ordered by time, so text order is creation order."""
-
 Ended = tuple[datetime, timedelta]
 """The end time of an operation that ends now, and how long it is kept afterwards."""
 
@@ -211,12 +207,9 @@ def _is_under(engine: EngineName) -> ColumnElement[bool]:
     )
 
 
-async def list_page(
-    session: Session, engine: EngineName, clause: ColumnElement[bool], page: Slice, now: datetime
-) -> ReadRows[OperationRow]:
-    """Return a page of an engine's operations."""
-    statement = select(OperationRow).where(_is_under(engine), is_kept(now), clause)
-    return await read_page(session, statement, page)
+def select_operations(engine: EngineName, now: datetime) -> Select[OperationRow]:
+    """Select the operations of an engine."""
+    return select(OperationRow).where(_is_under(engine), is_kept(now))
 
 
 async def remove(session: Session, row: OperationRow) -> None:

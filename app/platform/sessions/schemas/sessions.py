@@ -18,8 +18,6 @@ from app.platform.sessions.store.tables import SessionRow
 
 MAX_STATE_BYTES = 1024 * 1024
 MAX_USER_ID_CHARS = 512
-MAX_PAGE_SIZE = 100
-"""Limit for a page's events or states; a page always has at least one row."""
 MAX_TEXT_CHARS = 4_096
 # Lower case in scripts with cases; letters of other scripts are accepted.
 _LABEL = re.compile(r"[\w-]*")

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from app.adapters.cooperative import each
-from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database
 from app.adapters.db.session import Session as DatabaseSession
 from app.adapters.resources import EventListener, Resources
@@ -17,7 +16,6 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EventName, SessionName
-from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.scopes import bucket_of_user
@@ -40,7 +38,7 @@ from app.platform.sessions.schemas.events import (
     ListEventsResponse,
     SessionEvent,
 )
-from app.platform.sessions.schemas.sessions import MAX_PAGE_SIZE, check_state_size
+from app.platform.sessions.schemas.sessions import check_state_size
 from app.platform.sessions.services.changes import Appended, ErasedEvent, notify
 from app.platform.sessions.store import append_batch, erasure, repository, shared
 from app.platform.sessions.store.append_batch import At, Standing
@@ -284,7 +282,7 @@ class EventService:
             await repository.update_session(session, row, {}, now)
             await notify(self.erasers, session, ErasedEvent(engine, name.session, seq, now))
 
-    async def list_page(
+    async def list_events(
         self,
         name: SessionName,
         filter_text: str | None,
@@ -296,19 +294,14 @@ class EventService:
         Raises:
             NotFound: no such session.
         """
-        now = self.clock.now()
-        order = read_order(order_by, "timestamp", ("timestamp",))
-        clause = read_filter(filter_text, repository.EVENT_FILTER_FIELDS, self.settings)
-        query = {"list": "events", "session": f"{name.engine.engine}/{name.session}"}
-        query |= {"filter": filter_text or "", "order": str(order.is_descending)}
-        key = repository.EVENT_KEY
-        asked = Slice.of(page, query, key, MAX_PAGE_SIZE, is_descending=order.is_descending)
+        parent = f"{name.engine.engine}/{name.session}"
+        events = repository.EVENTS.ordered(order_by)
+        # Tokens of this list have an empty filter in place of none.
+        asked = events.filtered_page(page, self.settings, filter_text or "", session=parent)
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
-            await repository.get(session, name, now)
-            rows, token = asked.cut(
-                await repository.list_event_page(session, name, clause.condition, asked)
-            )
+            await repository.get(session, name, self.clock.now())
+            rows, token = await list_page(session, repository.select_events(name), asked)
         stored = SessionName(engine, name.session)
         return ListEventsResponse(
             session_events=[SessionEvent.from_row(stored, row) for row in rows],

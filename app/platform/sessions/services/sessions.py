@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, note
 from app.adapters.db.session import Session as DatabaseSession
 from app.adapters.llm.models import TextModels
@@ -19,7 +18,6 @@ from app.kernel.fieldmask import changed_fields
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
 from app.kernel.names import EngineName, SessionName, check_session_id
-from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.scopes import bucket_of_user
@@ -34,7 +32,6 @@ from app.platform.privacy.logic.guard import noted
 from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.sessions import (
-    MAX_PAGE_SIZE,
     CreateSessionRequest,
     ListSessionsResponse,
     Session,
@@ -198,7 +195,7 @@ class SessionService:
             await erasure.remove(change.session, row)
             return await change.done(EMPTY)
 
-    async def list_page(
+    async def list_sessions(
         self,
         name: EngineName,
         filter_text: str | None,
@@ -207,16 +204,13 @@ class SessionService:
     ) -> ListSessionsResponse:
         """Return a page of sessions that have not expired."""
         now = self.clock.now()
-        order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
-        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
-        query = {"list": "sessions", "engine": name.engine, "filter": filter_text}
-        query["order"] = f"{order.field} {order.is_descending}"
-        key = repository.key(order.field)
-        asked = Slice.of(page, query, key, MAX_PAGE_SIZE, is_descending=order.is_descending)
-        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
+        listed = repository.SESSIONS.ordered(order_by)
+        asked = listed.filtered_page(page, self.settings, filter_text, engine=name.engine)
+        statement = repository.select_sessions(name.engine, now)
+        size = repository.size_with_shared_state(name.engine)
+        async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
-            where = repository.is_unexpired(now) & clause.condition
-            rows, token = asked.cut(await repository.list_page(session, name.engine, where, asked))
+            rows, token = await list_page(session, statement, asked, size)
             users = {row.user_id for row in rows}
             held = await shared.read(session, name.engine, users)
         return ListSessionsResponse(

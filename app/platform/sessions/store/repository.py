@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Row,
+    Select,
     Text,
     cast,
     delete,
@@ -26,7 +27,8 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.pages import Key, ReadRows, Slice, bytes_of, read_page
+from app.adapters.db.lists import List
+from app.adapters.db.pages import bytes_of
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, IdClash, NotFound, Reason
 from app.kernel.names import SessionName
@@ -38,7 +40,7 @@ from app.platform.sessions.store.tables import (
     UserStateRow,
 )
 
-FILTER_FIELDS: Fields = {
+_FIELDS: Fields = {
     "user_id": TextField(SessionRow.user_id),
     "display_name": TextField(SessionRow.display_name),
     "labels": MapField(SessionRow.labels),
@@ -46,10 +48,23 @@ FILTER_FIELDS: Fields = {
     "update_time": TimestampField(SessionRow.update_time),
     "expire_time": TimestampField(SessionRow.expire_time),
 }
-"""Filterable fields of a list of sessions."""
-
-EVENT_FILTER_FIELDS: Fields = {"timestamp": TimestampField(SessionEventRow.timestamp)}
-"""Filterable fields of a list of events."""
+MAX_PAGE_SIZE = 100
+"""Limit for a page's events or states; a page always has at least one row."""
+SESSIONS = List(
+    "sessions",
+    (SessionRow.create_time, SessionRow.session_id),
+    is_descending=True,
+    fields=_FIELDS,
+    orders=(SessionRow.create_time, SessionRow.update_time),
+    max_size=MAX_PAGE_SIZE,
+)
+EVENTS = List(
+    "events",
+    (SessionEventRow.timestamp, SessionEventRow.seq),
+    fields={"timestamp": TimestampField(SessionEventRow.timestamp)},
+    orders=(SessionEventRow.timestamp,),
+    max_size=MAX_PAGE_SIZE,
+)
 
 
 async def get(
@@ -76,15 +91,13 @@ async def find(
     return (await session.execute(statement)).scalar_one_or_none()
 
 
-def key(by: str) -> Key:
-    """Return the order of a list of sessions by a column."""
-    return getattr(SessionRow, by), SessionRow.session_id
+def select_sessions(engine_id: int, now: datetime) -> Select[SessionRow]:
+    """Select the sessions of an engine that have not expired."""
+    return select(SessionRow).where(SessionRow.engine_id == engine_id, is_unexpired(now))
 
 
-async def list_page(
-    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice
-) -> ReadRows[SessionRow]:
-    """Return a page of an engine's sessions; its size includes shared state in each session."""
+def size_with_shared_state(engine_id: int) -> ColumnElement[int]:
+    """Return the size of a listed session, which holds the state that it shares with others."""
     of_user = select(_length(UserStateRow.state)).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
     )
@@ -92,8 +105,7 @@ async def list_page(
     shared = func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0) + func.coalesce(
         of_all.scalar_subquery(), 0
     )
-    statement = select(SessionRow).where(SessionRow.engine_id == engine_id, clause)
-    return await read_page(session, statement, page, bytes_of(statement) + shared)
+    return bytes_of(select(SessionRow)) + shared
 
 
 def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
@@ -127,21 +139,13 @@ async def list_of_user(
     return (await session.execute(statement.order_by(*order).limit(limit))).all()
 
 
-EVENT_KEY = (SessionEventRow.timestamp, SessionEventRow.seq)
-"""The order of events in time."""
-
-
-async def list_event_page(
-    session: Session, name: SessionName, clause: ColumnElement[bool], page: Slice
-) -> ReadRows[SessionEventRow]:
-    """Return a page of a session's events."""
-    statement = select(SessionEventRow).where(
+def select_events(name: SessionName) -> Select[SessionEventRow]:
+    """Select the events of a session."""
+    return select(SessionEventRow).where(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
         SessionEventRow.delete_time.is_(None),
-        clause,
     )
-    return await read_page(session, statement, page)
 
 
 class EventPlace(NamedTuple):
