@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ARRAY, ColumnElement, LargeBinary, any_, literal, or_, select, text, update
 from sqlalchemy.dialects.postgresql import array, insert
 
+from app.adapters.db.drawn import insert_drawn_row
 from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
@@ -90,9 +91,8 @@ async def list_page(session: Session, page: Slice) -> ReadRows[ApiKeyRow]:
 
 
 async def insert_key(session: Session, values: Mapping[str, Any]) -> ApiKeyRow:
-    """Insert a key."""
-    statement = insert(ApiKeyRow).values(dict(values)).returning(ApiKeyRow)
-    return (await session.execute(statement)).scalar_one()
+    """Insert a key under a drawn id."""
+    return await insert_drawn_row(ApiKeyRow, session, values, "key_id")
 
 
 async def insert_secret(session: Session, values: Mapping[str, Any]) -> None:
