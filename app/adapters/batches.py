@@ -17,7 +17,7 @@ import structlog
 from prometheus_client import Counter
 from sqlalchemy.exc import DBAPIError
 
-from app.adapters.db.errors import state_of
+from app.adapters.db.errors import meets_taken_key, state_of
 from app.adapters.db.nodes import working_for
 from app.adapters.db.session import Session
 from app.adapters.db.spread import (
@@ -32,7 +32,7 @@ from app.adapters.db.spread import (
     name_of,
 )
 from app.adapters.resources import Resources, Sweep
-from app.kernel.errors import Aborted, DeadlineExceeded, IdClash, ServiceError, Unavailable
+from app.kernel.errors import Aborted, DeadlineExceeded, ServiceError, Unavailable
 
 log = structlog.get_logger()
 
@@ -281,8 +281,8 @@ def _grouped(keys: Sequence[Key], shared: int) -> list[list[Key]]:
 
 
 def _is_of_database(error: Exception) -> bool:
-    """Return True if no row caused the error; a row can cause a clash of ids."""
-    return isinstance(error, Unavailable | Aborted) and not isinstance(error, IdClash)
+    """Return True if no row caused the error; a row can have a unique key that is taken."""
+    return isinstance(error, Unavailable | Aborted) and not meets_taken_key(error)
 
 
 def _reason(error: Exception) -> str:

@@ -318,10 +318,6 @@ class Aborted(ServiceError):
     code, http, status = 10, 409, "ABORTED"
 
 
-class IdClash(Aborted):
-    """Another process has made the same id; nothing was written; the work succeeds with new ids."""
-
-
 class ResourceExhausted(ServiceError):
     """A quota is exhausted, here or at a provider."""
 

@@ -248,15 +248,9 @@ async def pieces(request: Request) -> AsyncIterator[bytes]:
         InvalidArgument: the connection closed before the end of the body.
         ResourceExhausted: the key has too many bodies open.
     """
-    request.state.is_read = True
     try:
         async for piece in request.stream():
             if piece:
                 yield piece
     except ClientDisconnect:
         raise InvalidArgument(_INCOMPLETE, Reason.BODY_NOT_JSON) from None
-
-
-def is_read(request: Request) -> bool:
-    """Return True if a route has begun to read the body of a request by pieces."""
-    return bool(getattr(request.state, "is_read", False))

@@ -15,12 +15,10 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from app.kernel.clashes import redone
-from app.kernel.errors import Aborted, IdClash
 from app.kernel.failures import describe
 from app.web.admission import admitted
 from app.web.answers import encoded, in_pieces
-from app.web.body import LONG_BYTES, is_read, let_go
+from app.web.body import LONG_BYTES, let_go
 from app.web.demands import Demand
 from app.web.errors import ERROR_RESPONSES
 from app.web.names import path_parameters
@@ -60,7 +58,7 @@ class AdmittedRoute(APIRoute):
                 await stack.enter_async_context(admitted(request, method, demand))
                 await refuse_unknown(request)
                 await _pass_body(request, body)
-                answer = await _answered(handle, request)
+                answer = await handle(request)
                 if getattr(request.state, "is_replayed", False):
                     answer.headers[REPLAYED] = "true"
                 if isinstance(answer, StreamingResponse):
@@ -68,24 +66,6 @@ class AdmittedRoute(APIRoute):
                 return in_pieces(answer)
 
         return handle_admitted
-
-
-async def _answered(handle: _Handler, request: Request) -> Response:
-    """Return the answer to a request; repeat the request if its new ids clash.
-
-    Raises:
-        Aborted: the ids clashed in every attempt, or the body can be read only once.
-    """
-
-    async def attempt() -> Response:
-        try:
-            return await handle(request)
-        except IdClash as clash:
-            if is_read(request):
-                raise Aborted(clash.message, clash.reason) from clash
-            raise
-
-    return await redone(attempt)
 
 
 async def _pass_body(request: Request, body: ModelField | None) -> None:

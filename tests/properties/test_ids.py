@@ -1,7 +1,5 @@
 """Made ids: their digits, their order, and the bucket that they carry."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -9,31 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.kernel.ids import BUCKETS, IdMaker, another_id, bucket_of, new_id
+from app.kernel.ids import BUCKETS, IdMaker, bucket_of, draw_again, new_id
 
 _START = 1_780_000_000_000
-_AHEAD = 50
 _IN_A_MILLISECOND = 97
-
-
-@dataclass
-class _Time:
-    """A clock that only goes on while somebody waits, or as it is told."""
-
-    milliseconds: float = 0
-    waits: list[float] = field(default_factory=list)
-
-    def elapsed(self) -> int:
-        return int(self.milliseconds * 1_000_000)
-
-    def sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-        self.milliseconds += seconds * 1_000
-
-
-def _made() -> tuple[_Time, Callable[[int, int], int]]:
-    time = _Time()
-    return time, IdMaker(time.elapsed, time.sleep).next
 
 
 _STEPS = st.lists(
@@ -46,47 +23,36 @@ _STEPS = st.lists(
 
 @given(_STEPS)
 def test_ids_grow_by_time_and_carry_their_bucket(steps: list[tuple[float, int, int, int]]) -> None:
-    """Some are made for a time that has passed, and many for one moment."""
-    time, made = _made()
+    """Some are drawn for a time that has passed, and many for one moment."""
+    maker, elapsed = IdMaker(), 0.0
     ids: list[int] = []
     for pause, age, bucket, number in steps:
-        time.milliseconds += pause
-        now = _START + int(time.milliseconds)
+        elapsed += pause
+        now = _START + int(elapsed)
         for _ in range(number):
-            one = made(now - age, bucket)
+            one = maker.next(now - age, bucket)
             assert len(str(one)) == 18
             assert bucket_of(one) == bucket
-            assert now - age <= one // 100_000 <= _START + time.milliseconds + _AHEAD
+            assert now - age <= one // 100_000 <= now + 1 + len(ids) // _IN_A_MILLISECOND
             ids.append(one)
     assert all(first < second for first, second in pairwise(ids))
 
 
 @given(st.integers(1_000_000_000_000, 9_999_999_999_999), st.integers(0, BUCKETS - 1))
 def test_an_id_is_of_its_millisecond(moment: int, bucket: int) -> None:
-    _, made = _made()
-    one = made(moment, bucket)
+    one = IdMaker().next(moment, bucket)
     assert (len(str(one)), one // 100_000, bucket_of(one)) == (18, moment, bucket)
 
 
-def test_a_burst_is_never_far_ahead_of_the_clock_and_waits_a_hundredth_of_a_millisecond_an_id() -> (
-    None
-):
-    time, made = _made()
-    number = 24_000
-    ids = [made(_START, 7) for _ in range(number)]
+def test_a_burst_uses_numbers_of_the_next_milliseconds() -> None:
+    maker, number = IdMaker(), 24_000
+    ids = [maker.next(_START, 7) for _ in range(number)]
     assert len(set(ids)) == number
-    assert ids[-1] // 100_000 - _START <= time.milliseconds + _AHEAD
-    most = number / _IN_A_MILLISECOND - _AHEAD + 1
-    assert sum(time.waits) * 1_000 <= most
-    assert max(time.waits) <= 0.001
-    # What is made for later need not wait.
-    before = len(time.waits)
-    made(_START + 10_000, 7)
-    assert len(time.waits) == before
+    assert ids[-1] // 100_000 - _START <= number // _IN_A_MILLISECOND + 1
 
 
 def test_two_processes_begin_a_millisecond_at_different_numbers() -> None:
-    first, second = _made()[1], _made()[1]
+    first, second = IdMaker().next, IdMaker().next
     moments = range(_START, _START + 1_000)
     same = sum(first(moment, 0) == second(moment, 0) for moment in moments)
     assert same < 100
@@ -96,8 +62,24 @@ def test_two_processes_begin_a_millisecond_at_different_numbers() -> None:
 
 
 @pytest.mark.parametrize("bucket", [0, 1_023])
-def test_another_id_is_of_the_same_bucket_and_later(bucket: int) -> None:
+def test_a_second_draw_is_of_the_same_bucket_and_later(bucket: int) -> None:
     taken = new_id(datetime.now(UTC), bucket)
-    another = another_id(taken)
-    assert another > taken
-    assert bucket_of(another) == bucket
+    drawn = draw_again(taken, 0)
+    assert drawn > taken
+    assert bucket_of(drawn) == bucket
+
+
+def test_a_second_draw_keeps_the_prefix_of_a_text() -> None:
+    taken = f"er_{new_id(datetime.now(UTC), 5)}"
+    drawn = draw_again(taken, 0)
+    assert drawn.startswith("er_")
+    assert bucket_of(int(drawn.removeprefix("er_"))) == 5
+
+
+def test_ten_draws_leave_a_range_that_another_process_has_used() -> None:
+    """The other has drawn 24,000 ids at once, a quarter of a second."""
+    one = new_id(datetime.now(UTC), 5)
+    end = one + 250 * 100_000
+    for draws in range(10):
+        one = draw_again(one, draws)
+    assert one > end

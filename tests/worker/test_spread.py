@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from datetime import timedelta
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -15,7 +16,7 @@ from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.kernel.errors import Aborted, DeadlineExceeded, IdClash, Reason, Unavailable
+from app.kernel.errors import Aborted, DeadlineExceeded, Reason, Unavailable
 from app.platform.sessions.store import erasure
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.platform.upkeep.service import UpkeepService
@@ -110,11 +111,17 @@ async def test_what_others_hold_is_passed_over(resources: Resources, database: D
     assert await count(database, SessionRow, SessionEventRow) == (0, 0)
 
 
+def _of_taken_key() -> Aborted:
+    error = Aborted("A conflict.", Reason.CONCURRENT_CHANGE)
+    error.__cause__ = psycopg.errors.UniqueViolation()
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "ends"),
     [
         (ValueError("a value"), False),
-        (IdClash("A clash.", Reason.CONCURRENT_CHANGE), False),
+        (_of_taken_key(), False),
         (Aborted("A conflict.", Reason.CONCURRENT_CHANGE), True),
         (Unavailable("No room.", Reason.DATABASE_UNAVAILABLE), True),
     ],

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
-from operator import itemgetter
 from typing import Any
 
 from psycopg.types.json import Json, Jsonb
@@ -39,7 +38,6 @@ from app.adapters.db.base import Base
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.numbers import Numbers, part
 from app.adapters.db.session import Session, is_distributed
-from app.kernel.ids import another_id
 
 _FEW = 5
 """Rows that a cluster is sent one by one: it copies a list to a shard, which costs more CPU."""
@@ -84,31 +82,23 @@ async def insert_rows(
 
 
 async def insert_free(
-    row: type[Base], session: Session, values: Sequence[Mapping[str, Any]], name: str
+    row: type[Base],
+    session: Session,
+    values: Sequence[Mapping[str, Any]],
+    name: str,
+    *,
+    as_sent: bool = False,
 ) -> set[Any]:
-    """Insert the rows whose primary key is free; return one column of the rows inserted."""
-    free = Conflict(tuple(column.name for column in row.__table__.primary_key))
-    if is_distributed(session) and len(values) <= _FEW:
-        single = _single(row, free, *values[0]).returning(row.__table__.c[name])
+    """Insert the rows whose keys are free; return one column of the rows inserted."""
+    returned = row.__table__.c[name]
+    if len(values) == 1 or (is_distributed(session) and len(values) <= _FEW):
+        single = _single(row, Conflict(), *values[0]).returning(returned)
         sent = [await _send(row, session, single, one) for one in values]
         return {found for one in sent for found in one.scalars()}
     connection = await session.connection()
-    statement = _insertion(row, free, *values[0]).returning(row.__table__.c[name])
-    return set((await connection.execute(statement, await _parameters(row, values))).scalars())
-
-
-async def insert_made(
-    row: type[Base], session: Session, values: Sequence[dict[str, Any]], name: str
-) -> None:
-    """Insert rows under ids made for the column `name`; one that is taken is made anew in place."""
-    missing = values
-    while missing:
-        # One order everywhere, so that two processes that made the same ids cannot deadlock.
-        ordered = sorted(missing, key=itemgetter(name))
-        inserted = await insert_free(row, session, ordered, name)
-        missing = [values for values in ordered if values[name] not in inserted]
-        for row_values in missing:
-            row_values[name] = another_id(row_values[name])
+    statement = _insertion(row, Conflict(), *values[0], as_sent=as_sent).returning(returned)
+    parameters = await _parameters(row, values, as_sent=as_sent)
+    return set((await connection.execute(statement, parameters)).scalars())
 
 
 async def _send(

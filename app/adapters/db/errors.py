@@ -17,7 +17,6 @@ from app.kernel.errors import (
     Aborted,
     DeadlineExceeded,
     FailedPrecondition,
-    IdClash,
     Internal,
     InvalidArgument,
     Reason,
@@ -49,9 +48,8 @@ _UNFORESEEN = "XX000"
 _BEING_ERASED = "OMB01"
 """The state of our own trigger; see the migration `erasures`."""
 # A transaction that took too long may have been overtaken by a switch of models.
-_CONFLICTS = frozenset({"40001", "40P01", "55P03", "25P04"})
 _TAKEN = "23505"
-"""If unforeseen, it means that two processes made the same id at once."""
+_CONFLICTS = frozenset({"40001", "40P01", "55P03", "25P04", _TAKEN})
 # Connection trouble, shutdown, lack of space, failing disks, idle time-outs and a failover's
 # read-only phase are transient. So are faults that an operator has to fix, once they are fixed.
 _AWAY_PREFIXES = ("08", "28", "3D", "57P", "53", "58", "25P03", _READ_ONLY)
@@ -113,6 +111,12 @@ def is_away(error: DBAPIError | psycopg.Error) -> bool:
     """Return True if an error says that the server cannot be reached, starts or stops."""
     state = state_of(error.orig if isinstance(error, DBAPIError) else error)
     return state is not None and state.startswith(_UNREACHED_PREFIXES)
+
+
+def meets_taken_key(error: ServiceError) -> bool:
+    """Return True if an error for callers says that a unique key is taken."""
+    cause = error.__cause__
+    return state_of(cause.orig if isinstance(cause, DBAPIError) else cause) == _TAKEN
 
 
 def meets_split(error: BaseException | None) -> bool:
@@ -226,10 +230,6 @@ def _conflict() -> ServiceError:
     return Aborted("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
 
 
-def _clash() -> ServiceError:
-    return IdClash("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
-
-
 def _bad_regex() -> ServiceError:
     return InvalidArgument.of_field("filter", "the regular expression cannot be used.")
 
@@ -257,7 +257,6 @@ def _being_erased(cause: BaseException | None) -> ServiceError | None:
 
 _ANSWERS: dict[str, Callable[[], ServiceError]] = {
     **dict.fromkeys(_CONFLICTS, _conflict),
-    _TAKEN: _clash,
     _BAD_REGEX: _bad_regex,
     _TOO_SLOW: _too_slow,
 }

@@ -27,7 +27,6 @@ from app.adapters.db.standby import Standby
 from app.adapters.db.transaction_settings import limited, set_local
 from app.kernel.auth import Caller, Conditions, all_meet, of_one
 from app.kernel.clock import FixedClock
-from app.kernel.errors import Aborted, IdClash
 from app.kernel.guard import transaction_open
 
 Session = AsyncSession
@@ -49,13 +48,6 @@ _NOTED = "noted"
 _V = TypeVar("_V")
 
 
-@dataclass
-class _Commits:
-    """The commits of a request."""
-
-    are_any: bool = False
-
-
 @dataclass(frozen=True)
 class View:
     """A caller's view of the database.
@@ -66,7 +58,6 @@ class View:
         caller: the id of the key; None: the service itself.
         before_commit: the last step of every transaction that may write.
         audit: the row that a single-statement transaction inserts beside its change.
-        commits: those made through it.
     """
 
     conditions: Conditions = field(default_factory=dict)
@@ -74,7 +65,6 @@ class View:
     caller: str | None = None
     before_commit: BeforeCommit | None = None
     audit: Audit | None = None
-    commits: _Commits = field(default_factory=_Commits)
 
 
 class Database:
@@ -165,8 +155,7 @@ class Database:
         vectors of a former model must not appear long after a switch (`find_with_stale_vectors`).
 
         Raises:
-            Aborted: a concurrent transaction won, or the transaction took too long; as an
-                `IdClash`, it may be done again.
+            Aborted: a concurrent transaction won, or the transaction took too long.
             Unavailable: the database cannot be reached, or the fence is closed.
             DeadlineExceeded: a statement ran too long.
         """
@@ -177,7 +166,6 @@ class Database:
                 yield session
                 if self._view.before_commit is not None:
                     await self._view.before_commit(session)
-        self._view.commits.are_any = True
         for step in session.info.get(_AFTER_COMMIT, ()):
             await step(self)
 
@@ -276,18 +264,13 @@ class Database:
 
     @asynccontextmanager
     async def translated_errors(self) -> AsyncIterator[None]:
-        """Raise the errors meant for callers in place of the database's own, in the block.
-
-        A clash of ids becomes an `Aborted` if a part of the caller's request is committed.
-        """
+        """Raise the errors meant for callers in place of the database's own, in the block."""
         try:
             yield
         except (SQLAlchemyError, psycopg.Error) as error:
             answer = await self._errors.translate(error)
             if answer is error:
                 raise
-            if isinstance(answer, IdClash) and self._view.commits.are_any:
-                answer = Aborted(answer.message, answer.reason)
             raise answer from error
 
     async def _is_standby(self) -> bool:
@@ -338,9 +321,7 @@ class Database:
                     return await self.standby.read(
                         lambda server: server.direct.run(statement, values)
                     )
-                rows = await self.server.direct.run(statement, values)
-        self._view.commits.are_any |= is_change and bool(rows)
-        return rows
+                return await self.server.direct.run(statement, values)
 
     async def run_together(self, statements: Sequence[Statement]) -> bool:
         """Send hot statements together, as one transaction; return True if it is committed.
@@ -351,9 +332,7 @@ class Database:
         self.check_writable()
         with transaction_open(self._view.conditions, self._view.caller), self.nodes.watched():
             async with self.translated_errors():
-                is_done = await self.server.direct.run_together(statements)
-        self._view.commits.are_any |= is_done
-        return is_done
+                return await self.server.direct.run_together(statements)
 
     async def close(self) -> None:
         """Close every connection to the server; whoever opened a standby closes it."""

@@ -29,17 +29,22 @@ async def generate(job: Job, resources: Resources) -> None:
         )
     task = GenerationTask(
         engine=EngineName.parse(job.claim.engine_name),
-        operation_id=job.claim.owned.operation_id,
         kind=job.claim.kind,
         caller=job.claim.caller,
         request=request,
         step=job.step,
+        begin=partial(_begin, job),
         finish=partial(_finish, job, request.answered),
         go_on=partial(_go_on, job, request.answered),
         note=partial(note, job),
         origin=ReadPart(request.request_time, request.session_time, read_to=request.read_to),
     )
     await Generation.of(resources, task).run()
+
+
+async def _begin(job: Job, _: Session) -> str:
+    """Return the id of the job's own operation."""
+    return job.claim.owned.operation_id
 
 
 async def _finish(

@@ -20,10 +20,8 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import Cancelled, NotFound, Reason, ResourceExhausted
-from app.kernel.ids import new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
-from app.kernel.scopes import bucket_of_hash
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp, with_utc_offset
 from app.memory.generation.logic.rounds import response_of_both, together
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
@@ -78,11 +76,13 @@ async def ingest(job: Job, resources: Resources) -> None:
     await _Ingestion(job, resources, IngestionService.of(resources)).run()
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Ingestion:
     job: Job
     resources: Resources
     service: IngestionService
+    _generate_id: str = ""
+    """The id of the generation's operation, which all parts of this operation share."""
 
     async def run(self) -> None:
         """Generate memories from the waiting events.
@@ -97,15 +97,14 @@ class _Ingestion:
             await self._finish_empty()
             return
         now = self.job.clock.now()
-        generate_id = self._generate_id(now)
         task = GenerationTask(
             engine=self._engine,
-            operation_id=generate_id,
             kind=self.job.claim.kind,
             caller=self.job.claim.caller,
             request=await asyncio.to_thread(request_of, batch, now),
             step=self.job.step,
-            finish=partial(self._finish, batch, generate_id),
+            begin=self._begin,
+            finish=partial(self._finish, batch),
             note=partial(note, self.job),
             origin=ReadPart(place=place_of(batch)),
         )
@@ -134,13 +133,6 @@ class _Ingestion:
     def _most(self) -> int:
         """Maximum number of bytes per generation; the overlap has a separate, equal limit."""
         return self.resources.settings.max_generation_chars
-
-    def _generate_id(self, now: datetime) -> str:
-        """Return the generation's operation id, which all parts of this operation share."""
-        earlier = self.job.claim.details.get(_GENERATION)
-        if earlier is not None:
-            return str(earlier).rpartition("/")[2]
-        return str(new_id(now, bucket_of_hash(self._key.scope_hash)))
 
     async def _read(self) -> EventBatch | None:
         key = self._key
@@ -196,10 +188,23 @@ class _Ingestion:
             else:
                 await self._conclude(session, stream, {})
 
+    async def _begin(self, session: Session) -> str:
+        """Reserve the generation's operation, or lock that of an earlier part; return its id."""
+        now, claim = self.job.clock.now(), self.job.claim
+        new = NewOperation.of(self._engine, GENERATE, "GenerateMemories", now, self.job.keep)
+        new = replace(new.within(claim.scopes), caller=claim.caller)
+        earlier = None
+        if _GENERATION in claim.details:
+            new = replace(new, operation_id=claim.details[_GENERATION].rpartition("/")[2])
+            earlier = await leases.lock(session, self._engine.engine, new.operation_id)
+        if earlier is None:
+            new = await operations.reserve(session, new)
+        self._generate_id = new.operation_id
+        return new.operation_id
+
     async def _finish(
         self,
         batch: EventBatch,
-        generate_id: str,
         session: Session,
         response: dict[str, Any],
         details: dict[str, Any],
@@ -213,7 +218,7 @@ class _Ingestion:
         if stream is None:
             raise NotFound.of(f"The stream, with reasoningEngines/{self._engine.engine},")
         await self._settle(session, batch)
-        await self._store_generation(session, generate_id, response, details)
+        await self._store_generation(session, response, details)
         own = {
             **details,
             "eventCount": len(batch.waiting),
@@ -222,7 +227,7 @@ class _Ingestion:
         # Requests to forget are left out, since they quote users and may have been erased.
         before = self.job.claim.details
         merged = together(own, {key: before[key] for key in before if key != UNMET_REQUESTS})
-        merged[_GENERATION] = str(OperationName(self._engine, generate_id))
+        merged[_GENERATION] = str(OperationName(self._engine, self._generate_id))
         values: dict[str, Any] = {"failure_count": 0, "retry_time": None}
         if _GENERATION not in self.job.claim.details:
             # All events that waited at the start were ripe, even those that this generation left.
@@ -240,19 +245,14 @@ class _Ingestion:
         await repository.forget_content(session, self._key, forgotten)
 
     async def _store_generation(
-        self, session: Session, generate_id: str, response: dict[str, Any], details: dict[str, Any]
+        self, session: Session, response: dict[str, Any], details: dict[str, Any]
     ) -> None:
-        """Store the generation's operation, or extend the one from an earlier part."""
-        earlier = None
-        if _GENERATION in self.job.claim.details:
-            earlier = await leases.lock(session, self._engine.engine, generate_id)
-        if earlier is None:
-            done = self._generate_operation(generate_id).noting(**details)
-            await operations.insert_done(session, done, response)
-            return
-        response = response_of_both(response, earlier.response or {})
-        merged = together(details, earlier.details)
-        await operations.extend_done(session, earlier, self.job.clock.now(), response, merged)
+        """Add to the generation's operation, which may have the effects of earlier parts."""
+        row = await leases.lock(session, self._engine.engine, self._generate_id)
+        assert row is not None
+        response = response_of_both(response, row.response or {})
+        merged = together(details, row.details)
+        await operations.extend_done(session, row, self.job.clock.now(), response, merged)
 
     async def _conclude(self, session: Session, stream: StreamRow, details: dict[str, Any]) -> None:
         """Continue with a locked stream if more events are ripe; otherwise finish the operation."""
@@ -278,11 +278,6 @@ class _Ingestion:
     def _response(self, details: Mapping[str, Any]) -> dict[str, Any]:
         name = details.get(_GENERATION, self.job.claim.details.get(_GENERATION))
         return EMPTY_RESPONSE if name is None else {**EMPTY_RESPONSE, _GENERATION: name}
-
-    def _generate_operation(self, generate_id: str) -> NewOperation:
-        now, claim = self.job.clock.now(), self.job.claim
-        new = NewOperation.of(self._engine, GENERATE, "GenerateMemories", now, self.job.keep)
-        return replace(new, operation_id=generate_id, scopes=claim.scopes, caller=claim.caller)
 
 
 def request_of(batch: EventBatch, now: datetime) -> GenerateMemoriesRequest:

@@ -78,7 +78,7 @@ class RetentionService:
             if change.replayed is not None:
                 return change.replayed
             change.operation = replace(change.operation, scopes=scopes_of(change.session))
-            writing = service.writing(change.engine, change.operation, request)
+            writing = service.writing(change.engine, await change.reserved(), request)
             response: dict[str, Any] = {"@type": type_url("PurgeMemoriesResponse")}
             if request.force:
                 response["purgeCount"] = await self._purge(change, writing, request, wanted)

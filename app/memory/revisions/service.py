@@ -175,14 +175,16 @@ class RevisionService:
                 return change.replayed
             session, engine = change.session, change.engine
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
-            await change.concerns(row.scope)
+            change.concerns(row.scope)
             check_etag(row.version, etag)
             revision = await repository.get(session, target, now)
             _check_restorable(target, revision)
-            writing = service.writing(engine, change.operation, request)
             if request.validate_only:
                 change.note(validateOnly=True)
+                # Called for its checks, too.
+                writing = service.writing(engine, change.operation, request)
                 return await change.done(_planned(writing.engine, row, revision))
+            writing = service.writing(engine, await change.reserved(), request)
             wanted = Change(
                 row=row,
                 content=content_of(revision),

@@ -87,7 +87,9 @@ class UpkeepService:
             gone = NotFound.of(name_of(engine))
             for kind in self._registry.waiting_kinds:
                 await operations.fail_waiting(session, engine.engine_id, kind, (now, keep), gone)
-            return await operations.insert(session, new)
+            operation = await operations.insert(session, new)
+            await idempotency.finish(session, once, name.engine, begun=new, inserted=operation)
+            return operation
 
     async def sweep(self) -> None:
         """Run every sweep; the failure of one does not stop the others."""

@@ -31,7 +31,7 @@ async def test_a_repetition_has_the_first_answer_and_cannot_give_another(
     resources: Resources,
 ) -> None:
     async with mutate(resources, _ENGINE, _METHOD, _ONCE, scopes={"user_id": ["1"]}) as change:
-        await change.concerns({"user_id": "2"})
+        change.concerns({"user_id": "2"})
         change.note(detail=1)
         first = await change.done(EMPTY)
     async with mutate(resources, _ENGINE, _METHOD, _ONCE) as again:

@@ -34,13 +34,11 @@ from app.artifacts.tasks.services.preparing import Prepared, prepare
 from app.artifacts.tasks.services.references import prompt_text, warned
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, lookups, policies, repository
-from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.names import EngineName
 from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
@@ -298,10 +296,6 @@ class StoringService:
         row = await self._remove_expired_names(session, batch, row)
         await places.check_room(session, row, sum(batch.lengths), len(batch.items))
         names = await _names(session, batch, row)
-        placed = [
-            ContentPlace(row.engine_id, row.memory, row.namespace, str(new_id(now, NO_BUCKET)))
-            for _ in names
-        ]
         common: dict[str, Any] = {"version": 1, "create_time": now, "expire_time": until}
         if batch.derived is not None:
             origin = replace(batch.name, namespace=batch.derived.origin)
@@ -309,7 +303,6 @@ class StoringService:
             common |= batch.derived.columns | {"source_deleted": is_lost}
         values = [
             {
-                **place.columns,
                 **prepared.columns,
                 **common,
                 "name": name,
@@ -317,12 +310,12 @@ class StoringService:
                 "media_type": item.media_type,
                 "state": prepared.state,
             }
-            for number, (place, name, item, prepared) in enumerate(
-                zip(placed, names, batch.items, batch.prepared, strict=True),
+            for number, (name, item, prepared) in enumerate(
+                zip(names, batch.items, batch.prepared, strict=True),
                 start=row.last_ordinal + 1,
             )
         ]
-        await repository.insert_artifacts(session, values)
+        placed = await repository.insert_artifacts(session, row, now, values)
         for place, item, prepared in zip(placed, batch.items, batch.prepared, strict=True):
             await contents.insert_pages(session, place, 0, contents.pages_of(item.data))
             await contents.insert_chunks(session, place, prepared.language, prepared.chunks)

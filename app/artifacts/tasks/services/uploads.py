@@ -32,7 +32,6 @@ from app.artifacts.tasks.store.listing import list_indexing_failed
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, Reason, ResourceExhausted, ServiceError
-from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName
 from app.kernel.wire.privacy_config import Place
@@ -133,14 +132,14 @@ async def _admitted(
 @asynccontextmanager
 async def _begun(tasks: TaskService, upload: Upload) -> AsyncIterator[ContentPlace]:
     """Reserve room for an upload; withdraw it if the block fails."""
-    now, name = tasks.clock.now(), upload.name.namespace
-    engine_id = name.memory.engine.engine
-    content_id = str(new_id(now, NO_BUCKET))
-    place = ContentPlace(engine_id, name.memory.memory, name.namespace, content_id)
+    place: ContentPlace | None = None
     try:
-        await _begin(tasks, upload, place, now)
+        async with tasks.db.in_parts().transaction() as session:
+            place = await _begin(tasks, session, upload)
         yield place
     except BaseException:
+        if place is None:
+            raise
         # A cancelled caller waits for the withdrawal, which is short. If it is cancelled again,
         # the withdrawal still finishes in the background.
         withdrawal = asyncio.create_task(_withdraw(tasks, upload, place))
@@ -150,41 +149,34 @@ async def _begun(tasks: TaskService, upload: Upload) -> AsyncIterator[ContentPla
         raise
 
 
-async def _begin(tasks: TaskService, upload: Upload, place: ContentPlace, now: datetime) -> None:
-    service, name = tasks, upload.name
-    most = service.settings.task_max_artifact_bytes
+async def _begin(tasks: TaskService, session: Session, upload: Upload) -> ContentPlace:
+    name, now = upload.name, tasks.clock.now()
+    most = tasks.settings.task_max_artifact_bytes
     # An upload of unknown length reserves the maximum, since others must not use its room.
     length = most if upload.size is None else upload.size
-    until = now + timedelta(seconds=service.settings.tuning.task_upload_seconds)
-    async with service.db.in_parts().transaction() as session:
-        engine = await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
-        namespace = await service.places.begin(
-            session, name.namespace, upload.beginning, now, until
-        )
-        existing = await repository.find_artifact(session, name, now)
-        check_content_etag(existing, upload.etag)
-        # The upload replaces the existing artifact, or equals it.
-        going = 0 if existing is None else existing.size_bytes
-        added = 1 if existing is None else 0
-        await service.places.check_room(session, namespace, length - going, added)
-        await repository.insert_artifacts(
-            session,
-            [
-                {
-                    **place.columns,
-                    "name": name.artifact,
-                    "ordinal": 0,
-                    "kind": kind_of(upload.media_type),
-                    "media_type": upload.media_type,
-                    "size_bytes": length,
-                    "state": ArtifactState.UPLOADING,
-                    "version": 1,
-                    "create_time": now,
-                    "expire_time": until,
-                }
-            ],
-        )
-        await service.places.check_engine(session, engine.engine_id, going)
+    until = now + timedelta(seconds=tasks.settings.tuning.task_upload_seconds)
+    engine = await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
+    namespace = await tasks.places.begin(session, name.namespace, upload.beginning, now, until)
+    existing = await repository.find_artifact(session, name, now)
+    check_content_etag(existing, upload.etag)
+    # The upload replaces the existing artifact, or equals it.
+    going = 0 if existing is None else existing.size_bytes
+    added = 1 if existing is None else 0
+    await tasks.places.check_room(session, namespace, length - going, added)
+    artifact = {
+        "name": name.artifact,
+        "ordinal": 0,
+        "kind": kind_of(upload.media_type),
+        "media_type": upload.media_type,
+        "size_bytes": length,
+        "state": ArtifactState.UPLOADING,
+        "version": 1,
+        "create_time": now,
+        "expire_time": until,
+    }
+    placed = await repository.insert_artifacts(session, namespace, now, [artifact])
+    await tasks.places.check_engine(session, engine.engine_id, going)
+    return placed[0]
 
 
 async def _receive(

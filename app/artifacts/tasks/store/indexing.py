@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from app.adapters.db.bulk import insert_rows
+from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store import contents, repository
@@ -69,7 +69,7 @@ async def index_restored(
     """Enqueue the indexing of all contents of a restored archive, even if the queue is full."""
     new = [_indexing(settings, engine, namespace, place, now) for namespace, place in contents]
     rows = [page.columns(OperationState.PENDING, None) for page in new]
-    await insert_rows(OperationRow, session, rows)
+    await insert_drawn_rows(OperationRow, session, rows, "operation_id")
     await wake(session, engine.engine_id, now, now)
 
 

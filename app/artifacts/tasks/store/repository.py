@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope, conditions_of
+from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.lists import List
 from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.errors import Aborted, AlreadyExists, NotFound, Reason
+from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.names import EngineName
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 
@@ -260,9 +262,23 @@ async def find_names(
     return {row.name: row for row in (await session.execute(statement)).scalars()}
 
 
-async def insert_artifacts(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert artifacts into a namespace that the caller has locked."""
-    await insert_rows(ArtifactRow, session, rows)
+async def insert_artifacts(
+    session: Session, namespace: NamespaceRow, now: datetime, rows: Sequence[Mapping[str, Any]]
+) -> list[ContentPlace]:
+    """Insert artifacts into a namespace that the caller has locked; return their places."""
+    engine_id, memory, name = namespace.engine_id, namespace.memory, namespace.namespace
+    drawn = [
+        {
+            **row,
+            "engine_id": engine_id,
+            "memory": memory,
+            "namespace": name,
+            "content_id": str(new_id(now, NO_BUCKET)),
+        }
+        for row in rows
+    ]
+    await insert_drawn_rows(ArtifactRow, session, drawn, "content_id")
+    return [ContentPlace(engine_id, memory, name, row["content_id"]) for row in drawn]
 
 
 async def lock_content(session: Session, engine_id: int, content_id: str) -> ArtifactRow | None:

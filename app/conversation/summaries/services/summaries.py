@@ -138,7 +138,7 @@ class SummaryService:
             stored = SessionName(name_of(engine), owner.session_id)
             request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
             key = queue.key_of(owner.session_id, row.policy_key)
-            await change.concerns({"user_id": owner.user_id})
+            change.concerns({"user_id": owner.user_id})
             return await change.queue(key, request)
 
     async def renew(

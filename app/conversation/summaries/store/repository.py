@@ -19,8 +19,8 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert
 
+from app.adapters.db.drawn import insert_drawn_row
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.conversation.strategies.logic.composing import Due
@@ -184,8 +184,7 @@ async def _insert(
         "usage": dict(new.usage),
         "create_time": new.now,
     }
-    statement = insert(_R).values({**columns, **key}).returning(_R)
-    return (await session.execute(statement)).scalar_one()
+    return await insert_drawn_row(_R, session, {**columns, **key}, "summary_id")
 
 
 def _columns(new: NewSummary) -> dict[str, Any]:

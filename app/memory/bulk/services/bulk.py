@@ -115,7 +115,7 @@ class BulkService:
         async with opened as change:
             if change.replayed is not None:
                 return change.replayed
-            session, new = change.session, change.operation
+            session, new = change.session, await change.reserved()
             creating = Creating(self.memories, session, change.engine, new, vectors)
             outcomes = iter(await creating.create(items, _field_prefix))
             results = [next(outcomes) if isinstance(entry, BulkItem) else entry for entry in read]

@@ -18,7 +18,6 @@ from app.adapters.behind import WriteBehind
 from app.adapters.cooperative import each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
-from app.kernel.clashes import redone
 from app.kernel.errors import NotFound, Reason, ServiceError
 from app.kernel.names import EngineName, OperationName
 from app.memory.bulk.logic.chunks import ImportLine, chunked
@@ -186,13 +185,7 @@ class Import:
         return await each(lines, reading)
 
     async def _write(self, chunk: _Chunk) -> None:
-        before = self._new, self._operation
-
-        async def attempt() -> _Chunk:
-            self._new, self._operation = before
-            return await self._written(chunk)
-
-        self._counts.add(await redone(attempt))
+        self._counts.add(await self._written(chunk))
 
     async def _written(self, chunk: _Chunk) -> _Chunk:
         """Write the memories of a chunk in one transaction; return it with the results."""
@@ -207,6 +200,9 @@ class Import:
                     if creating.keeps_no_revisions:
                         new = new.noting(revisionsDisabled=True)
                     await self._record(session, new, chunk)
+                elif self._operation is None:
+                    await operations.remove(session, new)
+                    self._new = None
         return chunk
 
     async def _operation_at(
@@ -216,24 +212,24 @@ class Import:
         if self._new is None:
             new = self._service.memories.operation(engine, IMPORT, "ImportMemories", now)
             new = replace(new, scopes=scopes_of(session))
-            self._new = await self._shared(session, new)
+            self._new = await self._inserted(session, new)
         return replace(self._new, now=now)
 
-    async def _shared(self, session: Session, new: NewOperation) -> NewOperation:
-        """Return the operation that several requests share; create it if necessary.
+    async def _inserted(self, session: Session, new: NewOperation) -> NewOperation:
+        """Insert the operation, or find the one that several requests share.
 
         Raises:
             NotFound: the operation is no longer kept.
         """
-        if self._options.work is None:
-            return new
-        known = await idempotency.begin(
-            session, self._options.work, new.engine_id, new.now, operation=new
-        )
+        work = self._options.work
+        if work is None:
+            return await operations.reserve(session, new)
+        known = await idempotency.begin(session, work, new.engine_id, new.now, operation=new)
         if known is None:
-            # Inserted at once, so that later requests find it.
-            self._operation = await operations.insert_done(session, new, _response(Counter()))
-            return new
+            row = await operations.insert_done(session, new, _response(Counter()))
+            await idempotency.finish(session, work, new.engine_id, begun=new, inserted=row)
+            self._operation = row
+            return replace(new, operation_id=row.operation_id)
         name = OperationName(EngineName.parse(new.engine_name), known.operation_id)
         try:
             self._operation = await operations.get(session, name, new.now)
@@ -248,7 +244,7 @@ class Import:
         """Store the operation with the first memories; later, add to its counts."""
         if self._operation is None:
             new = new.noting(**noted(chunk.masked))
-            self._operation = await operations.insert_done(session, new, _response(chunk.counts))
+            self._operation = await operations.complete(session, new, _response(chunk.counts))
             return
         # Another request of the same import may have changed the counts.
         row = await operations.lock_done(session, self._operation)

@@ -136,6 +136,7 @@ class ErasureService:
                 limit=MOST_RUNNING,
             )
         row = await operations.insert(session, new)
+        await idempotency.finish(session, once, engine.engine, begun=new, inserted=row)
         if same is not None:
             await repository.resume(session, same, row.operation_id)
             return row
@@ -168,7 +169,8 @@ class ErasureService:
             "pseudonymised": {},
             "start_time": now,
         }
-        await repository.add(session, {**values, **given})
+        is_known = "certificate_id" in given
+        await repository.add(session, {**values, **given}, is_known=is_known)
         await stored.stop_running(session, subject)
 
     async def repeat(

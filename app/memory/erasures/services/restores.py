@@ -123,7 +123,7 @@ async def _again(
         # The backup may be older than the engine, but not than a key bound to the scope.
         with suppress(NotFound):
             return [await service.repeat(session, engine, subject, given)]
-    await repository.add(session, _ended(engine, line))
+    await repository.add(session, _ended(engine, line), is_known=True)
     return []
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from psycopg import sql
 from sqlalchemy import ColumnElement, and_, exists, select, update
-from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.definitions import Definition
+from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.names import EngineName
@@ -86,9 +86,10 @@ async def of_operation(
     return (await session.execute(statement)).scalar_one()
 
 
-async def add(session: Session, values: Mapping[str, Any]) -> None:
-    """Insert an erasure, unless its certificate is known."""
-    await session.execute(insert(ErasureRow).values(dict(values)).on_conflict_do_nothing())
+async def add(session: Session, values: Mapping[str, Any], *, is_known: bool) -> None:
+    """Insert an erasure under a drawn id, or under that of its certificate unless it is there."""
+    chosen = [values["certificate_id"]] if is_known else []
+    await insert_drawn_rows(ErasureRow, session, [{**values}], "certificate_id", chosen=chosen)
 
 
 async def resume(session: Session, row: ErasureRow, operation_id: str) -> None:

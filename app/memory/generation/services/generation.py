@@ -112,7 +112,7 @@ class GenerationService:
             origin = None if read is None else await admit(session, engine, read, now)
             scope = _scope(request, origin)
             check_scope_size(service.settings, scope)
-            await change.concerns(scope)
+            change.concerns(scope)
             # A revision lifetime that ends in the past is the caller's error, so check it here.
             service.writing(engine, change.operation, request)
             model = model_of(self.models, engine)

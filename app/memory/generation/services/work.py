@@ -93,11 +93,13 @@ class GenerationTask:
     """A generation to run, with the hooks of its caller.
 
     Attributes:
-        operation_id: the operation that its revisions refer to; `kind` is the kind of its work.
+        kind: the kind of its work.
         caller: the id of the key that requested it; None for the service itself.
         request: the request, with its scope.
         step: awaited between the calls of a model; raises if the work must stop.
-        finish: awaited in the transaction of the changes, with response and metadata; may raise.
+        begin: awaited in the transaction of the changes, before them; returns the id of the
+            operation that their revisions refer to.
+        finish: awaited in the same transaction, with response and metadata; may raise.
         note: awaited in a separate transaction, with the author and the costs of work that failed
             or was stopped.
         go_on: awaited in place of `finish` if another round has to read more of a session, with
@@ -106,11 +108,11 @@ class GenerationTask:
     """
 
     engine: EngineName
-    operation_id: str
     kind: str
     caller: str | None
     request: GenerateMemoriesRequest
     step: Callable[[], Awaitable[None]]
+    begin: Callable[[Session], Awaitable[str]]
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
     note: Callable[[Session, dict[str, Any]], Awaitable[None]]
     go_on: Callable[[ReadTo, Session, dict[str, Any], dict[str, Any]], Awaitable[None]] | None = (
@@ -285,8 +287,9 @@ class Generation:
         author, version = summary.author(self.meter)
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, task.engine, Lock.SHARED)
+            operation_id = await task.begin(session)
             writing = replace(
-                service.writing_for(engine, task.operation_id, now, task.request, task.caller),
+                service.writing_for(engine, operation_id, now, task.request, task.caller),
                 author=author,
                 prompt_version=version,
             )

@@ -127,8 +127,7 @@ class IngestionService:
             new = new.noting(**untouched(model_of(self.models, engine), self.memories.settings))
             new = new.noting(**noted(masked))
             row = await self._operation(session, stream, new, is_forced=bool(request.force_flush))
-            if row.operation_id != new.operation_id:
-                await idempotency.finish(session, once, name.engine, operation_id=row.operation_id)
+            await idempotency.finish(session, once, name.engine, begun=new, inserted=row)
             return row
 
     async def _buffer(

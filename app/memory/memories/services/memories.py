@@ -177,7 +177,7 @@ class MemoryService:
             if change.replayed is not None:
                 return Created(change.replayed)
             engine = change.engine
-            writing = self.writing(engine, change.operation, request)
+            writing = self.writing(engine, await change.reserved(), request)
             creation = new_memory.creation(config_of(engine))
             written = await ledger.create(change.session, writing, creation)
             row = await finish_with_memory(change, writing, written.row)
@@ -231,7 +231,7 @@ class MemoryService:
                 return change.replayed
             session, engine = change.session, change.engine
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
-            await change.concerns(row.scope)
+            change.concerns(row.scope)
             check_etag(row.version, etag)
             _check_immutable(row, request)
             requested = _requested_expiry(request, now)
@@ -242,7 +242,7 @@ class MemoryService:
                 vector=vector,
                 hold=_hold(request, changed),
             )
-            writing = self.writing(engine, change.operation, request)
+            writing = self.writing(engine, await change.reserved(), request)
             written = await ledger.change(session, writing, wanted)
             return await finish_with_memory(change, writing, written.row)
 
@@ -275,14 +275,14 @@ class MemoryService:
                 return change.replayed
             session = change.session
             row = await repository.get(session, name, visible, for_update=True)
-            await change.concerns(row.scope)
+            change.concerns(row.scope)
             change.operation = replace(change.operation, memory_id=row.memory_id)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])
                 change.note(erased=asdict(erased))
             else:
-                writing = self.writing(change.engine, change.operation, request)
+                writing = self.writing(change.engine, await change.reserved(), request)
                 await ledger.delete(session, writing, [row])
                 note_revisions(change, writing)
             return await change.done(EMPTY)

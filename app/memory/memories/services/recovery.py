@@ -46,7 +46,7 @@ async def undelete(
             return change.replayed
         session, engine = change.session, change.engine
         row = await repository.get(session, name, repository.is_known(now), for_update=True)
-        await change.concerns(row.scope)
+        change.concerns(row.scope)
         if row.delete_time is None:
             raise not_deleted(name)
         check_etag(row.version, etag)
@@ -60,7 +60,7 @@ async def undelete(
             is_undeletion=True,
             hold=Hold.SET,
         )
-        writing = service.writing(engine, change.operation, request)
+        writing = service.writing(engine, await change.reserved(), request)
         written = await ledger.change(session, writing, wanted)
         return await finish_with_memory(change, writing, written.row)
 

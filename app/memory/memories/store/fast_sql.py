@@ -66,13 +66,10 @@ async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineNam
     return EngineName(project, location, engine.engine), MemoryRecord(*columns)
 
 
+# A taken id undoes the whole statement. Otherwise a request would count as done, without a memory.
+_OPERATION = replace(DONE, source="engine", ends="returning 1")
 _MEMORY = Insertion(
-    "memory",
-    MemoryRow,
-    " ".join(inserted_fields(MemoryRow)),
-    "engine",
-    # The statement returns no row if the id is taken; the caller then takes the slow path.
-    "on conflict do nothing returning 1",
+    "memory", MemoryRow, " ".join(inserted_fields(MemoryRow)), "operation", "returning 1"
 )
 _VECTOR = Insertion(
     "vector",
@@ -86,10 +83,9 @@ _REVISION = Insertion(
     " ".join(inserted_fields(RevisionRow)),
     "memory",
 )
-_PARTS = (_MEMORY, _VECTOR, _REVISION, DONE.after("memory"), EVENT.after("memory"))
-# With a request id, a taken memory id must undo the whole statement. Otherwise the request would
-# count as done, without a memory.
-_PARTS_ONCE = (RECORD, replace(_MEMORY, source="request", ends="returning 1"), *_PARTS[1:])
+# In the order of the reference path: see `app/adapters/db/drawn.py`.
+_PARTS = (_OPERATION, _MEMORY, _VECTOR, _REVISION, EVENT.after("memory"))
+_PARTS_ONCE = (RECORD, _OPERATION.after("request"), *_PARTS[1:])
 _ENGINE = """
 select 1 from engines
 where engine_id = %(engine)s and version = %(version)s and delete_time is null

@@ -13,7 +13,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
 from app.adapters.db.spread import Key
 from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import another_id, new_id
+from app.kernel.ids import new_id
 from app.kernel.names import MemoryName
 from app.kernel.scopes import bucket_of_hash, scope_hash
 from app.memory.memories.logic.provenance import named_in
@@ -85,7 +85,7 @@ async def apply(
     await _write_vectors(session, writing, ordered)
     if not writing.keeps_revisions:
         return [Written(effect.row, None) for effect in ordered]
-    await repository.append_made_revisions(session, [effect.revision for effect in ordered])
+    await repository.append_new_revisions(session, [effect.revision for effect in ordered])
     return [Written(effect.row, effect.revision["revision_id"]) for effect in ordered]
 
 
@@ -154,7 +154,7 @@ async def create_free(
         for effect, is_kept in zip(effects, keeps, strict=True)
         if effect and is_kept
     ]
-    await repository.append_made_revisions(session, kept)
+    await repository.append_new_revisions(session, kept)
     return [
         None
         if effect is None
@@ -211,21 +211,13 @@ def _created(writing: ChangeContext, row: MemoryRow, new: Creation) -> _Effect:
 async def _insert(
     session: Session, writing: ChangeContext, wanted: Sequence[Creation]
 ) -> list[MemoryRow | None]:
-    """Insert the memories, with None for a taken chosen id; draw a new id on a collision."""
+    """Insert the memories; return None for one with a chosen id that is taken."""
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
     if chosen:
         # An expired memory no longer exists for readers, so it must not block its id.
         await erase_gone(session, writing.engine.engine, chosen)
-    made = await each(wanted, lambda new: _values(writing, new))
-    rows: dict[int, MemoryRow | None] = {}
-    missing = list(range(len(wanted)))
-    while missing:
-        inserted = await repository.insert_memories(session, [made[n] for n in missing])
-        rows |= dict(zip(missing, inserted, strict=True))
-        missing = [n for n in missing if rows[n] is None and wanted[n].memory_id is None]
-        for n in missing:
-            made[n]["memory_id"] = str(another_id(int(made[n]["memory_id"])))
-    return [rows[n] for n in range(len(wanted))]
+    drawn = await each(wanted, lambda new: _values(writing, new))
+    return await repository.insert_memories(session, drawn, chosen)
 
 
 def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:

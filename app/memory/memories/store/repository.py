@@ -31,9 +31,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
-from app.adapters.db.bulk import Conflict, insert_free, insert_made, insert_rows
+from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.clock import DatabaseTime
 from app.adapters.db.conditions import check_scope, condition_on
+from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.filter_fields import (
     EnumField,
     MemberField,
@@ -197,20 +198,18 @@ async def find_revision(
 
 
 async def insert_memories(
-    session: Session, rows: Sequence[Mapping[str, Any]]
+    session: Session, rows: Sequence[dict[str, Any]], chosen: Sequence[str]
 ) -> list[MemoryRow | None]:
-    """Insert memories with free ids; return them in order, with None for a taken id.
+    """Insert memories under drawn or chosen ids; return them in order, None for a taken chosen id.
+
+    A taken drawn id is replaced in `rows`.
 
     Raises:
         NotFound: the session's caller has no access to a scope.
     """
-    if not rows:
-        return []
     for row in rows:
         check_scope(session, row["scope"])
-    # Every caller inserts rows in this order, which prevents deadlocks over equal ids.
-    ordered = sorted(rows, key=itemgetter("memory_id"))
-    inserted = await insert_free(MemoryRow, session, ordered, "memory_id")
+    inserted = await insert_drawn_rows(MemoryRow, session, rows, "memory_id", chosen=set(chosen))
     return [_as_stored(row) if row["memory_id"] in inserted else None for row in rows]
 
 
@@ -396,9 +395,9 @@ async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) 
     )
 
 
-async def append_made_revisions(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+async def append_new_revisions(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """Append new revisions, and their labels as rows; a taken id is replaced in `rows`."""
-    await insert_made(RevisionRow, session, rows, "revision_id")
+    await insert_drawn_rows(RevisionRow, session, rows, "revision_id")
     await _insert_labels(session, rows)
 
 

@@ -31,7 +31,8 @@ async def insert(
     now = await database_now(session)
     await each(restored, lambda history: check_restored(history, CONTENT_FIELDS, now))
     rows = await each((history.memory for history in restored), partial(_row, engine_id, language))
-    inserted = await repository.insert_memories(session, rows)
+    chosen = [row["memory_id"] for row in rows]
+    inserted = await repository.insert_memories(session, rows, chosen)
     for row, values in zip(inserted, rows, strict=True):
         if row is None:
             message = f"memories/{values['memory_id']} is in the engine already."

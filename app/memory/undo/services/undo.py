@@ -66,7 +66,7 @@ async def start(
             session, engine_id, changing, now
         ) and not await repository.list_deleted(session, engine_id, changing, now):
             raise _nothing_to_undo(source)
-        await change.within(requested.scopes)
+        change.within(requested.scopes)
         change.note(undoneOperation=requested.name, **noted(masked))
         if request.validate_only:
             change.note(validateOnly=True)

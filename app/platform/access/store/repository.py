@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import array, insert
 
+from app.adapters.db.drawn import insert_drawn_row
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
@@ -100,9 +101,8 @@ def select_keys() -> Select[ApiKeyRow]:
 
 
 async def insert_key(session: Session, values: Mapping[str, Any]) -> ApiKeyRow:
-    """Insert a key."""
-    statement = insert(ApiKeyRow).values(dict(values)).returning(ApiKeyRow)
-    return (await session.execute(statement)).scalar_one()
+    """Insert a key under a drawn id."""
+    return await insert_drawn_row(ApiKeyRow, session, values, "key_id")
 
 
 async def insert_secret(session: Session, values: Mapping[str, Any]) -> None:

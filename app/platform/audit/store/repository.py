@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, insert, select, tuple_
+from sqlalchemy import delete, select, tuple_
 
 from app.adapters.db.clock import database_time
+from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.insertions import Insertion
@@ -97,8 +98,7 @@ async def insert_events(session: Session, events: Sequence[NewEvent]) -> None:
         rows = [
             event.columns() for event in events if (event.audited.engine_id is None) is is_of_none
         ]
-        if rows:
-            await session.execute(insert(table.__table__), rows)  # type: ignore[arg-type]  # a table, whatever its type says
+        await insert_drawn_rows(table, session, rows, "event_id")
 
 
 async def read_events(session: Session, engine_id: int, page: Slice) -> ReadRows[AuditEventRow]:

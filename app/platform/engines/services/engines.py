@@ -1,7 +1,7 @@
 """Use cases of engines: create, list, update. `retention` deletes them: it knows children."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -34,7 +34,7 @@ from app.platform.engines.schemas import (
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import reachable, repository
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.mutation import (
@@ -293,7 +293,9 @@ async def _insert(
 ) -> OperationRow:
     values = _new_values(name, request, change.operation.now)
     row = await repository.insert_engine(change.session, values)
+    name = name_of(row)
     note(change.session, resource=str(name), engine=str(name.engine))
+    change.operation = replace(change.operation, engine_id=name.engine, engine_name=str(name))
     return await change.done(_response(row))
 
 

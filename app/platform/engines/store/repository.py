@@ -21,13 +21,14 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.clock import database_time
+from app.adapters.db.drawn import insert_drawn_row
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys
 from app.kernel.auth import Reach
-from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
+from app.kernel.errors import FailedPrecondition, NotFound, Reason
 from app.kernel.names import WILDCARD, EngineName, LocationName
 from app.platform.engines.logic.config import search_language
 from app.platform.engines.store.rows import config_of
@@ -155,25 +156,13 @@ def _lies_in(location: LocationName) -> ColumnElement[bool]:
 
 
 async def insert_engine(session: Session, values: dict[str, Any]) -> EngineRow:
-    """Insert an engine.
-
-    Raises:
-        AlreadyExists: the id is taken.
-    """
-    row = await _insert(session, values)
-    if row is None:
-        raise AlreadyExists("The engine's id is taken; retry.", Reason.ID_TAKEN)
-    return row
+    """Insert an engine under a drawn id."""
+    return await insert_drawn_row(EngineRow, session, values, "engine_id")
 
 
 async def insert_once(session: Session, values: dict[str, Any]) -> None:
     """Insert an engine unless its id exists, even if hidden."""
-    await _insert(session, values)
-
-
-async def _insert(session: Session, values: dict[str, Any]) -> EngineRow | None:
-    statement = insert(EngineRow).values(values).on_conflict_do_nothing().returning(EngineRow)
-    return (await session.execute(statement)).scalar_one_or_none()
+    await session.execute(insert(EngineRow).values(values).on_conflict_do_nothing())
 
 
 async def update_engine(session: Session, engine_id: int, values: dict[str, Any]) -> EngineRow:

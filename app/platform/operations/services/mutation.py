@@ -44,6 +44,7 @@ class UnlockedEngine(NamedTuple):
 
 
 Row = TypeVar("Row", bound=_Engine)
+_Inserted = TypeVar("_Inserted", OperationRow, NewOperation)
 
 
 class Method(NamedTuple):
@@ -112,19 +113,20 @@ class Mutation(Generic[Row]):
     _once: IdempotencyKey | None
     _within: int
     """The engine within which the request's id is unique."""
+    _begun: NewOperation
     _max_queued: int | None
+    _is_reserved: bool = False
     _is_answered: bool = False
 
-    async def concerns(self, scope: Mapping[str, str]) -> None:
+    def concerns(self, scope: Mapping[str, str]) -> None:
         """Set the only scope that the change concerns."""
-        await self.within(of_one(scope))
+        self.within(of_one(scope))
 
-    async def within(self, scopes: Scopes | None) -> None:
+    def within(self, scopes: Scopes | None) -> None:
         """Set the scopes that the change concerns; None: possibly any."""
         assert self.replayed is None, "a repetition writes nothing"
+        assert not self._is_reserved, "the id is in use"
         self.operation = self.operation.within(scopes)
-        changed = self.operation.operation_id
-        await idempotency.finish(self.session, self._once, self._within, operation_id=changed)
 
     def note(self, **details: object) -> None:
         """Add to the operation's metadata."""
@@ -138,19 +140,37 @@ class Mutation(Generic[Row]):
         """
         await leases.check_queue(self.session, self.operation.engine_id, self._max_queued)
 
+    async def reserved(self) -> NewOperation:
+        """Insert the operation and return it, for effects that refer to it; `done` follows."""
+        assert self.replayed is None, "a repetition writes nothing"
+        self.operation = await repository.reserve(self.session, self.operation)
+        self._is_reserved = True
+        return await self._record(self.operation)
+
     async def done(self, response: dict[str, Any]) -> OperationRow:
         """Answer with an operation that is done."""
         self._answer()
-        return await repository.insert_done(self.session, self.operation, response)
+        if self._is_reserved:
+            return await repository.complete(self.session, self.operation, response)
+        return await self._record(
+            await repository.insert_done(self.session, self.operation, response)
+        )
 
     async def queue(self, key: str | None, request: dict[str, Any]) -> OperationRow:
         """Answer with an operation for a worker; operations with one key run one after another."""
         self._answer()
-        return await repository.insert(self.session, self.operation.queued(key, request))
+        queued = self.operation.queued(key, request)
+        return await self._record(await repository.insert(self.session, queued))
 
     def check_answered(self) -> None:
         """Check that the request has exactly one answer."""
         assert self._is_answered is (self.replayed is None), "neither done nor queued"
+
+    async def _record(self, inserted: _Inserted) -> _Inserted:
+        await idempotency.finish(
+            self.session, self._once, self._within, begun=self._begun, inserted=inserted
+        )
+        return inserted
 
     def _answer(self) -> None:
         assert self.replayed is None, "a repetition writes nothing"
@@ -240,6 +260,6 @@ async def mutate(
         known = await idempotency.begin(session, once, within, moment, operation=new)
         replayed = None if known is None else await known.operation(session, name, moment)
         most = parts.settings.engine_max_queued_operations
-        change = Mutation(session, engine, new, replayed, once, within, most)
+        change = Mutation(session, engine, new, replayed, once, within, new, most)
         yield change
         change.check_answered()

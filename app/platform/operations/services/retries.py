@@ -48,13 +48,15 @@ async def retry(
         most = resources.settings.engine_max_queued_operations
         await leases.check_queue(session, failed.engine_id, most)
         # Before the operation's lock: an erasure locks the engine first, too.
-        new = await way.renew(resources, session, failed, new)
+        renewed = await way.renew(resources, session, failed, new)
         locked = await leases.lock(session, failed.engine_id, failed.operation_id)
         if locked is None:
             raise NotFound.of(name)
         _checked(resources, locked, now)
-        await kept_requests.hand_on(session, locked, new.name)
-        return await repository.insert(session, new)
+        row = await repository.insert(session, renewed)
+        await idempotency.finish(session, once, new.engine_id, begun=new, inserted=row)
+        await kept_requests.hand_on(session, locked, row.name)
+        return row
 
 
 def _renewed(resources: Resources, failed: OperationRow, now: datetime) -> NewOperation:

@@ -173,15 +173,23 @@ async def finish(
     once: IdempotencyKey | None,
     engine_id: int,
     *,
-    operation_id: str | None = None,
+    begun: NewOperation | None = None,
+    inserted: OperationRow | NewOperation | None = None,
     answer: Mapping[str, Any] | None = None,
 ) -> None:
-    """Store the operation or the answer of a request, which `begin` could not know."""
-    if once is not None:
+    """Store the operation inserted for a request, or its answer, which `begin` could not know.
+
+    Nothing is stored if the operation has the id of `begun`, which `begin` has stored.
+    """
+    values: dict[str, Any] = {} if answer is None else {"answer": dict(answer)}
+    if begun is not None and inserted is not None:
+        stored = {"operation_engine_id": inserted.engine_id, "operation_id": inserted.operation_id}
+        is_same = (begun.engine_id, begun.operation_id) == tuple(stored.values())
+        values |= {} if is_same else stored
+    if once is not None and values:
         table = _table_of(engine_id)
-        values = {"operation_id": operation_id} if answer is None else {"answer": dict(answer)}
-        stored = update(table).where(_is_request(table, engine_id, once)).values(values)
-        await session.execute(stored.execution_options(synchronize_session=False))
+        changed = update(table).where(_is_request(table, engine_id, once)).values(values)
+        await session.execute(changed.execution_options(synchronize_session=False))
 
 
 async def _find(

@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from sqlalchemy import ColumnElement, Select, and_, cast, delete, func, or_, select, update
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters import tracing
-from app.adapters.db.conditions import check_scopes
+from app.adapters.db.conditions import check_scopes, scopes_of
+from app.adapters.db.drawn import insert_drawn_row, insert_drawn_rows
 from app.adapters.db.insertions import Insertion
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
@@ -53,7 +53,7 @@ class NewOperation:
 
     `key` serialises: only one operation of an engine and key runs at a time. `details` is the
     client-visible metadata with its `@type`, never text of memories. `due` defaults to now. The id
-    carries the bucket of the scope, if there is exactly one.
+    carries the bucket of the scope, if there is exactly one; another is inserted if it is taken.
     """
 
     engine_id: int
@@ -132,6 +132,7 @@ async def insert(session: Session, new: NewOperation) -> OperationRow:
     """Insert an operation for a worker; wake the workers at commit if it is due."""
     row = await _insert(session, new, OperationState.PENDING)
     await wake(session, row.engine_id, row.due_time, new.now)
+    leave_word(session, operation=row.name)
     return row
 
 
@@ -142,9 +143,42 @@ async def insert_done(
 
     A caller's operation is audited with the request; a worker's is audited here.
     """
-    row = await _insert(session, new, OperationState.SUCCEEDED, response)
+    return await _done(session, await _insert(session, new, OperationState.SUCCEEDED, response))
+
+
+async def reserve(session: Session, new: NewOperation) -> NewOperation:
+    """Insert an operation before its effects, which refer to it; return it with the id inserted.
+
+    The same transaction ends with `complete`, when its scopes are known.
+    """
+    columns = _columns(session, new, OperationState.SUCCEEDED)
+    # Until its scopes are known, it concerns all that a restricted caller reaches.
+    columns["scopes"] = scopes_of(session) or new.scopes
+    await insert_drawn_rows(OperationRow, session, [columns], "operation_id")
+    return replace(new, operation_id=columns["operation_id"])
+
+
+async def complete(session: Session, new: NewOperation, response: dict[str, Any]) -> OperationRow:
+    """Complete a reserved operation; it is audited as by `insert_done`.
+
+    Raises:
+        NotFound: it concerns scopes outside the reach of the session's caller.
+    """
+    check_scopes(session, new.scopes)
+    statement = (
+        update(OperationRow)
+        .where(_is(new))
+        .values(response=response, details=new.details, scopes=new.scopes)
+        .returning(OperationRow)
+        .execution_options(populate_existing=True, synchronize_session=False)
+    )
+    return await _done(session, (await session.execute(statement)).scalar_one())
+
+
+async def _done(session: Session, row: OperationRow) -> OperationRow:
     if caller_of(session) is None:
-        await audit.insert_events(session, [_end_event(row, new.now, None)])
+        await audit.insert_events(session, [_end_event(row, row.update_time, None)])
+    leave_word(session, operation=row.name)
     return row
 
 
@@ -160,14 +194,21 @@ async def _insert(
         NotFound: it concerns scopes outside the reach of the session's caller.
     """
     check_scopes(session, new.scopes)
+    columns = _columns(session, new, state, response)
+    return await insert_drawn_row(OperationRow, session, columns, "operation_id")
+
+
+def _columns(
+    session: Session,
+    new: NewOperation,
+    state: OperationState,
+    response: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     columns = new.columns(state, response)
     columns["caller"] = new.caller or caller_of(session)
     if not state.is_final:
         columns |= {"request_id": request_id(), "traceparent": tracing.traceparent()}
-    statement = upsert(OperationRow).values(columns).returning(OperationRow)
-    row = (await session.execute(statement)).scalar_one()
-    leave_word(session, operation=row.name)
-    return row
+    return columns
 
 
 def is_kept(now: datetime) -> ColumnElement[bool]:
@@ -212,9 +253,9 @@ def select_operations(engine: EngineName, now: datetime) -> Select[OperationRow]
     return select(OperationRow).where(_is_under(engine), is_kept(now))
 
 
-async def remove(session: Session, row: OperationRow) -> None:
-    """Remove an ended operation."""
-    await session.execute(delete(OperationRow).where(_is(row)))
+async def remove(session: Session, operation: OperationRow | NewOperation) -> None:
+    """Remove an ended or a reserved operation."""
+    await session.execute(delete(OperationRow).where(_is(operation)))
 
 
 async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
@@ -236,9 +277,10 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
         await _end(session, is_it, values, error)
 
 
-def _is(row: OperationRow) -> ColumnElement[bool]:
+def _is(operation: OperationRow | NewOperation) -> ColumnElement[bool]:
     return and_(
-        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+        OperationRow.engine_id == operation.engine_id,
+        OperationRow.operation_id == operation.operation_id,
     )
 
 

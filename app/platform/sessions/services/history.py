@@ -128,9 +128,8 @@ class EventService:
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
             await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
             made = _Made(now, bucket_of_user(stands.user_id))
-            await append_batch.insert_event(
-                session, _row(name, event, stands.last_seq, stands.place.exchange, made)
-            )
+            row = _row(name, event, stands.last_seq, stands.place.exchange, made)
+            await append_batch.insert_events(session, [row])
             if event.step is Step.ANSWERS:
                 await self._notify_listeners(session, engine, name, stands, now)
 

@@ -190,7 +190,7 @@ class SessionService:
             if change.replayed is not None:
                 return change.replayed
             row = await repository.get(change.session, name, now, for_update=True)
-            await change.concerns({"user_id": row.user_id})
+            change.concerns({"user_id": row.user_id})
             check_etag(row.version, etag)
             await erasure.remove(change.session, row)
             return await change.done(EMPTY)

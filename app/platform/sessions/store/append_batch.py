@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, func, literal, null, or_, select, update
-from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.dialects.postgresql import JSONB
 
+from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.names import SessionName
@@ -145,11 +146,6 @@ def _standing(name: SessionName, columns: Sequence[Any] | None) -> Standing:
     return Standing(user_id, policy, last_seq, place, cleared_seq, cleared_exchange, state)
 
 
-async def insert_event(session: Session, values: Mapping[str, Any]) -> None:
-    """Insert an event under the number assigned by `count_event`."""
-    await session.execute(insert(SessionEventRow).values(dict(values)))
-
-
-async def insert_events(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert events of a session locked by the transaction."""
-    await session.execute(insert(SessionEventRow), [dict(row) for row in rows])
+async def insert_events(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert events of a session locked by the transaction; a taken id is replaced in `rows`."""
+    await insert_drawn_rows(SessionEventRow, session, rows, "event_id", as_sent=True)

@@ -25,12 +25,13 @@ from sqlalchemy.orm import InstrumentedAttribute, defer
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.conditions import check_scope
+from app.adapters.db.drawn import insert_drawn_row
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.lists import List
 from app.adapters.db.pages import bytes_of
 from app.adapters.db.session import Session
-from app.kernel.errors import AlreadyExists, IdClash, NotFound, Reason
+from app.kernel.errors import AlreadyExists, NotFound, Reason
 from app.kernel.names import SessionName
 from app.platform.sessions.store.append_batch import is_live
 from app.platform.sessions.store.tables import (
@@ -241,14 +242,15 @@ async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
 async def insert_session(
     session: Session, values: Mapping[str, Any], *, is_chosen: bool
 ) -> SessionRow:
-    """Insert a session, replacing an expired one of the same id.
+    """Insert a session; one with a chosen id replaces an expired one.
 
     Raises:
         AlreadyExists: the chosen id is taken.
-        IdClash: the generated id is taken.
         NotFound: the user is outside the reach of the session's caller.
     """
     check_scope(session, {"user_id": values["user_id"]})
+    if not is_chosen:
+        return await insert_drawn_row(SessionRow, session, values, "session_id")
     expired = delete(SessionRow).where(
         SessionRow.engine_id == values["engine_id"],
         SessionRow.session_id == values["session_id"],
@@ -258,8 +260,6 @@ async def insert_session(
     statement = insert(SessionRow).values(dict(values)).on_conflict_do_nothing()
     row = (await session.execute(statement.returning(SessionRow))).scalar_one_or_none()
     if row is None:
-        if not is_chosen:
-            raise IdClash("Another process has made the same id; retry.", Reason.CONCURRENT_CHANGE)
         raise AlreadyExists(
             f"sessions/{values['session_id']} exists; choose another id.", Reason.ID_TAKEN
         )
