@@ -15,16 +15,11 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.composing import (
-    Due,
-    Fixed,
-    Shares,
-    TurnKind,
-    next_due,
-    shares_of,
-)
+from app.conversation.strategies.logic.composing import shares_of
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.services.counters import Counter, loaded
+from app.conversation.strategies.logic.schedule import next_due
+from app.conversation.strategies.logic.turns import Due, Fixed, Shares, TurnKind
+from app.conversation.strategies.service import Counter, loaded
 from app.conversation.summaries.services import material, queue
 from app.conversation.summaries.services.work import SummaryInput, Work
 from app.conversation.summaries.store import lookups, repository

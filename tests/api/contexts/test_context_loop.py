@@ -12,7 +12,7 @@ import pytest
 from app.adapters.db.session import Database
 from app.conversation.contexts.services.answers import ContextPrompt, encoded
 from app.conversation.strategies.logic.rendering import render
-from app.conversation.strategies.services.scales import Scale
+from app.conversation.strategies.service import Scale
 from app.kernel.errors import Reason
 from app.platform.sessions.logic.event_text import text_of
 from tests.support.contexts import context, detail, of_events

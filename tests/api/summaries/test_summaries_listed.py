@@ -7,7 +7,7 @@ from sqlalchemy import update
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.services.counters import loaded
+from app.conversation.strategies.service import loaded
 from app.conversation.summaries.services.material import load_due
 from app.conversation.summaries.store import lookups
 from app.conversation.summaries.store.tables import SessionSummaryRow

@@ -10,7 +10,7 @@ from app.conversation.contexts.schemas import SummaryState
 from app.conversation.strategies.logic.forms import SourceField
 from app.conversation.strategies.logic.rendering import ContextContent, render
 from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
-from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
+from app.conversation.strategies.service import WORK_PER_TEXT, Scale
 from app.conversation.summaries.services.material import SessionInput
 from app.kernel.wire.memory_policy import MemoryPolicy
 

@@ -25,8 +25,7 @@ from app.conversation.strategies.logic.composing import compose, shares_of
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
 from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Composition, Fixed, History, Shares
-from app.conversation.strategies.services.counters import loaded
-from app.conversation.strategies.services.scales import Scale
+from app.conversation.strategies.service import Scale, loaded
 from app.conversation.summaries.services import queue
 from app.conversation.summaries.services.material import (
     EventWindow,

@@ -14,15 +14,9 @@ from app.conversation.costs.schemas import (
     ModelPrices,
     PlainPrices,
 )
-from app.conversation.strategies.logic.policies import (
-    BUILTIN,
-    Combine,
-    Rules,
-    Summarising,
-    rules_of,
-)
+from app.conversation.strategies.logic.policies import Combine, Rules, Summarising, rules_of
 from app.kernel.errors import InvalidArgument
-from app.kernel.wire.memory_policy import MemoryPolicy, Recompute, Strategy
+from app.kernel.wire.memory_policy import BUILTIN, MemoryPolicy, Recompute, Strategy
 
 _DEFAULT_PRICE = Decimal("0.002")
 _FREE = ModelPrices(input_per_1k=Decimal(0), output_per_1k=Decimal(0))

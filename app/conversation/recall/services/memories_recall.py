@@ -32,7 +32,7 @@ from app.conversation.recall.services.searching import (
     SessionsQuery,
     SessionsSearch,
 )
-from app.conversation.strategies.services.counters import Counter
+from app.conversation.strategies.service import Counter
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName
 from app.kernel.wire.scalars import parse_timestamp

@@ -15,7 +15,7 @@ from app.conversation.recall.schemas import RecalledSpan, RecallMode, RecallRequ
 from app.conversation.recall.services.reading import GivenUp, PassageReading, ReadingBounds
 from app.conversation.recall.services.responses import answer_fields, check_names, span_fields
 from app.conversation.recall.services.retelling import RecallQuery, retold
-from app.conversation.strategies.services.counters import Counter
+from app.conversation.strategies.service import Counter
 from app.kernel.names import SessionName
 from app.language.terms import Terms
 from app.platform.engines.store import repository as engines

@@ -8,9 +8,9 @@ from app.adapters.resources import Resources
 from app.conversation.recall.logic.spans import SentenceSpan
 from app.conversation.recall.schemas import RecalledSessionSpan, RecallFields, RecallMode
 from app.conversation.recall.services.retelling import Retold
-from app.conversation.strategies.logic.policies import CHARS4
-from app.conversation.strategies.services.counters import Counter, loaded
+from app.conversation.strategies.service import Counter, loaded
 from app.kernel.names import EngineName, EventName, SessionName
+from app.kernel.wire.memory_policy import CHARS4
 from app.platform.sessions.logic.event_text import EventText
 
 _SCORE_DIGITS = 4

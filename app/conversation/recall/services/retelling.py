@@ -11,11 +11,11 @@ from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.adapters.resources import Resources
 from app.conversation.recall.logic.findings import Findings, NumberedPassage, Source
 from app.conversation.recall.logic.spans import beginning
-from app.conversation.strategies.logic.policies import BUILTIN
-from app.conversation.strategies.services.counters import Counter
+from app.conversation.strategies.service import Counter
 from app.conversation.summaries.logic.extractive import MODEL_ID
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.names import EngineName
+from app.kernel.wire.memory_policy import BUILTIN
 from app.language.beginnings import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 from app.platform.usage.logic import costs

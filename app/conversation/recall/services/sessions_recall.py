@@ -26,7 +26,7 @@ from app.conversation.recall.services.responses import (
 )
 from app.conversation.recall.services.retelling import RecallQuery, retold
 from app.conversation.recall.services.searching import USER_KEY, SessionsQuery, SessionsSearch
-from app.conversation.strategies.services.counters import Counter
+from app.conversation.strategies.service import Counter
 from app.kernel.auth import Conditions
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName

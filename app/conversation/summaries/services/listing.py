@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.services.counters import counter_of
+from app.conversation.strategies.service import counter_of
 from app.conversation.summaries.store.repository import StoredSummaryState
 from app.conversation.summaries.store.spending import SummarySpending
 from app.conversation.summaries.store.tables import SessionSummaryRow

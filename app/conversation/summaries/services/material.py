@@ -9,8 +9,7 @@ from app.conversation.strategies.logic.budgets import total
 from app.conversation.strategies.logic.policies import Combine, Rules
 from app.conversation.strategies.logic.schedule import next_target
 from app.conversation.strategies.logic.turns import ContextTurn, History, TurnSummary
-from app.conversation.strategies.services.counters import Counter
-from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
+from app.conversation.strategies.service import WORK_PER_TEXT, Counter, Scale
 from app.conversation.summaries.store import lookups
 from app.conversation.summaries.store.lookups import ListedSummary
 from app.kernel.names import SessionName

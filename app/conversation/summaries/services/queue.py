@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.composing import Fixed
 from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
 from app.conversation.strategies.logic.schedule import is_reached, next_target
+from app.conversation.strategies.logic.turns import Fixed
 from app.conversation.summaries.store import erasure, lookups, repository
 from app.kernel.limits import exhausted
 from app.kernel.names import SessionName

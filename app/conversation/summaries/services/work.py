@@ -16,8 +16,8 @@ import structlog
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
+from app.conversation.strategies.logic.turns import Due
 from app.conversation.summaries.services.writing import (
     SummaryTask,
     WrittenSummary,

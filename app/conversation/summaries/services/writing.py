@@ -12,13 +12,13 @@ from itertools import chain
 
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, Prompt, TextModel
-from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.lines import label_of, lines_of
-from app.conversation.strategies.logic.policies import BUILTIN, Rules, Summarising
-from app.conversation.strategies.logic.turns import TurnKind
+from app.conversation.strategies.logic.policies import Rules, Summarising
+from app.conversation.strategies.logic.turns import Due, TurnKind
 from app.conversation.summaries.logic import prompts
 from app.conversation.summaries.logic.extractive import MODEL_ID, Utterance, extract
 from app.kernel.errors import ServiceError
+from app.kernel.wire.memory_policy import BUILTIN
 from app.kernel.wire.model_text import SummaryReply
 from app.language.beginnings import cut_off
 from app.language.tokens import BYTES_PER_TOKEN, estimate_tokens_of_bytes

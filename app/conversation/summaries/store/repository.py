@@ -22,7 +22,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
-from app.conversation.strategies.logic.composing import Due
+from app.conversation.strategies.logic.turns import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
 from app.kernel.ids import new_id
