@@ -20,7 +20,7 @@ from app.artifacts.readers.schemas import (
     SummarizeNamespaceResponse,
 )
 from app.artifacts.readers.services import queries, summaries
-from app.artifacts.readers.services.calls import Asking, GivenUp, usage_of
+from app.artifacts.readers.services.calls import Asking, usage_of
 from app.artifacts.readers.services.extractive import MODEL_ID
 from app.artifacts.readers.services.keeping import DerivedRequest, DerivedResult, DerivedStore
 from app.artifacts.readers.services.open_namespace import (
@@ -40,6 +40,7 @@ from app.kernel.task_names import NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.services.mutation import write
+from app.platform.operations.services.operations import GivenUp
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from app.adapters.resources import Resources
 from app.artifacts.readers.schemas import Reading
-from app.artifacts.readers.services.calls import GivenUp, check_awaited
+from app.artifacts.readers.services.calls import check_awaited
 from app.artifacts.readers.services.choosing import choose
 from app.artifacts.readers.services.open_namespace import OpenNamespace
 from app.artifacts.readers.services.unreadable import list_unread
@@ -23,6 +23,7 @@ from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
+from app.platform.operations.services.operations import GivenUp
 
 MAX_DEPTH = 3
 """Maximum number of derivations between a tool's output and a result."""
