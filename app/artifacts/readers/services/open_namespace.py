@@ -15,7 +15,7 @@ from app.adapters.db.session import Session
 from app.adapters.documents.extracting import is_readable
 from app.adapters.llm.models import ReaderHandle
 from app.adapters.resources import Resources
-from app.artifacts.readers.schemas import ReadingCoverage, UnreadableArtifact
+from app.artifacts.readers.schemas import Citation, ReadingCoverage, UnreadableArtifact
 from app.artifacts.readers.store import lookups
 from app.artifacts.readers.store.lookups import Readable, Texts, Unreadable
 from app.artifacts.tasks.store import repository
@@ -101,6 +101,23 @@ class OpenNamespace:
             UnreadableArtifact(artifact=unread.artifact.name, reason=unread.reason)
             for unread in self.unread[:_LISTED]
         ]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Text that a reader made of a namespace.
+
+    Attributes:
+        chunks_used: number of chunks read for it.
+        truncated: whether some wanted chunks did not fit.
+        is_cut: whether the end of the text is missing.
+    """
+
+    text: str
+    chunks_used: int
+    truncated: bool
+    citations: Sequence[Citation] = ()
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)

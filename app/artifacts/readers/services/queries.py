@@ -2,18 +2,17 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import structlog
 
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
-from app.artifacts.readers.logic.packing import Packed, ShownChunk, best_first, fused, pack, room_of
+from app.artifacts.readers.logic.packing import ShownChunk, best_first, fused, pack, room_of
 from app.artifacts.readers.logic.prompts import Answered, passage_tokens, question, within
 from app.artifacts.readers.schemas import Citation, QueryNamespaceRequest
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
-from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
+from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading
 from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.services.embedding import embedder_of
 from app.artifacts.tasks.store import vectors
@@ -31,25 +30,34 @@ _BOUNDLESS = 10**9
 _MAX_CITATIONS = 100
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer, its citations, and the chunks read for it."""
+async def answer(
+    resources: Resources,
+    opened: OpenNamespace,
+    asking: Asking | None,
+    request: QueryNamespaceRequest,
+) -> Reading:
+    """Answer a question by a model, or without one by extracted sentences.
 
-    text: str
-    citations: Sequence[Citation]
-    packed: Packed
+    Raises:
+        Aborted: the namespace has changed since it was opened.
+        InvalidArgument: no chunk fits into the model's window with the question and the answer.
+        ServiceError: see `Asking.ask`.
+    """
+    pieces = await _find_pieces(resources, opened, request.query, request.top_k)
+    if not pieces:
+        raise changed(opened.name)
+    if asking is None:
+        return await _by_sentences(pieces, request)
+    return await _by_model(asking, pieces, request)
 
 
-async def find_pieces(
+async def _find_pieces(
     resources: Resources, opened: OpenNamespace, query: str, top_k: int
 ) -> list[Piece]:
     """Return the chunks that may answer a question, best first, found by words and by vectors.
 
     If no chunk has any of its words and there are no vectors, return the first chunks of the
     namespace: the question may be about the whole content, or in another language.
-
-    Raises:
-        Aborted: the namespace has changed since it was opened.
     """
     near = await _find_near(resources, opened, query)
     async with reading(resources, opened) as (session, texts):
@@ -101,24 +109,19 @@ async def _embed_query(resources: Resources, model_id: str, query: str) -> Vecto
     return None
 
 
-async def by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Answer:
+async def _by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Reading:
     """Answer by extracting the sentences that share the rarest words with the question."""
     packed = pack(pieces, _BOUNDLESS)
     made = await asyncio.to_thread(
         extractive.answer, request.query, packed.shown, request.answer_tokens
     )
-    return Answer(made.text, made.citations, packed)
+    return Reading(made.text, packed.chunks_used, packed.truncated, made.citations)
 
 
-async def by_model(
+async def _by_model(
     asking: Asking, pieces: Sequence[Piece], request: QueryNamespaceRequest
-) -> Answer:
-    """Answer with a model, from as many of the chunks as fit into its window.
-
-    Raises:
-        InvalidArgument: no chunk fits into the window with the question and the answer.
-        ServiceError: see `Asking.ask`.
-    """
+) -> Reading:
+    """Answer with a model, from as many of the chunks as fit into its window."""
     tokens = request.answer_tokens
     asked = question(request.query, [], tokens).tokens
     room = room_of(asking.reader.model.max_input_tokens, tokens, asked)
@@ -130,7 +133,8 @@ async def by_model(
             f" {asking.reader.model.max_input_tokens} tokens, the question {asked}.",
         )
     reply = await asking.ask(question(request.query, packed.shown, tokens), Answered)
-    return Answer(within(reply.answer, tokens), cited(reply.citations, packed.shown), packed)
+    text, citations = within(reply.answer, tokens), cited(reply.citations, packed.shown)
+    return Reading(text, packed.chunks_used, packed.truncated, citations)
 
 
 def cited(numbers: Iterable[int], shown: Sequence[ShownChunk]) -> list[Citation]:

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 
 from app.adapters.llm.models import ReaderHandle
 from app.adapters.resources import Resources
-from app.artifacts.readers.schemas import Reading
+from app.artifacts.readers.schemas import ReadFields
 from app.artifacts.readers.services.calls import check_awaited
 from app.artifacts.readers.services.open_namespace import OpenNamespace, list_unread
 from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.allowing import BUILTIN_NAMES, Allowed
 from app.artifacts.tasks.store import repository
-from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
+from app.artifacts.tasks.store.keys import ContentPlace
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
 from app.kernel.permissions import Permission
@@ -35,7 +35,7 @@ POLL_SECONDS, LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
 async def open_namespace(
     resources: Resources,
     name: NamespaceName,
-    request: Reading,
+    request: ReadFields,
     caller: Caller,
     is_given_up: GivenUp,
 ) -> OpenNamespace:
@@ -115,7 +115,7 @@ async def _give_up_stuck(
 
 
 async def _read_namespace(
-    resources: Resources, name: NamespaceName, request: Reading, caller: Caller
+    resources: Resources, name: NamespaceName, request: ReadFields, caller: Caller
 ) -> tuple[OpenNamespace, Sequence[str]]:
     """Return an opened namespace, and the ids of its contents that are being indexed."""
     now = resources.clock.now()
@@ -141,7 +141,7 @@ async def _read_namespace(
     return opened, inside.indexing
 
 
-def _checked(opened: OpenNamespace, request: Reading) -> OpenNamespace:
+def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:
     if not opened.artifacts:
         raise _unreadable(opened)
     if request.off_prompt and opened.depth > MAX_DEPTH:

@@ -34,8 +34,8 @@ from app.artifacts.tasks.services.preparing import Prepared, prepare
 from app.artifacts.tasks.services.references import prompt_text, warned
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, lookups, policies, repository
-from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.indexing import embed_later, index_later
+from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted

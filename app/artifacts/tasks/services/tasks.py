@@ -29,8 +29,9 @@ from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, Namesp
 from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
 from app.artifacts.tasks.store import listing, lookups, policies, repository, vectors
-from app.artifacts.tasks.store.contents import ContentPlace, Pages
+from app.artifacts.tasks.store.contents import Pages
 from app.artifacts.tasks.store.indexing import embed_later
+from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.clock import Clock

@@ -30,9 +30,9 @@ from app.adapters.db.arrays import any_of
 from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key as FoundKey
-from app.adapters.db.spread import RowSearch, find_keys, remove_found
+from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.store.keys import NamespaceKey, is_in
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
     ChunkRow,
@@ -51,8 +51,6 @@ _SLASH = "/"
 """Separator between names; no name contains it."""
 _Named = tuple[str, str]
 """Namespace and name of an artifact."""
-Key = tuple[int, str, str]
-"""Engine, memory and namespace."""
 _IN_NAMESPACE = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
 _NAMESPACE_KEY = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
 
@@ -83,20 +81,18 @@ async def remove_upload(session: Session, engine_id: int, content_id: str) -> No
 
 async def remove_namespace(session: Session, namespace: NamespaceRow) -> None:
     """Delete a namespace that the caller has locked, with everything in it."""
-    await session.execute(delete(NamespaceRow).where(_is_same_namespace(namespace)))
+    await session.execute(delete(NamespaceRow).where(is_in(NamespaceRow, namespace)))
     await mark_derived(session, namespace, None)
 
 
 async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
     """Delete a namespace without artifacts or uploads; return True if it was deleted."""
     inside = select(ArtifactRow.content_id).where(
-        ArtifactRow.engine_id == NamespaceRow.engine_id,
-        ArtifactRow.memory == NamespaceRow.memory,
-        ArtifactRow.namespace == NamespaceRow.namespace,
+        is_in(ArtifactRow, NamespaceRow),
     )
     removed = await session.execute(
         delete(NamespaceRow)
-        .where(_is_same_namespace(namespace), ~inside.exists())
+        .where(is_in(NamespaceRow, namespace), ~inside.exists())
         .returning(NamespaceRow.namespace)
         .execution_options(synchronize_session=False)
     )
@@ -159,28 +155,6 @@ def _has_content(engine_id: int, content_id: str) -> ColumnElement[bool]:
     return and_(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)
 
 
-def _is_same_namespace(row: NamespaceRow) -> ColumnElement[bool]:
-    return _is_namespace((row.engine_id, row.memory, row.namespace))
-
-
-def _is_namespace(key: Key) -> ColumnElement[bool]:
-    engine_id, memory, namespace = key
-    return and_(
-        NamespaceRow.engine_id == engine_id,
-        NamespaceRow.memory == memory,
-        NamespaceRow.namespace == namespace,
-    )
-
-
-def _is_in(key: Key) -> ColumnElement[bool]:
-    engine_id, memory, namespace = key
-    return and_(
-        ArtifactRow.engine_id == engine_id,
-        ArtifactRow.memory == memory,
-        ArtifactRow.namespace == namespace,
-    )
-
-
 # Deletion with the engine
 
 
@@ -215,7 +189,7 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 # Deletion after expiry
 
 
-async def find_expired(grace: timedelta, session: Session, search: RowSearch) -> Sequence[FoundKey]:
+async def find_expired(grace: timedelta, session: Session, search: RowSearch) -> Sequence[Key]:
     """Find artifacts of all engines that expired at least `grace` ago, and abandoned uploads."""
     key = (*_IN_NAMESPACE, ArtifactRow.content_id)
     statement = (
@@ -227,13 +201,14 @@ async def find_expired(grace: timedelta, session: Session, search: RowSearch) ->
 
 
 async def remove_expired(
-    grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
+    grace: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
 ) -> int:
     """Delete a batch of rows of expired artifacts of one namespace; return the row count.
 
     Returns 0 if another transaction holds the namespace, or the artifacts are gone.
     """
-    key = (engine_id, *keys[0][1:3])
+    _, memory, name, _ = keys[0]
+    key = NamespaceKey(engine_id, memory, name)
     namespace = await _lock(session, key)
     if namespace is None:
         return 0
@@ -241,7 +216,9 @@ async def remove_expired(
     statement = (
         select(ArtifactRow)
         .where(
-            _is_in(key), ArtifactRow.content_id == wanted, _has_expired(session, ArtifactRow, grace)
+            is_in(ArtifactRow, key),
+            ArtifactRow.content_id == wanted,
+            _has_expired(session, ArtifactRow, grace),
         )
         .with_for_update()
     )
@@ -252,7 +229,7 @@ async def remove_expired(
         (VectorRow, VectorRow.n, _PIECES_AT_ONCE),
         (ChunkRow, ChunkRow.n, _PIECES_AT_ONCE),
     ):
-        if contents and (freed := await _free(session, row, last, key[0], contents, most)):
+        if contents and (freed := await _free(session, row, last, engine_id, contents, most)):
             return freed
     if rows:
         await _remove_of_namespace(session, namespace, rows)
@@ -266,15 +243,17 @@ def _has_expired(
     return row.expire_time <= database_time(session) - grace
 
 
-async def _lock(session: Session, key: Key) -> NamespaceRow | None:
+async def _lock(session: Session, key: NamespaceKey) -> NamespaceRow | None:
     """Lock a namespace before its artifacts, as requests do; None if it is locked or gone."""
-    statement = select(NamespaceRow).where(_is_namespace(key)).with_for_update(skip_locked=True)
+    statement = (
+        select(NamespaceRow).where(is_in(NamespaceRow, key)).with_for_update(skip_locked=True)
+    )
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def find_expired_namespaces(
     grace: timedelta, session: Session, search: RowSearch
-) -> Sequence[FoundKey]:
+) -> Sequence[Key]:
     """Find empty, expired namespaces of all engines, for a sweep."""
     statement = (
         select(*_NAMESPACE_KEY)
@@ -285,7 +264,7 @@ async def find_expired_namespaces(
 
 
 async def remove_expired_namespaces(
-    grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
+    grace: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
 ) -> int:
     """Delete empty, expired namespaces of an engine; return the count."""
     return await remove_found(
@@ -302,9 +281,7 @@ async def remove_expired_namespaces(
 def _is_over(session: Session, grace: timedelta) -> ColumnElement[bool]:
     """Select namespaces that have expired and are empty."""
     inside = exists().where(
-        ArtifactRow.engine_id == NamespaceRow.engine_id,
-        ArtifactRow.memory == NamespaceRow.memory,
-        ArtifactRow.namespace == NamespaceRow.namespace,
+        is_in(ArtifactRow, NamespaceRow),
     )
     return and_(_has_expired(session, NamespaceRow, grace), ~inside)
 
@@ -337,7 +314,7 @@ async def _remove_of_namespace(
     counted = [row for row in rows if row.state != ArtifactState.UPLOADING]
     await session.execute(
         update(NamespaceRow)
-        .where(_is_same_namespace(namespace))
+        .where(is_in(NamespaceRow, namespace))
         .values(
             artifacts=NamespaceRow.artifacts - len(counted),
             bytes=NamespaceRow.bytes - sum(row.size_bytes for row in counted),

@@ -6,10 +6,11 @@ All functions take part in the caller's transaction, which has locked the namesp
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ARRAY, ColumnElement, Text, and_, any_, func, literal, select
+from sqlalchemy import ARRAY, Text, any_, func, literal, select
 
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.store.keys import is_in, is_readable
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.task_names import NamespaceName
 
@@ -22,7 +23,7 @@ async def sum_coming(
     The upload with content id `but` is excluded.
     """
     statement = select(func.count(), func.coalesce(func.sum(ArtifactRow.size_bytes), 0)).where(
-        _is_in(row),
+        is_in(ArtifactRow, row),
         # Needed to use the index.
         ArtifactRow.ordinal == 0,
         ArtifactRow.state == ArtifactState.UPLOADING,
@@ -37,14 +38,14 @@ async def latest_expiry(session: Session, row: NamespaceRow) -> datetime | None:
     """Return the latest expiry in a namespace; uploads count only if there are no artifacts."""
     latest = func.max(ArtifactRow.expire_time)
     whole = latest.filter(ArtifactRow.state != ArtifactState.UPLOADING)
-    statement = select(func.coalesce(whole, latest)).where(_is_in(row))
+    statement = select(func.coalesce(whole, latest)).where(is_in(ArtifactRow, row))
     return (await session.execute(statement)).scalar_one()
 
 
 async def earliest_expiry(session: Session, row: NamespaceRow, now: datetime) -> datetime | None:
     """Return the earliest expiry among a namespace's readable artifacts."""
     statement = select(func.min(ArtifactRow.expire_time)).where(
-        _is_in(row), ArtifactRow.state != ArtifactState.UPLOADING, ArtifactRow.expire_time > now
+        is_in(ArtifactRow, row), is_readable(now)
     )
     return (await session.execute(statement)).scalar_one()
 
@@ -59,20 +60,10 @@ async def has_lost_source(session: Session, name: NamespaceName, artifacts: Sequ
     statement = (
         select(row.source_deleted)
         .where(
-            row.engine_id == name.memory.engine.engine,
-            row.memory == name.memory.memory,
-            row.namespace == name.namespace,
+            is_in(row, name),
             row.name == any_(literal(artifacts, ARRAY(Text))),
             row.origin.is_not(None),
         )
         .with_for_update(read=True, of=row)
     )
     return any((await session.execute(statement)).scalars())
-
-
-def _is_in(row: NamespaceRow) -> ColumnElement[bool]:
-    return and_(
-        ArtifactRow.engine_id == row.engine_id,
-        ArtifactRow.memory == row.memory,
-        ArtifactRow.namespace == row.namespace,
-    )

@@ -15,6 +15,7 @@ from app.adapters.db.conditions import check_scope, conditions_of
 from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.store.keys import is_in, is_readable
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.errors import Aborted, AlreadyExists, NotFound, Reason
 from app.kernel.names import EngineName
@@ -60,7 +61,7 @@ async def find_namespace(
     session: Session, name: NamespaceName, now: datetime, *, for_update: bool = False
 ) -> NamespaceRow | None:
     """Return a namespace, or None if it does not exist or is empty."""
-    statement = select(NamespaceRow).where(_is_namespace(name), _is_there(now))
+    statement = select(NamespaceRow).where(is_in(NamespaceRow, name), _is_there(now))
     if for_update:
         statement = statement.with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
@@ -104,7 +105,7 @@ async def begin_namespace(
 
 async def lock_namespace(session: Session, name: NamespaceName) -> NamespaceRow | None:
     """Return a locked namespace, which may be empty, or None."""
-    statement = select(NamespaceRow).where(_is_namespace(name)).with_for_update()
+    statement = select(NamespaceRow).where(is_in(NamespaceRow, name)).with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
 
 
@@ -132,7 +133,7 @@ async def update_namespace(
     """Update a namespace that the caller has locked."""
     statement = (
         update(NamespaceRow)
-        .where(_is_same_namespace(row))
+        .where(is_in(NamespaceRow, row))
         .values(**values, version=NamespaceRow.version + 1)
         .returning(NamespaceRow)
         .execution_options(populate_existing=True, synchronize_session=False)
@@ -200,18 +201,6 @@ def _is_in_memory(name: TaskMemoryName) -> ColumnElement[bool]:
     )
 
 
-def _is_namespace(name: NamespaceName) -> ColumnElement[bool]:
-    return and_(_is_in_memory(name.memory), NamespaceRow.namespace == name.namespace)
-
-
-def _is_same_namespace(row: NamespaceRow) -> ColumnElement[bool]:
-    return and_(
-        NamespaceRow.engine_id == row.engine_id,
-        NamespaceRow.memory == row.memory,
-        NamespaceRow.namespace == row.namespace,
-    )
-
-
 def _is_there(now: datetime) -> ColumnElement[bool]:
     return and_(NamespaceRow.expire_time > now, NamespaceRow.artifacts > 0)
 
@@ -238,7 +227,7 @@ async def find_artifact(
 ) -> ArtifactRow | None:
     """Return an artifact that is completely uploaded and has not expired, or None."""
     statement = select(ArtifactRow).where(
-        is_in(name.namespace), ArtifactRow.name == name.artifact, _is_readable(now)
+        is_in(ArtifactRow, name.namespace), ArtifactRow.name == name.artifact, is_readable(now)
     )
     if for_update:
         statement = statement.with_for_update(of=ArtifactRow)
@@ -249,7 +238,7 @@ async def list_artifacts(
     session: Session, name: NamespaceName, now: datetime, page: Slice
 ) -> ReadRows[ArtifactRow]:
     """Return a page of a namespace's artifacts."""
-    statement = select(ArtifactRow).where(is_in(name), _is_readable(now))
+    statement = select(ArtifactRow).where(is_in(ArtifactRow, name), is_readable(now))
     return await read_page(session, statement, page)
 
 
@@ -258,7 +247,9 @@ async def find_names(
 ) -> dict[str, ArtifactRow]:
     """Return the completely uploaded artifacts of these names, expired ones included."""
     statement = select(ArtifactRow).where(
-        is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != ArtifactState.UPLOADING
+        is_in(ArtifactRow, name),
+        ArtifactRow.name.in_(names),
+        ArtifactRow.state != ArtifactState.UPLOADING,
     )
     return {row.name: row for row in (await session.execute(statement)).scalars()}
 
@@ -282,7 +273,7 @@ async def set_expiry(session: Session, name: NamespaceName, until: datetime, now
     """Set the expiry of all artifacts in a namespace that the caller has locked."""
     await session.execute(
         update(ArtifactRow)
-        .where(is_in(name), _is_readable(now))
+        .where(is_in(ArtifactRow, name), is_readable(now))
         .values(expire_time=until)
         .execution_options(synchronize_session=False)
     )
@@ -300,16 +291,3 @@ async def update_artifact(
         .execution_options(populate_existing=True, synchronize_session=False)
     )
     return (await session.execute(statement)).scalar_one()
-
-
-def is_in(name: NamespaceName) -> ColumnElement[bool]:
-    """Select the artifacts of a namespace."""
-    return and_(
-        ArtifactRow.engine_id == name.memory.engine.engine,
-        ArtifactRow.memory == name.memory.memory,
-        ArtifactRow.namespace == name.namespace,
-    )
-
-
-def _is_readable(now: datetime) -> ColumnElement[bool]:
-    return and_(ArtifactRow.state != ArtifactState.UPLOADING, ArtifactRow.expire_time > now)
