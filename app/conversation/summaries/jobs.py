@@ -19,8 +19,9 @@ from app.conversation.strategies.logic.composing import shares_of
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Due, Fixed, Shares, TurnKind
-from app.conversation.strategies.service import Counter, loaded
-from app.conversation.summaries.services import material, queue
+from app.conversation.strategies.service import Counter, Scale, loaded
+from app.conversation.summaries.services import queue
+from app.conversation.summaries.services.material import SessionReader
 from app.conversation.summaries.services.work import SummaryInput, Work
 from app.conversation.summaries.store import lookups, repository
 from app.conversation.summaries.store.erasure import give_up
@@ -186,7 +187,8 @@ class _Summarizing:
 
     async def _due(self, session: Session, row: SessionRow) -> SummaryInput | None:
         work = self.work
-        told = await material.load_due(session, row, work.name, work.rules, self.counter)
+        scale = Scale(work.rules, self.counter)
+        told = await SessionReader(session, row, work.name, scale).due()
         due = next_due(work.rules, told.history, self.shares)
         if due is None:
             return None

@@ -24,10 +24,9 @@ from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
 from app.conversation.strategies.service import Scale, loaded
 from app.conversation.summaries.services import queue
 from app.conversation.summaries.services.material import (
-    EventWindow,
     SessionInput,
+    SessionReader,
     last_words,
-    load_newest,
 )
 from app.conversation.summaries.store import repository
 from app.kernel.errors import InvalidArgument
@@ -150,8 +149,8 @@ class ContextComposer:
             engine = await engines.get(session, name.engine)
             row = await sessions.get(session, name, self.resources.clock.now())
             _check_as_of(request, row)
-            wanted = EventWindow(frame.room, request.as_of_seq)
-            told = await load_newest(session, row, name, scale, wanted)
+            reader = SessionReader(session, row, name, scale)
+            told = await reader.newest(frame.room, request.as_of_seq)
             due = _NOT_DUE
             if request.as_of_seq is None and frame.is_due(told.history):
                 due = await _due(session, row, name, scale.rules.key)
