@@ -83,17 +83,13 @@ async def summarise(model: TextModel | None, task: SummaryTask, meter: Meter) ->
         # Extraction is slow: a few pages take as long as several requests.
         return WrittenSummary(await asyncio.to_thread(_extracted, task))
     is_merge = task.due.kind is TurnKind.MERGE
-    lines = prompts.merged_lines(task.previous) if is_merge else _lines(task)
+    lines = prompts.merged_lines(task.previous) if is_merge else lines_of(task.said, task.rules)
     so_far = "" if is_merge else "\n".join(task.previous)
     if not lines:
         # Everything to read has been erased.
         text = cut_off(so_far, task.due.chars)
         return WrittenSummary(text, is_cut=text != so_far)
     return await _Folding(model, task, meter).fold(lines, so_far)
-
-
-def _lines(task: SummaryTask) -> list[str]:
-    return lines_of(task.said, task.rules)
 
 
 def _extracted(task: SummaryTask) -> str:
