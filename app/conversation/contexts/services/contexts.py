@@ -218,12 +218,13 @@ class ContextComposer:
 
     async def _enqueue_summary(self, current: _Found) -> str:
         now, frame = self.resources.clock.now(), current.composed.frame
-        asked = queue.SummaryQuery(frame.policy, frame.plain)
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, self.name.engine, Lock.SHARED)
             row = await sessions.get(session, self.name, now, for_update=True)
             settings = self.resources.settings
-            operation = await queue.ask(session, engine, row, asked, now, settings)
+            operation = await queue.ask(
+                session, engine, row, frame.policy, now, settings, frame.plain
+            )
             return operation.operation_id
 
     async def _with_memories(self, current: _Found) -> Composed:
