@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from app.language.beginnings import longest_fitting
 from app.language.bm25 import Bm25
 from app.language.chunking import Chunk, Piece
 from app.language.terms import Terms
@@ -161,13 +162,9 @@ def _to_shown(piece: Piece, since: int) -> ShownChunk:
 def _beginning(piece: Piece, room: int, count: Count) -> list[ShownChunk]:
     """Return as much of a chunk as fits, found by bisection, since indentation adds tokens."""
     text = piece.chunk.text
-    low, high = 0, min(len(text), room * CHARS_PER_TOKEN)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(piece.artifact, text[:middle]) <= room:
-            low = middle
-        else:
-            high = middle - 1
+    low = longest_fitting(
+        min(len(text), room * CHARS_PER_TOKEN), lambda n: count(piece.artifact, text[:n]) <= room
+    )
     chunk = piece.chunk
     cut = Chunk(chunk.n, chunk.start, chunk.start + low, text[:low])
     return [_to_shown(Piece(piece.artifact, piece.ordinal, cut), 0)] if low else []

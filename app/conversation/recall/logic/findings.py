@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from app.conversation.recall.logic.passages import RecallHit
 from app.kernel.text import fold
+from app.language.beginnings import longest_fitting
 from app.platform.sessions.logic.event_text import EventText
 
 FLOOR = 0.25
@@ -188,13 +189,7 @@ def _span_within(
 
 def beginning(text: str, fits: Callable[[str], bool]) -> str:
     """Return the longest prefix that fits, in whole words if possible; it may be empty."""
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(text[:middle]):
-            low = middle
-        else:
-            high = middle - 1
+    low = longest_fitting(len(text), lambda n: fits(text[:n]))
     kept = text[:low]
     if low < len(text) and not text[low].isspace():
         whole, space, _ = kept.rpartition(" ")
