@@ -1,8 +1,21 @@
 """Truncation of long texts at the least harmful position."""
 
+from collections.abc import Callable
+
 from app.language.sentences import sentences
 
 _CUT = "\u2026"
+
+
+def longest_fitting(most: int, fits: Callable[[int], bool], least: int = 0) -> int:
+    """Return the greatest length up to `most` that fits, found by bisection from `least` on."""
+    while least < most:
+        middle = (least + most + 1) // 2
+        if fits(middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least
 
 
 def cut_off(text: str, chars: int) -> str:

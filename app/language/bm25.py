@@ -61,6 +61,22 @@ class Bm25:
             weight = self._sums[matched] = self._sum(matched)
         return weight / (BASE + self._slope * length)
 
+    def score_in_context(
+        self, own: int, led: int, near: int, length: float, *, led_share: float, near_share: float
+    ) -> float:
+        """Return the score of a sentence with its own terms and a share of others'.
+
+        `led` are terms of the text that it answers or follows, `near` those of adjacent sentences.
+        Each term counts once.
+        """
+        led &= ~own
+        near &= ~(own | led)
+        return (
+            self.score(own, length)
+            + led_share * self.score(led, length)
+            + near_share * self.score(near, length)
+        )
+
     def share(self, matched: int) -> float | None:
         """Return the share of the set bits in the query's weight; None without any terms."""
         # Capped: a sample may lack terms that a text has.

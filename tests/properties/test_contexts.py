@@ -14,16 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.conversation.strategies.logic.composing import (
-    BudgetTooSmall,
-    Composition,
-    Due,
-    Fixed,
-    TurnKind,
-    next_due,
-    shares_of,
-)
+from app.conversation.strategies.logic.budgets import BudgetTooSmall
+from app.conversation.strategies.logic.composing import shares_of
 from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
+from app.conversation.strategies.logic.schedule import next_due
+from app.conversation.strategies.logic.turns import Composition, Due, Fixed, TurnKind
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
 from app.platform.sessions.logic.event_text import Step
 from tests.support.talks import NOTHING_FIXED, Talk, covers, longest, shown_seqs, tokens_of

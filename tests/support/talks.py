@@ -3,18 +3,17 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from app.conversation.strategies.logic.composing import (
+from app.conversation.strategies.logic.composing import compose, shares_of
+from app.conversation.strategies.logic.policies import Rules, rules_of
+from app.conversation.strategies.logic.schedule import next_due
+from app.conversation.strategies.logic.turns import (
     Composition,
     ContextTurn,
     Due,
     Fixed,
     History,
     TurnSummary,
-    compose,
-    next_due,
-    shares_of,
 )
-from app.conversation.strategies.logic.policies import Rules, rules_of
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.sessions.logic.event_text import ExchangePlace, Step
 

@@ -13,7 +13,7 @@ from app.artifacts.readers.schemas import (
     ToolFormat,
     ToolSpecs,
 )
-from app.artifacts.readers.services.readers import ReaderRequest, ReaderService
+from app.artifacts.readers.services.readers import ReaderService
 from app.artifacts.readers.services.tool_specs import tool_specs
 from app.kernel.permissions import Permission
 from app.kernel.task_names import check_task_id
@@ -47,8 +47,9 @@ async def query_namespace(
     Passages are found by their words, and by vectors if the namespace has an embedding model. With
     `offPrompt`, the answer is stored and not returned.
     """
-    asked = ReaderRequest(name, context.caller, context.once(body.sent), request.is_disconnected)
-    return await ReaderService(context.resources).query(asked, body)
+    once, is_given_up = context.once(body.sent), request.is_disconnected
+    service = ReaderService(context.resources, name, context.caller, once, is_given_up)
+    return await service.query(body)
 
 
 @router.post(
@@ -61,8 +62,9 @@ async def summarize_namespace(
 
     With `offPrompt`, the summary is stored and not returned.
     """
-    asked = ReaderRequest(name, context.caller, context.once(body.sent), request.is_disconnected)
-    return await ReaderService(context.resources).summarize(asked, body)
+    once, is_given_up = context.once(body.sent), request.is_disconnected
+    service = ReaderService(context.resources, name, context.caller, once, is_given_up)
+    return await service.summarize(body)
 
 
 @router.get(ENGINE + "/toolSpecs", summary="Get tools of readers", operation_id="getToolSpecs")

@@ -20,7 +20,7 @@ MAX_TOP_K = 200
 _Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 
 
-class Reading(TaskModel):
+class ReadFields(TaskModel):
     """Fields of every request to a reader."""
 
     model: ModelName | None = Field(
@@ -37,7 +37,7 @@ class Reading(TaskModel):
     )
 
 
-class QueryNamespaceRequest(Reading):
+class QueryNamespaceRequest(ReadFields):
     """A question about the content of a namespace."""
 
     model_config = ConfigDict(
@@ -58,7 +58,7 @@ class QueryNamespaceRequest(Reading):
     )
 
 
-class SummarizeNamespaceRequest(Reading):
+class SummarizeNamespaceRequest(ReadFields):
     """Parameters of a summary of a whole namespace."""
 
     model_config = ConfigDict(

@@ -12,9 +12,9 @@ from app.artifacts.tasks.schemas.archived import (
 )
 from app.artifacts.tasks.services.restored import complete
 from app.artifacts.tasks.store import contents, erasure, repository
+from app.artifacts.tasks.store.erasure import ERASURES
 from app.artifacts.tasks.store.examinations import COUNTED, EXAMINATIONS
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
-from app.artifacts.tasks.store.scope_erasure import ERASURES
 from app.web.feature import Feature
 
 FEATURE = Feature(

@@ -17,8 +17,9 @@ from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.services.embedding import embedder_of, parts_of
 from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
 from app.artifacts.tasks.store import contents, erasure, repository, vectors
-from app.artifacts.tasks.store.contents import PAGE_BYTES, ContentPlace
+from app.artifacts.tasks.store.contents import PAGE_BYTES
 from app.artifacts.tasks.store.indexing import QueuedEmbedding, QueuedIndexing, embed_later
+from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.tables import ArtifactRow
 from app.artifacts.tasks.store.vectors import BEGINNING, Key
 from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Header, Request, Response
 
 from app.conversation.contexts.schemas import ComposeContextRequest, ContextResponse
-from app.conversation.contexts.services.contexts import ContextService
+from app.conversation.contexts.services.contexts import ContextComposer
 from app.kernel.permissions import Permission
 from app.web.context import Context
 from app.web.demands import SEARCH, Demand
@@ -54,8 +54,8 @@ async def compose_context(
         context.require(Permission.SESSIONS_UPDATE)
     if asked.include_memories is not None:
         context.require(Permission.MEMORIES_RETRIEVE)
-    service = ContextService.of(context.resources)
-    content = await service.compose(name, asked, request.is_disconnected)
+    composer = ContextComposer(context.resources, name, asked, request.is_disconnected)
+    content = await composer.compose()
     etag = f'"{sha256(content).hexdigest()[:32]}"'
     if _is_named(etag, if_none_match):
         return Response(status_code=304, headers={"ETag": etag})

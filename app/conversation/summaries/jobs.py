@@ -13,20 +13,15 @@ from datetime import datetime
 from typing import Any
 
 from app.adapters.db.session import Session
-from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.composing import (
-    Due,
-    Fixed,
-    Shares,
-    TurnKind,
-    next_due,
-    shares_of,
-)
+from app.conversation.strategies.logic.composing import shares_of
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.services.counters import Counter, loaded
-from app.conversation.summaries.services import material, queue
-from app.conversation.summaries.services.work import SummaryInput, Work
+from app.conversation.strategies.logic.schedule import next_due
+from app.conversation.strategies.logic.turns import Due, Fixed, Shares, TurnKind
+from app.conversation.strategies.service import Counter, Scale, loaded
+from app.conversation.summaries.services import queue
+from app.conversation.summaries.services.material import SessionReader
+from app.conversation.summaries.services.work import SummaryInput, Work, response_of
 from app.conversation.summaries.store import lookups, repository
 from app.conversation.summaries.store.erasure import give_up
 from app.conversation.summaries.store.repository import StoredSummaryState
@@ -35,7 +30,6 @@ from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.names import EngineName, SessionName, SummaryName
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store import repository as engines
-from app.platform.operations.logic.states import Answered, type_url
 from app.platform.operations.services.runner import Job
 from app.platform.sessions.logic.event_text import EventNumbers, EventText
 from app.platform.sessions.store import event_texts
@@ -86,11 +80,7 @@ def _work(job: Job, resources: Resources, request: Mapping[str, Any]) -> Work | 
 
 async def _finish_empty(job: Job) -> None:
     async with job.db.transaction() as session:
-        await job.finish(session, _response("SummarizeSessionResponse"), {"summaryCount": 0})
-
-
-def _response(name: Answered) -> dict[str, Any]:
-    return {"@type": type_url(name)}
+        await job.finish(session, response_of("SummarizeSessionResponse"), {"summaryCount": 0})
 
 
 @dataclass
@@ -123,7 +113,6 @@ class _Summarizing:
 
     async def _step(self) -> bool:
         """Make the next summary, if one is due; return True if the operation has ended."""
-        work, meter = self.work, Meter()
         state, inputs = await self._read()
         if inputs is None:
             return await self._end(state)
@@ -132,12 +121,7 @@ class _Summarizing:
                 f"The session changed each of the {_MOST_IN_VAIN} times that it was summarised.",
                 Reason.CONCURRENT_CHANGE,
             )
-        written = await work.write(inputs, meter)
-        async with work.writing(meter) as session:
-            row = await work.lock(session)
-            is_kept = await work.keep(session, row, inputs, work.row(inputs, meter, written))
-            await work.record(session, meter)
-            await work.hold(session)
+        is_kept = await self.work.make(inputs)
         self.in_vain = 0 if is_kept else self.in_vain + 1
         self.looks = 0
         return False
@@ -163,7 +147,7 @@ class _Summarizing:
         work = self.work
         if row is not None:
             await give_up(session, work.name, work.rules.key, work.job.clock.now())
-        await work.job.finish(session, _response("SummarizeSessionResponse"), work.details())
+        await work.finish(session, "SummarizeSessionResponse")
 
     async def _read(self) -> "tuple[_State | None, SummaryInput | None]":
         async with self.work.job.db.snapshot() as session:
@@ -191,7 +175,8 @@ class _Summarizing:
 
     async def _due(self, session: Session, row: SessionRow) -> SummaryInput | None:
         work = self.work
-        told = await material.load_due(session, row, work.name, work.rules, self.counter)
+        scale = Scale(work.rules, self.counter)
+        told = await SessionReader(session, row, work.name, scale).due()
         due = next_due(work.rules, told.history, self.shares)
         if due is None:
             return None
@@ -238,21 +223,9 @@ class _Regenerating:
             FailedPrecondition: the summary is no longer active.
             ServiceError: the summariser failed.
         """
-        work, meter = self.work, Meter()
-        async with work.job.db.snapshot() as session:
+        async with self.work.job.db.snapshot() as session:
             inputs = await self._read(session)
-        written = await work.write(inputs, meter)
-        async with work.writing(meter) as session:
-            row = await work.lock(session)
-            is_kept = await work.keep(session, row, inputs, work.row(inputs, meter, written))
-            await work.record(session, meter)
-            if is_kept:
-                await work.job.finish(
-                    session, _response("RegenerateSummaryResponse"), work.details()
-                )
-            else:
-                await work.hold(session)
-        if not is_kept:
+        if not await self.work.make(inputs, "RegenerateSummaryResponse"):
             raise repository.not_active(self.summary)
 
     async def _read(self, session: Session) -> SummaryInput:

@@ -4,11 +4,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from app.conversation.summaries.services.listing import (
-    ListSummariesResponse,
-    SessionSummary,
-    SessionUsage,
-)
+from app.conversation.summaries.schemas import ListSummariesResponse, SessionSummary, SessionUsage
 from app.conversation.summaries.services.summaries import SummaryService
 from app.conversation.summaries.store.repository import StoredSummaryState
 from app.kernel.limits import Counted

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,10 +10,9 @@ from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.memory_tools import ToolName
 from app.kernel.permissions import Permission
+from app.kernel.tool_formats import Schema
 from app.surfaces.tools import arguments, scopes
 from app.surfaces.tools.arguments import Arguments
-
-Schema = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -200,42 +198,6 @@ def shown(caller: Caller, names: Collection[ToolName]) -> list[Tool]:
         for tool in TOOLS.values()
         if tool.name in names and all(map(caller.may, tool.permissions))
     ]
-
-
-def openai(tool: Tool, schema: Schema) -> Schema:
-    """Declare a tool as an OpenAI function.
-
-    The declaration is not `strict`, because `strict` makes every parameter required.
-    """
-    function = {"name": tool.name, "description": tool.description, "parameters": schema}
-    return {"type": "function", "function": function}
-
-
-def anthropic(tool: Tool, schema: Schema) -> Schema:
-    """Declare a tool for Anthropic's API."""
-    return {"name": tool.name, "description": tool.description, "input_schema": schema}
-
-
-def gemini(tool: Tool, schema: Schema) -> Schema:
-    """Declare a tool as a Gemini function."""
-    return {"name": tool.name, "description": tool.description, "parameters": _upper(schema)}
-
-
-def _upper(schema: Mapping[str, Any]) -> Schema:
-    """Convert a schema for Gemini: types in capitals, no `additionalProperties`."""
-    converted = {key: value for key, value in schema.items() if key != "additionalProperties"}
-    converted["type"] = converted["type"].upper()
-    if "properties" in schema:
-        converted["properties"] = {
-            name: _upper(field) for name, field in schema["properties"].items()
-        }
-    if "items" in schema:
-        converted["items"] = _upper(schema["items"])
-    return converted
-
-
-FORMATS = {"openai": openai, "gemini": gemini, "anthropic": anthropic}
-"""Functions that declare a tool to a model API, by format name."""
 
 
 def without(schema: Schema, names: Sequence[str]) -> Schema:

@@ -9,13 +9,14 @@ from app.kernel.errors import InvalidArgument, NotFound, Reason
 from app.kernel.memory_tools import ToolName
 from app.kernel.names import EngineName
 from app.kernel.permissions import Permission
+from app.kernel.tool_formats import FORMATS
 from app.kernel.wire.reading import read_object
 from app.language.tokens import estimate_tokens
 from app.surfaces.api import ApiRefusal
 from app.surfaces.tools import catalogue, scopes
 from app.surfaces.tools.bank import engine_path
 from app.surfaces.tools.calls import CALLS
-from app.surfaces.tools.catalogue import FORMATS, Tool
+from app.surfaces.tools.catalogue import Tool
 from app.surfaces.tools.opening import as_service_error, check_engine, open_bank
 from app.surfaces.tools.running import ToolCall
 from app.surfaces.tools.schemas import (
@@ -79,7 +80,10 @@ async def get_memory_tool_specs(
     hidden = [] if session is None else [_SESSION]
     return MemoryToolSpecs.model_validate(
         {
-            name: [declare(tool, catalogue.without(tool.schema, hidden)) for tool in chosen]
+            name: [
+                declare(tool.name, tool.description, catalogue.without(tool.schema, hidden))
+                for tool in chosen
+            ]
             for name, declare in FORMATS.items()
             if one_format in {None, name}
         }

@@ -10,9 +10,10 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.conversation.contexts.services.answers import ContextPrompt, encoded
+from app.conversation.contexts.services.answers import encoded
+from app.conversation.strategies.logic.forms import SourceField
 from app.conversation.strategies.logic.rendering import render
-from app.conversation.strategies.services.scales import Scale
+from app.conversation.strategies.service import Scale
 from app.kernel.errors import Reason
 from app.platform.sessions.logic.event_text import text_of
 from tests.support.contexts import context, detail, of_events
@@ -81,13 +82,14 @@ async def test_the_system_prompt_is_weighed_before_a_transaction_is_open(
     pool: Any = database.engine.sync_engine.pool
     path = await new_path(client)
     used: list[int] = []
-    weighed = ContextPrompt.weighed
+    of_part = Scale.of_part
 
-    async def noted(prompt: ContextPrompt, scale: Scale) -> Any:
-        used.append(pool.checkedout())
-        return await weighed(prompt, scale)
+    def noted(scale: Scale, kind: SourceField, text: str) -> int:
+        if kind is SourceField.SYSTEM:
+            used.append(pool.checkedout())
+        return of_part(scale, kind, text)
 
-    monkeypatch.setattr(ContextPrompt, "weighed", noted)
+    monkeypatch.setattr(Scale, "of_part", noted)
     await context(client, path, systemPrompt="x" * 1_000)
     await context(client, path, systemPrompt="x" * 1_000, format="text")
     assert used == [0, 0, 0]

@@ -7,8 +7,8 @@ from sqlalchemy import update
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.services.counters import loaded
-from app.conversation.summaries.services.material import load_due
+from app.conversation.strategies.service import Scale, loaded
+from app.conversation.summaries.services.material import SessionReader
 from app.conversation.summaries.store import lookups
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.names import SessionName
@@ -56,7 +56,7 @@ async def test_for_the_next_summary_no_text_is_read_and_of_a_list_the_last_alone
     counter = await loaded(rules.counter, resources.settings)
     async with database.snapshot() as session:
         row = await sessions.get(session, name, resources.clock.now())
-        found = await load_due(session, row, name, rules, counter)
+        found = await SessionReader(session, row, name, Scale(rules, counter)).due()
     listed = list(found.summaries.values())
     assert [one.last_exchange for one in listed] == told
     assert {one.text for one in listed} == {None}

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from app.conversation.costs.logic.accounting import Sizes
-from app.conversation.costs.services.cases import summary_part
+from app.conversation.costs.services.cases import blocks_of
+from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.summaries.logic.prompts import INSTRUCTIONS
 from app.kernel.wire.memory_policy import MemoryPolicy
 from tests.conformance.contexts.conftest import Begin
@@ -152,7 +153,9 @@ def test_p11_the_estimate_is_what_was_used(
     talk.exchanges(1, 30)
     talk.settled()
     sizes = Sizes(system=400, user=100, assistant=0, summary=250, overhead=overhead)
-    part = summary_part(MemoryPolicy.model_validate(policy), sizes, 30)
+    summarising = rules_of(MemoryPolicy.model_validate(policy)).summarising
+    assert summarising is not None
+    part = blocks_of(summarising, sizes).summary_part(30)
     used = ok(http.get(f"{talk.name}/usage"))
     (model,) = used["models"]
     assert model["model"] == "openai:scripted"

@@ -1,29 +1,24 @@
 """Which facts fit in a room, and how much is counted to find out."""
 
-from dataclasses import dataclass, field
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.conversation.contexts.services import included
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.services.scales import Scale
+from app.conversation.strategies.service import Counter, Scale
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
 
 _RULES = rules_of(MemoryPolicy(strategy=Strategy.WINDOW, per_message_overhead=3))
 
 
-@dataclass
-class _Counter:
-    """Counts as `chars4` does, and what it has counted; each so many characters take one more."""
+def _counter(counted: list[int], longest: int = 10**9) -> Counter:
+    """Count as `chars4` does, with one more for each `longest` characters; note all lengths."""
 
-    longest: int = 10**9
-    name: str = "chars4"
-    counted: list[int] = field(default_factory=list)
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return -(-len(text) // 4) + len(text) // longest
 
-    def count(self, text: str) -> int:
-        self.counted.append(len(text))
-        return -(-len(text) // 4) + len(text) // self.longest
+    return Counter("chars4", count)
 
 
 def _one_by_one(facts: list[str], room: int, scale: Scale) -> list[str]:
@@ -43,20 +38,20 @@ async def _kept(facts: list[str], room: int, scale: Scale) -> list[str]:
     facts=st.lists(st.text("ab <", min_size=1, max_size=30), max_size=12), room=st.integers(0, 99)
 )
 async def test_each_fact_is_taken_for_which_there_is_room(facts: list[str], room: int) -> None:
-    scale = Scale(_RULES, _Counter())
+    scale = Scale(_RULES, _counter([]))
     assert await _kept(facts, room, scale) == _one_by_one(facts, room, scale)
 
 
 async def test_facts_are_counted_once_and_their_block_a_few_times() -> None:
     facts = ["x" * 650] * 100
     for room in (100, 5_000, 100_000):
-        counter = _Counter()
-        kept = await _kept(facts, room, Scale(_RULES, counter))
+        counted: list[int] = []
+        kept = await _kept(facts, room, Scale(_RULES, _counter(counted)))
         assert len(kept) == {100: 0, 5_000: 30, 100_000: 100}[room]
-        assert sum(counter.counted) < 6 * sum(map(len, facts))
+        assert sum(counted) < 6 * sum(map(len, facts))
 
 
 async def test_a_whole_that_takes_more_than_its_parts_stays_within_the_room() -> None:
-    scale = Scale(_RULES, _Counter(longest=100))
+    scale = Scale(_RULES, _counter([], longest=100))
     kept = await _kept(["x" * 50] * 20, 150, scale)
     assert 0 < scale.of_facts(kept) <= 150

@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.conversation.costs.logic.accounting import Blocks, Course, Sizes, SummaryPart, Tail, Totals
+from app.conversation.costs.logic.accounting import Blocks, Sizes, SummaryPart, Totals
 from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
-from app.conversation.costs.services.cases import summary_part
 from app.conversation.costs.services.costs import estimate
-from app.kernel.wire.memory_policy import MemoryPolicy
 
 _ISM, _LIST, _CELL = "inclusive", "abstraction_inclusive", "fully_abstracted"
 _SIZES = Sizes(system=400, user=60, assistant=40, summary=250, overhead=30)
@@ -162,7 +160,7 @@ def test_so_it_is_with_what_stays_and_with_merges(
 
 @pytest.mark.parametrize("kept", [None, 0, 100, 250, 1_000, 1_040])
 def test_so_it_is_without_summaries(kept: int | None) -> None:
-    course: Course = Tail(_SIZES, kept)
+    course = Blocks.without_summaries(_SIZES, kept)
     largest = prompts = 0
     over: int | None = None
     for message in range(1, 81):
@@ -174,11 +172,9 @@ def test_so_it_is_without_summaries(kept: int | None) -> None:
         assert course.totals([message], 1_200) == [counted]
 
 
-def test_the_part_of_the_summaries_can_be_asked_for_alone() -> None:
-    policy = MemoryPolicy.model_validate({"strategy": _CELL, "cap": 10})
-    assert summary_part(policy, _SIZES, 30) == SummaryPart(3, 3 * 1_030 + 2 * 250, 3 * 250)
-    shown = MemoryPolicy.model_validate({"strategy": "inclusive"})
-    assert summary_part(shown, _SIZES, 30) == SummaryPart()
+def test_one_summary_is_read_again_by_each_later_call() -> None:
+    course = Blocks(_SIZES, cap=10, is_replaced=True)
+    assert course.summary_part(30) == SummaryPart(3, 3 * 1_030 + 2 * 250, 3 * 250)
 
 
 def test_a_hundred_thousand_messages_are_counted() -> None:

@@ -9,17 +9,10 @@ from app.conversation.costs.logic.accounting import SummaryPart
 from app.conversation.costs.logic.simulated import Shared
 from app.conversation.costs.schemas import EstimateContextCostsRequest
 from app.conversation.costs.services.cases import Case, cases_of
-from app.conversation.strategies.logic.composing import (
-    ContextTurn,
-    Due,
-    Fixed,
-    History,
-    TurnSummary,
-    compose,
-    next_due,
-    shares_of,
-)
+from app.conversation.strategies.logic.composing import compose, shares_of
 from app.conversation.strategies.logic.policies import Rules
+from app.conversation.strategies.logic.schedule import next_due
+from app.conversation.strategies.logic.turns import ContextTurn, Due, Fixed, History, TurnSummary
 
 _SYSTEM, _OVERHEAD = 400, 30
 _USER, _ASSISTANT = 60, 40

@@ -10,6 +10,7 @@ import pytest
 from google.genai.types import FunctionDeclaration
 from pydantic import TypeAdapter
 
+from app.kernel import tool_formats
 from app.kernel.auth import Caller, Reach
 from app.kernel.errors import InvalidArgument
 from app.kernel.memory_tools import ToolName
@@ -90,12 +91,13 @@ def test_each_schema_is_json_schema_and_closed(tool: Tool, scope: Any) -> None:
 
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_the_clients_of_model_apis_take_the_declarations(tool: Tool) -> None:
+    given = tool.name, tool.description, tool.schema
     TypeAdapter(openai.types.chat.ChatCompletionToolParam).validate_python(
-        catalogue.openai(tool, tool.schema)
+        tool_formats.openai(*given)
     )
-    TypeAdapter(anthropic.types.ToolParam).validate_python(catalogue.anthropic(tool, tool.schema))
+    TypeAdapter(anthropic.types.ToolParam).validate_python(tool_formats.anthropic(*given))
     # Its model refuses every keyword that it does not know.
-    declared = FunctionDeclaration.model_validate(catalogue.gemini(tool, tool.schema))
+    declared = FunctionDeclaration.model_validate(tool_formats.gemini(*given))
     assert declared.parameters is not None
     assert declared.parameters.type == "OBJECT"
 

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from app.adapters.llm.models import ReaderHandle
-from app.artifacts.readers.services.choosing import choose
+from app.artifacts.readers.services.reading_session import choose
 from app.artifacts.tasks.logic.allowing import Allowed
 from app.kernel.errors import PermissionDenied, Reason
 from tests.support.scripted_models import ScriptedTextModel

@@ -11,7 +11,7 @@ from app.adapters.llm.ports import Meter, Prompt
 from app.artifacts.readers.logic.prompts import passage_tokens
 from app.artifacts.tasks.logic.kinds import Kind
 from app.artifacts.tasks.services.preparing import prepare
-from app.conversation.strategies.services.counters import counter_of
+from app.conversation.strategies.service import counter_of
 from app.language.chunking import Chunk
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.retrieval.services.search import tokens_of

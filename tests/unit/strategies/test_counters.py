@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.llm import encodings
-from app.conversation.strategies.services.counters import Counter, counted, counter_of
+from app.conversation.strategies.service import Counter, counted, counter_of
 from app.kernel.errors import InvalidArgument
 from app.platform.sessions.logic.event_text import EventText, Speaker
 from app.settings.settings import Settings

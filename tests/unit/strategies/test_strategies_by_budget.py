@@ -5,17 +5,17 @@ The names are those of the checks that the design lists (A1 to A12).
 
 import pytest
 
-from app.conversation.strategies.logic.composing import (
+from app.conversation.strategies.logic.composing import shares_of
+from app.conversation.strategies.logic.policies import Rules
+from app.conversation.strategies.logic.schedule import next_due
+from app.conversation.strategies.logic.turns import (
     ContextTurn,
     Due,
     Fixed,
     History,
     TurnKind,
     TurnSummary,
-    next_due,
-    shares_of,
 )
-from app.conversation.strategies.logic.policies import Rules
 from app.platform.sessions.logic.event_text import EventNumbers
 from tests.support.talks import Talk, covers, failing, kinds, rules, shown_seqs, tokens_of
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from app.conversation.strategies.logic.composing import BudgetTooSmall, Fixed, shares_of
+from app.conversation.strategies.logic.budgets import BudgetTooSmall
+from app.conversation.strategies.logic.composing import shares_of
 from app.conversation.strategies.logic.policies import Rules
+from app.conversation.strategies.logic.turns import Fixed
 from app.kernel.errors import Reason
 from app.platform.sessions.logic.event_text import Step
 from tests.support.talks import Talk, covers, kinds, rules, shown_seqs, stub

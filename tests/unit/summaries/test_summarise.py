@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from app.adapters.llm.ports import Meter
-from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.lines import lines_of
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.logic.turns import TurnKind
+from app.conversation.strategies.logic.turns import Due, TurnKind
 from app.conversation.summaries.logic import prompts
 from app.conversation.summaries.services.writing import SummaryTask, WrittenSummary, summarise
 from app.kernel.errors import BadGateway, Reason, Unavailable

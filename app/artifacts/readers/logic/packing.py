@@ -1,13 +1,19 @@
-"""Selection of chunks that fit into a reader's window, without repeated text (pure)."""
+"""Ranking of chunks, and selection of those that fit into a reader's window (pure)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from app.language.beginnings import longest_fitting
+from app.language.bm25 import Bm25
 from app.language.chunking import Chunk, Piece
+from app.language.terms import Terms
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 _LEAST_CUT_TOKENS = 20
 """Minimum tokens of a chunk that is cut; a shorter part would be useless."""
+
+_SMOOTHING = 60
+"""Constant of reciprocal rank fusion (Cormack et al., 2009); higher values flatten the ranking."""
 
 Count = Callable[[str, str], int]
 """Counter of a text's tokens in a prompt; its arguments are the artifact's name and the text."""
@@ -50,6 +56,37 @@ class Packed:
     def chunks_used(self) -> int:
         """Number of selected chunks."""
         return len(self.shown)
+
+
+def fused(rankings: Sequence[Sequence[Piece]]) -> list[Piece]:
+    """Merge several rankings of chunks into one, by the sum of their reciprocal ranks."""
+    pieces: dict[tuple[int, int], Piece] = {}
+    scores: dict[tuple[int, int], float] = {}
+    for ranking in rankings:
+        for rank, piece in enumerate(ranking, start=1):
+            place = (piece.ordinal, piece.chunk.n)
+            pieces.setdefault(place, piece)
+            scores[place] = scores.get(place, 0.0) + 1 / (_SMOOTHING + rank)
+    # Ties keep the order of the rankings.
+    return sorted(pieces.values(), key=lambda chunk: -scores[chunk.ordinal, chunk.chunk.n])
+
+
+def best_first(query: str, pieces: Sequence[Piece], total: int) -> list[Piece]:
+    """Return the chunks that share words with a query, ranked by BM25.
+
+    Slow for very many chunks, so call it in a thread.
+
+    Args:
+        query: a question, or words.
+        pieces: chunks without duplicates, such as all that contain any of the query's words.
+        total: number of all chunks, including others; it determines how rare a word is.
+    """
+    terms = Terms(query)
+    read = [terms.read(piece.chunk.text) for piece in pieces]
+    bm25 = Bm25.of_texts(read, len(terms), total)
+    scores = [bm25.score(bits, length) for bits, length in read]
+    ranked = sorted(range(len(pieces)), key=lambda n: (-scores[n], n))
+    return [pieces[n] for n in ranked if scores[n] > 0]
 
 
 def room_of(max_input_tokens: int, answer_tokens: int, prompt_tokens: int) -> int:
@@ -125,13 +162,9 @@ def _to_shown(piece: Piece, since: int) -> ShownChunk:
 def _beginning(piece: Piece, room: int, count: Count) -> list[ShownChunk]:
     """Return as much of a chunk as fits, found by bisection, since indentation adds tokens."""
     text = piece.chunk.text
-    low, high = 0, min(len(text), room * CHARS_PER_TOKEN)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if count(piece.artifact, text[:middle]) <= room:
-            low = middle
-        else:
-            high = middle - 1
+    low = longest_fitting(
+        min(len(text), room * CHARS_PER_TOKEN), lambda n: count(piece.artifact, text[:n]) <= room
+    )
     chunk = piece.chunk
     cut = Chunk(chunk.n, chunk.start, chunk.start + low, text[:low])
     return [_to_shown(Piece(piece.artifact, piece.ordinal, cut), 0)] if low else []

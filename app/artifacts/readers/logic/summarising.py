@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.artifacts.readers.logic.prompts import INDENT, SummaryOptions, lined, summary
+from app.language.beginnings import longest_fitting
 from app.language.chunking import Piece
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
@@ -100,13 +101,7 @@ class SummaryParts:
         """Return the length of text that fits into this part: all, or up to a good place."""
         if not self._over(text, self._lined(text)):
             return len(text)
-        low, high = 0, len(text)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._over(text[:middle], self._lined(text[:middle])):
-                high = middle - 1
-            else:
-                low = middle
+        low = longest_fitting(len(text), lambda n: not self._over(text[:n], self._lined(text[:n])))
         # The start of a chunk is also a good place to end a part.
         least = max(low - self._most // _SLACK, 0)
         ends = (text.rfind(end, least, low) + len(end) for end in _ENDS if end in text[least:low])

@@ -1,6 +1,5 @@
 """Calls of a reader's model, with a check of the engine's token budget and usage recording."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -12,12 +11,10 @@ from app.artifacts.readers.logic.prompts import ReaderQuery
 from app.artifacts.readers.schemas import ReaderUsage
 from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.kernel.errors import Cancelled, Reason
+from app.platform.operations.services.operations import GivenUp
 from app.platform.usage.logic.grouping import QUERY
 from app.platform.usage.services.recording import recorded
 from app.platform.usage.services.usage import UsageService
-
-GivenUp = Callable[[], Awaitable[bool]]
-"""Callback that returns True if the client no longer waits for the response."""
 
 
 @dataclass

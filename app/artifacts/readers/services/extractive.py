@@ -147,12 +147,9 @@ def _answer_score(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sen
     led = together(other.bits for other in beside if other.number < sentence.number and other.leads)
     if not sentence.bits | led:
         return 0.0
-    led &= ~sentence.bits
-    near = together(other.bits for other in beside) & ~(sentence.bits | led)
-    score = (
-        bm25.score(sentence.bits, sentence.length)
-        + _LED * bm25.score(led, sentence.length)
-        + _NEAR * bm25.score(near, sentence.length)
+    near = together(other.bits for other in beside)
+    score = bm25.score_in_context(
+        sentence.bits, led, near, sentence.length, led_share=_LED, near_share=_NEAR
     )
     return score * (_QUESTION if sentence.asks else 1)
 

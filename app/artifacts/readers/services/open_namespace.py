@@ -1,4 +1,4 @@
-"""An opened namespace, and the check that it has not changed since it was opened.
+"""An opened namespace, its artifacts without text, and the check that it has not changed since.
 
 Model calls are slow and run without an open transaction. Meanwhile the namespace may be deleted and
 its name reused, it may become sensitive, or its allowed models may change. So each read, model
@@ -12,16 +12,41 @@ from datetime import datetime
 from typing import Any
 
 from app.adapters.db.session import Session
+from app.adapters.documents.extracting import is_readable
 from app.adapters.llm.models import ReaderHandle
 from app.adapters.resources import Resources
-from app.artifacts.readers.schemas import ReadingCoverage
-from app.artifacts.readers.services.unreadable import ExplainedArtifact, listed
+from app.artifacts.readers.schemas import Citation, ReadingCoverage, UnreadableArtifact
 from app.artifacts.readers.store import lookups
-from app.artifacts.readers.store.lookups import Readable, Texts
+from app.artifacts.readers.store.lookups import Readable, Texts, Unreadable
 from app.artifacts.tasks.store import repository
+from app.artifacts.tasks.store.indexing import failures
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.errors import Aborted, Reason
+from app.kernel.media_types import BYTES
 from app.kernel.task_names import NamespaceName
+
+_EXPLAINED = 100
+"""Maximum artifacts without text for which the indexing failure is looked up."""
+_LISTED = 20
+
+
+@dataclass(frozen=True)
+class ExplainedArtifact:
+    """An artifact without text; `failure` is the error of its indexing, or None if unknown."""
+
+    artifact: Unreadable
+    failure: str | None
+
+    @property
+    def reason(self) -> str:
+        """Reason as a sentence."""
+        if self.failure is not None:
+            return self.failure
+        declared, looks_like = self.artifact.media_type, self.artifact.sniffed_type or BYTES
+        if not is_readable(declared, looks_like):
+            kind = declared if looks_like == BYTES else looks_like
+            return f"Nothing is read from files of type {kind}."
+        return "No text was found in it, or its indexing was given up."
 
 
 @dataclass(frozen=True)
@@ -68,8 +93,31 @@ class OpenNamespace:
             truncated=truncated if self.may_show else None,
             artifacts_total=len(self.artifacts) + self.unreadable,
             artifacts_unreadable=self.unreadable,
-            unreadable=listed(self.unread) if self.may_show and self.unread else None,
+            unreadable=self._listed_unread() if self.may_show and self.unread else None,
         )
+
+    def _listed_unread(self) -> list[UnreadableArtifact]:
+        return [
+            UnreadableArtifact(artifact=unread.artifact.name, reason=unread.reason)
+            for unread in self.unread[:_LISTED]
+        ]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Text that a reader made of a namespace.
+
+    Attributes:
+        chunks_used: number of chunks read for it.
+        truncated: whether some wanted chunks did not fit.
+        is_cut: whether the end of the text is missing.
+    """
+
+    text: str
+    chunks_used: int
+    truncated: bool
+    citations: Sequence[Citation] = ()
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,3 +185,17 @@ def inherited(row: NamespaceRow) -> list[Any]:
         None if models is None else sorted(models),
         row.embedding_model,
     ]
+
+
+async def list_unread(
+    session: Session, name: NamespaceName, now: datetime
+) -> list[ExplainedArtifact]:
+    """Return the newest artifacts without text; artifacts with failed indexing come first.
+
+    Takes part in the caller's transaction.
+    """
+    found = await lookups.list_unreadable(session, name, now, _EXPLAINED)
+    ids = [one.content_id for one in found]
+    failed = await failures(session, name.memory.engine.engine, ids)
+    unread = [ExplainedArtifact(one, failed.get(one.content_id)) for one in found]
+    return sorted(unread, key=lambda one: one.failure is None)

@@ -2,48 +2,64 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+import structlog
+
+from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
-from app.artifacts.readers.logic.packing import Packed, ShownChunk, pack, room_of
+from app.artifacts.readers.logic.packing import ShownChunk, best_first, fused, pack, room_of
 from app.artifacts.readers.logic.prompts import Answered, passage_tokens, question, within
-from app.artifacts.readers.logic.ranking import best_first, fused
 from app.artifacts.readers.schemas import Citation, QueryNamespaceRequest
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
-from app.artifacts.readers.services.neighbours import find_near
-from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
+from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading
 from app.artifacts.readers.store import lookups
-from app.kernel.errors import InvalidArgument
+from app.artifacts.tasks.services.embedding import embedder_of
+from app.artifacts.tasks.store import vectors
+from app.kernel.errors import InvalidArgument, Reason, ServiceError
 from app.language.chunking import Piece
+from app.memory.memories.services.embedding import EngineEmbedding
+
+log = structlog.get_logger()
 
 _CANDIDATES = 200
 """Number of chunks with the rarest words to choose from."""
+_NEAREST = 200
+"""Number of nearest chunks to rank: the maximum that a reader is shown."""
 _BOUNDLESS = 10**9
 _MAX_CITATIONS = 100
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer, its citations, and the chunks read for it."""
+async def answer(
+    resources: Resources,
+    opened: OpenNamespace,
+    asking: Asking | None,
+    request: QueryNamespaceRequest,
+) -> Reading:
+    """Answer a question by a model, or without one by extracted sentences.
 
-    text: str
-    citations: Sequence[Citation]
-    packed: Packed
+    Raises:
+        Aborted: the namespace has changed since it was opened.
+        InvalidArgument: no chunk fits into the model's window with the question and the answer.
+        ServiceError: see `Asking.ask`.
+    """
+    pieces = await _find_pieces(resources, opened, request.query, request.top_k)
+    if not pieces:
+        raise changed(opened.name)
+    if asking is None:
+        return await _by_sentences(pieces, request)
+    return await _by_model(asking, pieces, request)
 
 
-async def find_pieces(
+async def _find_pieces(
     resources: Resources, opened: OpenNamespace, query: str, top_k: int
 ) -> list[Piece]:
     """Return the chunks that may answer a question, best first, found by words and by vectors.
 
     If no chunk has any of its words and there are no vectors, return the first chunks of the
     namespace: the question may be about the whole content, or in another language.
-
-    Raises:
-        Aborted: the namespace has changed since it was opened.
     """
-    near = await find_near(resources, opened, query)
+    near = await _find_near(resources, opened, query)
     async with reading(resources, opened) as (session, texts):
         by_words = await lookups.find_best(session, texts, query, _CANDIDATES)
         if not by_words and not near:
@@ -52,24 +68,60 @@ async def find_pieces(
     return fused([ranked or by_words, near])[:top_k]
 
 
-async def by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Answer:
+async def _find_near(resources: Resources, opened: OpenNamespace, query: str) -> list[Piece]:
+    """Return the chunks nearest to a question, by the namespace's model; empty without vectors.
+
+    The question is embedded outside any transaction. If the model fails, the search by words still
+    works.
+
+    Raises:
+        Aborted: the namespace has changed since it was opened.
+    """
+    embedder = embedder_of(resources.embedders, opened.row)
+    if embedder is None:
+        return []
+    async with reading(resources, opened) as (session, texts):
+        if not await vectors.has_any(session, opened.name, embedder.model_id, texts.now):
+            return []
+    vector = await _embed_query(resources, embedder.model_id, query)
+    if vector is None:
+        return []
+    async with reading(resources, opened) as (session, texts):
+        nearest = await vectors.list_nearest(
+            session, opened.name, embedder.model_id, vector, texts.now, _NEAREST
+        )
+        pieces = await lookups.get_pieces(session, texts, list(nearest))
+    at = {(piece.ordinal, piece.chunk.n): piece for piece in pieces}
+    places = [(ordinal, n) for (_, n), ordinal in nearest.items()]
+    return [at[place] for place in places if place in at]
+
+
+async def _embed_query(resources: Resources, model_id: str, query: str) -> Vectors | None:
+    embedding = EngineEmbedding.of(resources)
+    try:
+        async with asyncio.timeout(embedding.query_seconds):
+            return await embedding.embedded_query(model_id, query)
+    except TimeoutError:
+        trouble = Reason.MODEL_TIMEOUT
+    except ServiceError as error:
+        trouble = error.reason
+    log.warning("task_query.not_embedded", model_id=model_id, reason=trouble)
+    return None
+
+
+async def _by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Reading:
     """Answer by extracting the sentences that share the rarest words with the question."""
     packed = pack(pieces, _BOUNDLESS)
     made = await asyncio.to_thread(
         extractive.answer, request.query, packed.shown, request.answer_tokens
     )
-    return Answer(made.text, made.citations, packed)
+    return Reading(made.text, packed.chunks_used, packed.truncated, made.citations)
 
 
-async def by_model(
+async def _by_model(
     asking: Asking, pieces: Sequence[Piece], request: QueryNamespaceRequest
-) -> Answer:
-    """Answer with a model, from as many of the chunks as fit into its window.
-
-    Raises:
-        InvalidArgument: no chunk fits into the window with the question and the answer.
-        ServiceError: see `Asking.ask`.
-    """
+) -> Reading:
+    """Answer with a model, from as many of the chunks as fit into its window."""
     tokens = request.answer_tokens
     asked = question(request.query, [], tokens).tokens
     room = room_of(asking.reader.model.max_input_tokens, tokens, asked)
@@ -81,7 +133,8 @@ async def by_model(
             f" {asking.reader.model.max_input_tokens} tokens, the question {asked}.",
         )
     reply = await asking.ask(question(request.query, packed.shown, tokens), Answered)
-    return Answer(within(reply.answer, tokens), cited(reply.citations, packed.shown), packed)
+    text, citations = within(reply.answer, tokens), cited(reply.citations, packed.shown)
+    return Reading(text, packed.chunks_used, packed.truncated, citations)
 
 
 def cited(numbers: Iterable[int], shown: Sequence[ShownChunk]) -> list[Citation]:

@@ -4,25 +4,26 @@ If the indexing of a text was given up, the artifact counts as having no text.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from app.adapters.llm.models import ReaderHandle
 from app.adapters.resources import Resources
-from app.artifacts.readers.schemas import Reading
-from app.artifacts.readers.services.calls import GivenUp, check_awaited
-from app.artifacts.readers.services.choosing import choose
-from app.artifacts.readers.services.open_namespace import OpenNamespace
-from app.artifacts.readers.services.unreadable import list_unread
+from app.artifacts.readers.schemas import ReadFields
+from app.artifacts.readers.services.calls import check_awaited
+from app.artifacts.readers.services.open_namespace import OpenNamespace, list_unread
 from app.artifacts.readers.store import lookups
-from app.artifacts.tasks.logic.allowing import Allowed
+from app.artifacts.tasks.logic.allowing import BUILTIN_NAMES, Allowed
 from app.artifacts.tasks.store import repository
-from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
+from app.artifacts.tasks.store.keys import ContentPlace
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
 from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.kernel.wire.memory_policy import BUILTIN
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
+from app.platform.operations.services.operations import GivenUp
 
 MAX_DEPTH = 3
 """Maximum number of derivations between a tool's output and a result."""
@@ -34,7 +35,7 @@ POLL_SECONDS, LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
 async def open_namespace(
     resources: Resources,
     name: NamespaceName,
-    request: Reading,
+    request: ReadFields,
     caller: Caller,
     is_given_up: GivenUp,
 ) -> OpenNamespace:
@@ -114,7 +115,7 @@ async def _give_up_stuck(
 
 
 async def _read_namespace(
-    resources: Resources, name: NamespaceName, request: Reading, caller: Caller
+    resources: Resources, name: NamespaceName, request: ReadFields, caller: Caller
 ) -> tuple[OpenNamespace, Sequence[str]]:
     """Return an opened namespace, and the ids of its contents that are being indexed."""
     now = resources.clock.now()
@@ -140,7 +141,7 @@ async def _read_namespace(
     return opened, inside.indexing
 
 
-def _checked(opened: OpenNamespace, request: Reading) -> OpenNamespace:
+def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:
     if not opened.artifacts:
         raise _unreadable(opened)
     if request.off_prompt and opened.depth > MAX_DEPTH:
@@ -160,3 +161,41 @@ def _unreadable(opened: OpenNamespace) -> InvalidArgument:
         message += f" The indexing of an artifact failed: {failed}"
     metadata = {"artifacts": str(opened.unreadable)}
     return InvalidArgument(message, Reason.NO_READABLE_ARTIFACTS, metadata=metadata)
+
+
+def choose(
+    asked: str | None,
+    readers: Mapping[str, ReaderHandle],
+    allowed: Allowed,
+    *,
+    is_sensitive: bool = False,
+) -> ReaderHandle | None:
+    """Return the requested reader, or the first permitted one; None means the built-in reader.
+
+    Sensitive content goes to a remote reader only if the request names it, or if no local reader is
+    permitted.
+
+    Raises:
+        PermissionDenied: the requested reader is unknown or not permitted, or none is permitted.
+    """
+    may = [
+        name for name, reader in readers.items() if allowed.takes(name, is_local=reader.is_local)
+    ]
+    if allowed.takes(BUILTIN, is_local=True):
+        may.append(BUILTIN)
+    wanted = BUILTIN if asked in BUILTIN_NAMES else asked
+    if wanted is None and may:
+        local = [name for name in may if name == BUILTIN or readers[name].is_local]
+        wanted = (local if is_sensitive and local else may)[0]
+    if wanted not in may:
+        raise _not_allowed(may)
+    return None if wanted == BUILTIN else readers[wanted]
+
+
+def _not_allowed(may: Sequence[str]) -> PermissionDenied:
+    listed = f"only {', '.join(may)}" if may else "no model of the settings"
+    return PermissionDenied(
+        f"model: {listed} may read this namespace.",
+        Reason.MODEL_NOT_ALLOWED,
+        metadata={"allowedModels": ",".join(may)},
+    )

@@ -3,7 +3,6 @@
 import asyncio
 from bisect import bisect_right
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from itertools import accumulate
 
 from app.adapters.resources import Resources
@@ -12,7 +11,7 @@ from app.artifacts.readers.logic.prompts import ReaderSummary, SummaryOptions, s
 from app.artifacts.readers.logic.summarising import SummaryParts, SummaryRoom, calls_of, room_for
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
-from app.artifacts.readers.services.open_namespace import OpenNamespace, changed, reading
+from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading
 from app.artifacts.readers.store import lookups
 from app.kernel.errors import InvalidArgument
 
@@ -20,23 +19,25 @@ _PAGE = 200
 _BOUNDLESS = 10**9
 
 
-@dataclass(frozen=True)
-class NamespaceSummary:
-    """A summary; `chunks_used` counts the chunks read, `is_cut` means that its end is missing."""
-
-    text: str
-    chunks_used: int
-    is_cut: bool = False
-
-
-async def by_sentences(
-    resources: Resources, opened: OpenNamespace, wish: SummaryOptions
-) -> NamespaceSummary:
-    """Summarise by extracting the sentences with the most frequent words.
+async def summarise(
+    resources: Resources, opened: OpenNamespace, asking: Asking | None, wish: SummaryOptions
+) -> Reading:
+    """Summarise by a model in parts, or without one by the sentences with the most frequent words.
 
     Raises:
         Aborted: the namespace was deleted or changed meanwhile.
+        InvalidArgument: a part would not fit into the model's window, or the calls would exceed the
+            limit.
+        ServiceError: see `Asking.ask`.
     """
+    if asking is None:
+        return await _by_sentences(resources, opened, wish)
+    return await _by_model(asking, wish)
+
+
+async def _by_sentences(
+    resources: Resources, opened: OpenNamespace, wish: SummaryOptions
+) -> Reading:
     wanted = _spaced_keys(opened)
     async with reading(resources, opened) as (session, texts):
         pieces = await lookups.get_pieces(session, texts, wanted)
@@ -44,7 +45,7 @@ async def by_sentences(
         raise changed(opened.name)
     shown = pack(pieces, _BOUNDLESS).shown
     made = await asyncio.to_thread(extractive.summary, shown, wish.max_tokens)
-    return NamespaceSummary(made.text, len(pieces))
+    return Reading(made.text, len(pieces), truncated=len(pieces) < opened.chunks)
 
 
 def _spaced_keys(opened: OpenNamespace) -> list[tuple[str, int]]:
@@ -58,64 +59,45 @@ def _spaced_keys(opened: OpenNamespace) -> list[tuple[str, int]]:
     return keys
 
 
-@dataclass(frozen=True)
-class Calls:
-    """The model calls for one summary, limited to `most`."""
-
-    asking: Asking
-    most: int
-
-    def room(self, wish: SummaryOptions) -> SummaryRoom:
-        """Return the room in one call.
-
-        Raises:
-            InvalidArgument: a part would not fit into the model's window, or the calls would exceed
-                the limit.
-        """
-        reader, opened = self.asking.reader, self.asking.opened
-        window = reader.model.max_input_tokens
-        room = room_for(window, wish)
-        if not room.is_enough:
-            raise InvalidArgument.of_field(
-                "maxTokens", f"leaves no room to read: {reader.name} takes {window} tokens."
-            )
-        tokens = sum(artifact.tokens for artifact in opened.artifacts)
-        self.check(calls_of(tokens, [artifact.name for artifact in opened.artifacts], room))
-        return room
-
-    def check(self, calls: int) -> None:
-        """Check that this number of calls is allowed.
-
-        Raises:
-            InvalidArgument: it is not. The error omits the number, since that would reveal the
-                length of texts, which may be sensitive.
-        """
-        if calls > self.most:
-            raise InvalidArgument.of_field(
-                "model",
-                f"{self.asking.reader.name} would be called more than {self.most} times, the"
-                " limit of a request; choose a model with a longer window, builtin, or a query.",
-            )
-
-
-async def by_model(calls: Calls, wish: SummaryOptions) -> NamespaceSummary:
-    """Summarise part by part with a model; each call includes the summary of the earlier parts.
-
-    Raises:
-        Aborted: the namespace was deleted or changed meanwhile.
-        InvalidArgument: see `Calls.room`.
-        ServiceError: see `Asking.ask`.
-    """
-    room = calls.room(wish)
+async def _by_model(asking: Asking, wish: SummaryOptions) -> Reading:
+    """Summarise part by part; each call includes the summary of the earlier parts."""
+    room = _room(asking, wish)
     text, made, is_cut = "", 0, False
-    async for part in _parts(calls.asking, room):
+    async for part in _parts(asking, room):
         made += 1
-        calls.check(made)
-        written = (await calls.asking.ask(summary(part, text, wish), ReaderSummary)).summary
+        _check_calls(asking, made)
+        written = (await asking.ask(summary(part, text, wish), ReaderSummary)).summary
         text = within(written, wish.max_tokens)
         # A cut in one summary also affects the later ones.
         is_cut |= text != written
-    return NamespaceSummary(text, calls.asking.opened.chunks, is_cut)
+    return Reading(text, asking.opened.chunks, truncated=False, is_cut=is_cut)
+
+
+def _room(asking: Asking, wish: SummaryOptions) -> SummaryRoom:
+    """Return the room for text in one call, if that is enough for the limit of calls."""
+    artifacts, window = asking.opened.artifacts, asking.reader.model.max_input_tokens
+    room = room_for(window, wish)
+    if not room.is_enough:
+        raise InvalidArgument.of_field(
+            "maxTokens", f"leaves no room to read: {asking.reader.name} takes {window} tokens."
+        )
+    tokens = sum(artifact.tokens for artifact in artifacts)
+    _check_calls(asking, calls_of(tokens, [artifact.name for artifact in artifacts], room))
+    return room
+
+
+def _check_calls(asking: Asking, calls: int) -> None:
+    """Check that a summary may take this number of calls.
+
+    The error omits the number, since that would reveal the length of texts, which may be sensitive.
+    """
+    most = asking.resources.settings.tuning.task_max_summary_calls
+    if calls > most:
+        raise InvalidArgument.of_field(
+            "model",
+            f"{asking.reader.name} would be called more than {most} times, the limit of a request;"
+            " choose a model with a longer window, builtin, or a query.",
+        )
 
 
 async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:

@@ -1,9 +1,9 @@
 """Tool declarations of readers and the export for agents, in the formats of model APIs (pure)."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.artifacts.readers.schemas import LEAST_TOKENS, MOST_TOKENS, ToolFormat, ToolSpecs
+from app.kernel.tool_formats import FORMATS, Schema
 
 _Tool = tuple[str, str, dict[str, dict[str, Any]], list[str]]
 """Name, description, specific arguments, and the names of the required ones among these."""
@@ -79,20 +79,27 @@ def tool_specs(
         may_export: whether the caller may export, and there is a sink to export to.
     """
     tools = [*(_READERS if may_read else ()), *(_EXPORTS if may_export else ())]
-    specs = [
-        {
-            "name": name,
-            "description": description,
-            "parameters": {
-                "type": "object",
-                "properties": {"memory": _memory(memory), **_PLACE, **own},
-                "required": ["memory", "namespace", *required],
-            },
-        }
-        for name, description, own, required in tools
-    ]
     shown = [form] if form is not None else list(ToolFormat)
-    return ToolSpecs(**{each.value: [_WRITERS[each](spec) for spec in specs] for each in shown})
+    return ToolSpecs(
+        **{
+            each.value: [
+                FORMATS[each](name, description, _schema(each, memory, own, required))
+                for name, description, own, required in tools
+            ]
+            for each in shown
+        }
+    )
+
+
+def _schema(
+    form: ToolFormat, memory: str | None, own: dict[str, dict[str, Any]], required: list[str]
+) -> Schema:
+    schema = {
+        "type": "object",
+        "properties": {"memory": _memory(memory), **_PLACE, **own},
+        "required": ["memory", "namespace", *required],
+    }
+    return {**schema, "additionalProperties": False} if form is ToolFormat.OPENAI else schema
 
 
 def _memory(name: str | None) -> dict[str, Any]:
@@ -101,38 +108,3 @@ def _memory(name: str | None) -> dict[str, Any]:
         "description": "The memory that the stored output's reference names.",
         **({"enum": [name]} if name is not None else {}),
     }
-
-
-def _openai(spec: dict[str, Any]) -> dict[str, Any]:
-    # `strict` is not set, since it would make every argument required.
-    parameters = {**spec["parameters"], "additionalProperties": False}
-    return {"type": "function", "function": {**spec, "parameters": parameters}}
-
-
-def _gemini(spec: dict[str, Any]) -> dict[str, Any]:
-    return {**spec, "parameters": _upper(spec["parameters"])}
-
-
-def _anthropic(spec: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "name": spec["name"],
-        "description": spec["description"],
-        "input_schema": spec["parameters"],
-    }
-
-
-def _upper(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with type names in upper case, as Gemini expects."""
-    converted = {**schema, "type": schema["type"].upper()}
-    if "properties" in schema:
-        converted["properties"] = {
-            name: _upper(field) for name, field in schema["properties"].items()
-        }
-    return converted
-
-
-_WRITERS: Mapping[ToolFormat, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    ToolFormat.OPENAI: _openai,
-    ToolFormat.GEMINI: _gemini,
-    ToolFormat.ANTHROPIC: _anthropic,
-}

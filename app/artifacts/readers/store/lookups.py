@@ -31,6 +31,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR, array
 from app.adapters.db.lexical import QueryText, joined, lexemes, quoted, rarity
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.store.keys import is_in, is_readable
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow
 from app.kernel.task_names import NamespaceName, TaskMemoryName
 from app.language import grams
@@ -159,19 +160,14 @@ async def find_derived(
         select(NamespaceRow)
         .join(
             row,
-            and_(
-                row.engine_id == NamespaceRow.engine_id,
-                row.memory == NamespaceRow.memory,
-                row.namespace == NamespaceRow.namespace,
-            ),
+            is_in(row, NamespaceRow),
         )
         .where(
             NamespaceRow.engine_id == name.engine.engine,
             NamespaceRow.memory == name.memory,
             NamespaceRow.expire_time > now,
             row.input_hash == input_hash,
-            row.state != ArtifactState.UPLOADING,
-            row.expire_time > now,
+            is_readable(now),
             ~row.source_deleted,
         )
         .order_by(row.create_time.desc())
@@ -339,11 +335,8 @@ def _weights(held: CTE, terms: int) -> CTE:
 
 def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
     return [
-        ArtifactRow.engine_id == name.memory.engine.engine,
-        ArtifactRow.memory == name.memory.memory,
-        ArtifactRow.namespace == name.namespace,
-        ArtifactRow.state != ArtifactState.UPLOADING,
-        ArtifactRow.expire_time > now,
+        is_in(ArtifactRow, name),
+        is_readable(now),
     ]
 
 

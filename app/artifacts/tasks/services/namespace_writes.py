@@ -13,7 +13,7 @@ from app.adapters.db.session import Session
 from app.adapters.llm.embedders import Embedders
 from app.artifacts.tasks.schemas.tasks import BeginsNamespace
 from app.artifacts.tasks.services.embedding import check_embedder
-from app.artifacts.tasks.store import erasure, lookups, repository
+from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
@@ -126,7 +126,7 @@ class NamespaceWrites:
         Raises:
             ResourceExhausted: a quota, which the error names, would be exceeded.
         """
-        coming = await lookups.sum_coming(session, row, self.clock.now(), but)
+        coming = await repository.sum_coming(session, row, self.clock.now(), but)
         artifacts, length = artifacts + coming[0], length + coming[1]
         most = self.settings.task_max_namespace_bytes
         if row.bytes + length > most:
@@ -168,7 +168,7 @@ class NamespaceWrites:
         }
         if gone.expire_time >= row.expire_time:
             # The remaining artifacts may expire earlier.
-            latest = await lookups.latest_expiry(session, row)
+            latest = await repository.latest_expiry(session, row)
             values["expire_time"] = latest or row.expire_time
         return await repository.update_namespace(session, row, values)
 
@@ -196,7 +196,7 @@ async def _remove_if_expired(session: Session, name: NamespaceName) -> None:
     row = await repository.lock_namespace(session, name)
     if row is None or row.expire_time > (now := await database_now(session)):
         return
-    coming, _ = await lookups.sum_coming(session, row, now)
+    coming, _ = await repository.sum_coming(session, row, now)
     if not coming:
         await erasure.remove_namespace(session, row)
 

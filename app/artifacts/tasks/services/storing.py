@@ -33,7 +33,7 @@ from app.artifacts.tasks.services.outputs import (
 from app.artifacts.tasks.services.preparing import Prepared, prepare
 from app.artifacts.tasks.services.references import prompt_text, warned
 from app.artifacts.tasks.services.tasks import TaskService
-from app.artifacts.tasks.store import contents, erasure, lookups, policies, repository
+from app.artifacts.tasks.store import contents, erasure, policies, repository
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
@@ -299,7 +299,7 @@ class StoringService:
         common: dict[str, Any] = {"version": 1, "create_time": now, "expire_time": until}
         if batch.derived is not None:
             origin = replace(batch.name, namespace=batch.derived.origin)
-            is_lost = await lookups.has_lost_source(session, origin, batch.derived.sources)
+            is_lost = await repository.has_lost_source(session, origin, batch.derived.sources)
             common |= batch.derived.columns | {"source_deleted": is_lost}
         values = [
             {

@@ -28,9 +28,10 @@ from app.artifacts.tasks.services.embedding import check_embedder
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, NamespaceWrites
 from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
-from app.artifacts.tasks.store import listing, lookups, policies, repository, vectors
-from app.artifacts.tasks.store.contents import ContentPlace, Pages
+from app.artifacts.tasks.store import listing, policies, repository, vectors
+from app.artifacts.tasks.store.contents import Pages
 from app.artifacts.tasks.store.indexing import embed_later
+from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.clock import Clock
@@ -294,7 +295,7 @@ async def _check_no_looser(
     Raises:
         PermissionDenied: the change loosens a rule.
     """
-    earliest = await lookups.earliest_expiry(session, row, now)
+    earliest = await repository.earliest_expiry(session, row, now)
     if _loosens(row, values, earliest or row.expire_time):
         raise PermissionDenied(
             "Settings of a namespace can only be loosened with engines.update.",

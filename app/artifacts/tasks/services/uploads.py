@@ -26,8 +26,9 @@ from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, check_
 from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, repository
-from app.artifacts.tasks.store.contents import PAGE_BYTES, ContentPlace, Pages
+from app.artifacts.tasks.store.contents import PAGE_BYTES, Pages
 from app.artifacts.tasks.store.indexing import embed_later, index_later
+from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.listing import list_indexing_failed
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller

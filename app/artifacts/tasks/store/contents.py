@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
+from app.artifacts.tasks.store.keys import ContentPlace, is_in
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, PageRow
 from app.kernel.errors import Aborted, Reason
 from app.language.grams import ANY_SIGN, indexed
@@ -24,31 +25,6 @@ from app.platform.engines.store import repository as engines
 PAGE_BYTES = 256 * 1024
 _CHUNKS_AT_ONCE = 500
 _CHUNK_KEY = (ChunkRow.engine_id, ChunkRow.content_id, ChunkRow.n)
-
-
-@dataclass(frozen=True)
-class ContentPlace:
-    """Key of an artifact's content."""
-
-    engine_id: int
-    memory: str
-    namespace: str
-    content_id: str
-
-    @classmethod
-    def of(cls, row: ArtifactRow) -> "ContentPlace":
-        """Return the key of an artifact's content."""
-        return cls(row.engine_id, row.memory, row.namespace, row.content_id)
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """Columns of the key in the tables of pages and chunks."""
-        return {
-            "engine_id": self.engine_id,
-            "memory": self.memory,
-            "namespace": self.namespace,
-            "content_id": self.content_id,
-        }
 
 
 def pages_of(data: bytes) -> list[bytes]:
@@ -68,9 +44,7 @@ async def insert_pages(
 async def read_page(session: Session, place: ContentPlace, page: int) -> bytes | None:
     """Return a page, or None if it does not exist."""
     statement = select(PageRow.data).where(
-        PageRow.engine_id == place.engine_id,
-        PageRow.memory == place.memory,
-        PageRow.namespace == place.namespace,
+        is_in(PageRow, place),
         PageRow.content_id == place.content_id,
         PageRow.page == page,
     )
@@ -127,9 +101,7 @@ async def remove_chunks(session: Session, place: ContentPlace) -> None:
     """Delete the chunks of an artifact."""
     await session.execute(
         delete(ChunkRow).where(
-            ChunkRow.engine_id == place.engine_id,
-            ChunkRow.memory == place.memory,
-            ChunkRow.namespace == place.namespace,
+            is_in(ChunkRow, place),
             ChunkRow.content_id == place.content_id,
         )
     )
@@ -150,9 +122,7 @@ async def lock_uploading(
     statement = (
         select(ArtifactRow.content_id)
         .where(
-            ArtifactRow.engine_id == place.engine_id,
-            ArtifactRow.memory == place.memory,
-            ArtifactRow.namespace == place.namespace,
+            is_in(ArtifactRow, place),
             ArtifactRow.content_id == place.content_id,
             has_time,
         )

@@ -1,10 +1,11 @@
-"""Permanent deletion in task memory: on request, after expiry, and with the engine.
+"""Permanent deletion in task memory: on request, after expiry, with the engine or with a scope.
 
 Deleting an artifact deletes its pages, chunks and vectors. Artifacts derived from it stay, marked
 as having lost their source. All functions take part in the caller's transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -20,19 +21,21 @@ from sqlalchemy import (
     func,
     literal,
     select,
+    true,
     tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.arrays import any_of
+from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key as FoundKey
-from app.adapters.db.spread import RowSearch, find_keys, remove_found
+from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
+from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
 from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.store.keys import NamespaceKey, is_in
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
     ChunkRow,
@@ -51,8 +54,6 @@ _SLASH = "/"
 """Separator between names; no name contains it."""
 _Named = tuple[str, str]
 """Namespace and name of an artifact."""
-Key = tuple[int, str, str]
-"""Engine, memory and namespace."""
 _IN_NAMESPACE = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
 _NAMESPACE_KEY = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
 
@@ -83,20 +84,18 @@ async def remove_upload(session: Session, engine_id: int, content_id: str) -> No
 
 async def remove_namespace(session: Session, namespace: NamespaceRow) -> None:
     """Delete a namespace that the caller has locked, with everything in it."""
-    await session.execute(delete(NamespaceRow).where(_is_same_namespace(namespace)))
+    await session.execute(delete(NamespaceRow).where(is_in(NamespaceRow, namespace)))
     await mark_derived(session, namespace, None)
 
 
 async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
     """Delete a namespace without artifacts or uploads; return True if it was deleted."""
     inside = select(ArtifactRow.content_id).where(
-        ArtifactRow.engine_id == NamespaceRow.engine_id,
-        ArtifactRow.memory == NamespaceRow.memory,
-        ArtifactRow.namespace == NamespaceRow.namespace,
+        is_in(ArtifactRow, NamespaceRow),
     )
     removed = await session.execute(
         delete(NamespaceRow)
-        .where(_is_same_namespace(namespace), ~inside.exists())
+        .where(is_in(NamespaceRow, namespace), ~inside.exists())
         .returning(NamespaceRow.namespace)
         .execution_options(synchronize_session=False)
     )
@@ -159,28 +158,6 @@ def _has_content(engine_id: int, content_id: str) -> ColumnElement[bool]:
     return and_(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)
 
 
-def _is_same_namespace(row: NamespaceRow) -> ColumnElement[bool]:
-    return _is_namespace((row.engine_id, row.memory, row.namespace))
-
-
-def _is_namespace(key: Key) -> ColumnElement[bool]:
-    engine_id, memory, namespace = key
-    return and_(
-        NamespaceRow.engine_id == engine_id,
-        NamespaceRow.memory == memory,
-        NamespaceRow.namespace == namespace,
-    )
-
-
-def _is_in(key: Key) -> ColumnElement[bool]:
-    engine_id, memory, namespace = key
-    return and_(
-        ArtifactRow.engine_id == engine_id,
-        ArtifactRow.memory == memory,
-        ArtifactRow.namespace == namespace,
-    )
-
-
 # Deletion with the engine
 
 
@@ -215,7 +192,7 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 # Deletion after expiry
 
 
-async def find_expired(grace: timedelta, session: Session, search: RowSearch) -> Sequence[FoundKey]:
+async def find_expired(grace: timedelta, session: Session, search: RowSearch) -> Sequence[Key]:
     """Find artifacts of all engines that expired at least `grace` ago, and abandoned uploads."""
     key = (*_IN_NAMESPACE, ArtifactRow.content_id)
     statement = (
@@ -227,13 +204,14 @@ async def find_expired(grace: timedelta, session: Session, search: RowSearch) ->
 
 
 async def remove_expired(
-    grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
+    grace: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
 ) -> int:
     """Delete a batch of rows of expired artifacts of one namespace; return the row count.
 
     Returns 0 if another transaction holds the namespace, or the artifacts are gone.
     """
-    key = (engine_id, *keys[0][1:3])
+    _, memory, name, _ = keys[0]
+    key = NamespaceKey(engine_id, memory, name)
     namespace = await _lock(session, key)
     if namespace is None:
         return 0
@@ -241,7 +219,9 @@ async def remove_expired(
     statement = (
         select(ArtifactRow)
         .where(
-            _is_in(key), ArtifactRow.content_id == wanted, _has_expired(session, ArtifactRow, grace)
+            is_in(ArtifactRow, key),
+            ArtifactRow.content_id == wanted,
+            _has_expired(session, ArtifactRow, grace),
         )
         .with_for_update()
     )
@@ -252,7 +232,7 @@ async def remove_expired(
         (VectorRow, VectorRow.n, _PIECES_AT_ONCE),
         (ChunkRow, ChunkRow.n, _PIECES_AT_ONCE),
     ):
-        if contents and (freed := await _free(session, row, last, key[0], contents, most)):
+        if contents and (freed := await _free(session, row, last, engine_id, contents, most)):
             return freed
     if rows:
         await _remove_of_namespace(session, namespace, rows)
@@ -266,15 +246,17 @@ def _has_expired(
     return row.expire_time <= database_time(session) - grace
 
 
-async def _lock(session: Session, key: Key) -> NamespaceRow | None:
+async def _lock(session: Session, key: NamespaceKey) -> NamespaceRow | None:
     """Lock a namespace before its artifacts, as requests do; None if it is locked or gone."""
-    statement = select(NamespaceRow).where(_is_namespace(key)).with_for_update(skip_locked=True)
+    statement = (
+        select(NamespaceRow).where(is_in(NamespaceRow, key)).with_for_update(skip_locked=True)
+    )
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def find_expired_namespaces(
     grace: timedelta, session: Session, search: RowSearch
-) -> Sequence[FoundKey]:
+) -> Sequence[Key]:
     """Find empty, expired namespaces of all engines, for a sweep."""
     statement = (
         select(*_NAMESPACE_KEY)
@@ -285,7 +267,7 @@ async def find_expired_namespaces(
 
 
 async def remove_expired_namespaces(
-    grace: timedelta, session: Session, engine_id: int, keys: Sequence[FoundKey]
+    grace: timedelta, session: Session, engine_id: int, keys: Sequence[Key]
 ) -> int:
     """Delete empty, expired namespaces of an engine; return the count."""
     return await remove_found(
@@ -302,9 +284,7 @@ async def remove_expired_namespaces(
 def _is_over(session: Session, grace: timedelta) -> ColumnElement[bool]:
     """Select namespaces that have expired and are empty."""
     inside = exists().where(
-        ArtifactRow.engine_id == NamespaceRow.engine_id,
-        ArtifactRow.memory == NamespaceRow.memory,
-        ArtifactRow.namespace == NamespaceRow.namespace,
+        is_in(ArtifactRow, NamespaceRow),
     )
     return and_(_has_expired(session, NamespaceRow, grace), ~inside)
 
@@ -337,7 +317,7 @@ async def _remove_of_namespace(
     counted = [row for row in rows if row.state != ArtifactState.UPLOADING]
     await session.execute(
         update(NamespaceRow)
-        .where(_is_same_namespace(namespace))
+        .where(is_in(NamespaceRow, namespace))
         .values(
             artifacts=NamespaceRow.artifacts - len(counted),
             bytes=NamespaceRow.bytes - sum(row.size_bytes for row in counted),
@@ -355,3 +335,95 @@ async def _remove_of_namespace(
         .execution_options(synchronize_session=False)
     )
     await remove_if_empty(session, namespace)
+
+
+# Erasure of a scope
+
+
+_TABLE: Any = NamespaceRow.__table__
+_KEY = (_TABLE.c.memory, _TABLE.c.namespace)
+_NAME = NamespaceRow.memory + literal("/namespaces/") + NamespaceRow.namespace
+
+
+async def _count_of_subject(session: Session, subject: Subject) -> Counts:
+    """Count the user's namespaces, and the policies of the task memories that become empty."""
+    policies = select(func.count()).select_from(ToolPolicyRow).where(_is_left(subject))
+    namespaces = await RowsOf(NamespaceRow).count(session, subject)
+    return {**namespaces, "tool_policies": (await session.execute(policies)).scalar_one()}
+
+
+def _is_left(subject: Subject) -> ColumnElement[bool]:
+    """Select the policies of task memories that contain only namespaces of the subject."""
+    same = and_(
+        NamespaceRow.engine_id == subject.engine_id, NamespaceRow.memory == ToolPolicyRow.memory
+    )
+    return and_(
+        ToolPolicyRow.engine_id == subject.engine_id,
+        select(NamespaceRow.namespace).where(same, subject.selects(NamespaceRow)).exists(),
+        ~select(NamespaceRow.namespace).where(same, _is_of_others(subject)).exists(),
+    )
+
+
+def _is_of_others(subject: Subject) -> ColumnElement[bool]:
+    return func.coalesce(~subject.selects(NamespaceRow), true())
+
+
+async def _find_ids(session: Session, subject: Subject, ids: Collection[str]) -> Collection[str]:
+    """Return the ids of namespaces of the user, and of task memories with only such namespaces."""
+    mine = subject.selects(NamespaceRow)
+    namespaces = select(_NAME).where(mine, any_of(ids) == _NAME)
+    memories = (
+        select(NamespaceRow.memory)
+        .where(NamespaceRow.engine_id == subject.engine_id, NamespaceRow.memory == any_of(ids))
+        .group_by(NamespaceRow.memory)
+        .having(~func.bool_or(_is_of_others(subject)))
+    )
+    found = set((await session.execute(namespaces)).scalars())
+    return found.union((await session.execute(memories)).scalars())
+
+
+async def _remove_of_subject(session: Session, subject: Subject, limit: int) -> Counts:
+    """Remove empty namespaces of the user, and policies of task memories that become empty."""
+    # Policies must go first, since they are found through the namespaces of their task memory.
+    policies = await session.execute(
+        delete(ToolPolicyRow)
+        .where(ToolPolicyRow.engine_id == subject.engine_id, _is_left(subject))
+        .returning(ToolPolicyRow.tool)
+        .execution_options(synchronize_session=False)
+    )
+    some = select(NamespaceRow).where(subject.selects(NamespaceRow)).limit(limit).with_for_update()
+    rows = (await session.execute(some)).scalars().all()
+    if not rows:
+        return {}
+    columns = {column.name: column for column in _KEY}
+    keys = rows_of("keys", columns, [[getattr(row, name) for name in columns] for row in rows])
+    await session.execute(
+        delete(NamespaceRow)
+        .where(
+            NamespaceRow.engine_id == subject.engine_id,
+            *(column == keys.c[column.name] for column in _KEY),
+        )
+        .execution_options(synchronize_session=False)
+    )
+    for row in rows:
+        await mark_derived(session, row, None)
+    removed = {NamespaceRow.__tablename__: len(rows), "tool_policies": len(policies.all())}
+    return {table: count for table, count in removed.items() if count}
+
+
+_NAMESPACES: Erasure = replace(
+    RowsOf(NamespaceRow).erasure(),
+    collection="taskMemories",
+    find_ids=_find_ids,
+    tables=("task_namespaces", "tool_policies"),
+    count=_count_of_subject,
+    remove=_remove_of_subject,
+)
+ERASURES = (
+    RowsOf(PageRow, most=PAGES_AT_ONCE).erasure(),
+    RowsOf(VectorRow).erasure(),
+    RowsOf(ChunkRow).erasure(),
+    RowsOf(ArtifactRow).erasure(),
+    _NAMESPACES,
+)
+"""Erasure of the rows of a scope."""

@@ -8,7 +8,7 @@ from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store import contents, repository
-from app.artifacts.tasks.store.contents import ContentPlace
+from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.names import EngineName
 from app.kernel.wire.base import WireModel

@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONPATH
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.indexing import list_given_up
+from app.artifacts.tasks.store.keys import is_readable
 from app.artifacts.tasks.store.tables import ArtifactRow
 from app.kernel.task_names import TaskMemoryName
 
@@ -78,7 +79,7 @@ async def _sums(
             func.sum(row.size_bytes),
             func.bool_or(row.chunks > 0),
         )
-        .where(_is_of(name), row.namespace.in_(namespaces), _is_readable(now))
+        .where(_is_of(name), row.namespace.in_(namespaces), is_readable(now))
         .group_by(row.namespace)
     )
     return {
@@ -107,7 +108,7 @@ async def _first_artifacts(
             row.token_estimate,
             sources.label("sources"),
         )
-        .where(_is_of(name), row.namespace == asked, _is_readable(now))
+        .where(_is_of(name), row.namespace == asked, is_readable(now))
         .order_by(row.ordinal, row.content_id)
         .limit(limit)
         .lateral("its")
@@ -157,7 +158,3 @@ async def _still_indexing(
 
 def _is_of(name: TaskMemoryName) -> ColumnElement[bool]:
     return and_(ArtifactRow.engine_id == name.engine.engine, ArtifactRow.memory == name.memory)
-
-
-def _is_readable(now: datetime) -> ColumnElement[bool]:
-    return and_(ArtifactRow.state != ArtifactState.UPLOADING, ArtifactRow.expire_time > now)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, select, update
+from sqlalchemy import ARRAY, ColumnElement, Select, Text, and_, any_, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.conditions import check_scope, conditions_of
@@ -16,7 +16,7 @@ from app.adapters.db.lists import List
 from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
-from app.artifacts.tasks.store.contents import ContentPlace
+from app.artifacts.tasks.store.keys import ContentPlace, is_in, is_readable
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.errors import Aborted, AlreadyExists, NotFound, Reason
 from app.kernel.ids import NO_BUCKET, new_id
@@ -65,7 +65,7 @@ async def find_namespace(
     session: Session, name: NamespaceName, now: datetime, *, for_update: bool = False
 ) -> NamespaceRow | None:
     """Return a namespace, or None if it does not exist or is empty."""
-    statement = select(NamespaceRow).where(_is_namespace(name), _is_there(now))
+    statement = select(NamespaceRow).where(is_in(NamespaceRow, name), _is_there(now))
     if for_update:
         statement = statement.with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
@@ -109,7 +109,7 @@ async def begin_namespace(
 
 async def lock_namespace(session: Session, name: NamespaceName) -> NamespaceRow | None:
     """Return a locked namespace, which may be empty, or None."""
-    statement = select(NamespaceRow).where(_is_namespace(name)).with_for_update()
+    statement = select(NamespaceRow).where(is_in(NamespaceRow, name)).with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
 
 
@@ -137,7 +137,7 @@ async def update_namespace(
     """Update a namespace that the caller has locked."""
     statement = (
         update(NamespaceRow)
-        .where(_is_same_namespace(row))
+        .where(is_in(NamespaceRow, row))
         .values(**values, version=NamespaceRow.version + 1)
         .returning(NamespaceRow)
         .execution_options(populate_existing=True, synchronize_session=False)
@@ -202,18 +202,6 @@ def _is_in_memory(name: TaskMemoryName) -> ColumnElement[bool]:
     )
 
 
-def _is_namespace(name: NamespaceName) -> ColumnElement[bool]:
-    return and_(_is_in_memory(name.memory), NamespaceRow.namespace == name.namespace)
-
-
-def _is_same_namespace(row: NamespaceRow) -> ColumnElement[bool]:
-    return and_(
-        NamespaceRow.engine_id == row.engine_id,
-        NamespaceRow.memory == row.memory,
-        NamespaceRow.namespace == row.namespace,
-    )
-
-
 def _is_there(now: datetime) -> ColumnElement[bool]:
     return and_(NamespaceRow.expire_time > now, NamespaceRow.artifacts > 0)
 
@@ -240,7 +228,7 @@ async def find_artifact(
 ) -> ArtifactRow | None:
     """Return an artifact that is completely uploaded and has not expired, or None."""
     statement = select(ArtifactRow).where(
-        is_in(name.namespace), ArtifactRow.name == name.artifact, _is_readable(now)
+        is_in(ArtifactRow, name.namespace), ArtifactRow.name == name.artifact, is_readable(now)
     )
     if for_update:
         statement = statement.with_for_update(of=ArtifactRow)
@@ -249,7 +237,7 @@ async def find_artifact(
 
 def select_artifacts(name: NamespaceName, now: datetime) -> Select[ArtifactRow]:
     """Select the artifacts of a namespace."""
-    return select(ArtifactRow).where(is_in(name), _is_readable(now))
+    return select(ArtifactRow).where(is_in(ArtifactRow, name), is_readable(now))
 
 
 async def find_names(
@@ -257,7 +245,9 @@ async def find_names(
 ) -> dict[str, ArtifactRow]:
     """Return the completely uploaded artifacts of these names, expired ones included."""
     statement = select(ArtifactRow).where(
-        is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != ArtifactState.UPLOADING
+        is_in(ArtifactRow, name),
+        ArtifactRow.name.in_(names),
+        ArtifactRow.state != ArtifactState.UPLOADING,
     )
     return {row.name: row for row in (await session.execute(statement)).scalars()}
 
@@ -295,7 +285,7 @@ async def set_expiry(session: Session, name: NamespaceName, until: datetime, now
     """Set the expiry of all artifacts in a namespace that the caller has locked."""
     await session.execute(
         update(ArtifactRow)
-        .where(is_in(name), _is_readable(now))
+        .where(is_in(ArtifactRow, name), is_readable(now))
         .values(expire_time=until)
         .execution_options(synchronize_session=False)
     )
@@ -315,14 +305,58 @@ async def update_artifact(
     return (await session.execute(statement)).scalar_one()
 
 
-def is_in(name: NamespaceName) -> ColumnElement[bool]:
-    """Select the artifacts of a namespace."""
-    return and_(
-        ArtifactRow.engine_id == name.memory.engine.engine,
-        ArtifactRow.memory == name.memory.memory,
-        ArtifactRow.namespace == name.namespace,
+# Counts and expiry times; the caller has locked the namespace
+
+
+async def sum_coming(
+    session: Session, row: NamespaceRow, now: datetime, but: str | None = None
+) -> tuple[int, int]:
+    """Return the number of uploads under way into a namespace, and their total bytes.
+
+    The upload with content id `but` is excluded.
+    """
+    statement = select(func.count(), func.coalesce(func.sum(ArtifactRow.size_bytes), 0)).where(
+        is_in(ArtifactRow, row),
+        # Needed to use the index.
+        ArtifactRow.ordinal == 0,
+        ArtifactRow.state == ArtifactState.UPLOADING,
+        ArtifactRow.expire_time > now,
+        ArtifactRow.content_id != (but or ""),
     )
+    totals = (await session.execute(statement)).one()
+    return int(totals[0]), int(totals[1])
 
 
-def _is_readable(now: datetime) -> ColumnElement[bool]:
-    return and_(ArtifactRow.state != ArtifactState.UPLOADING, ArtifactRow.expire_time > now)
+async def latest_expiry(session: Session, row: NamespaceRow) -> datetime | None:
+    """Return the latest expiry in a namespace; uploads count only if there are no artifacts."""
+    latest = func.max(ArtifactRow.expire_time)
+    whole = latest.filter(ArtifactRow.state != ArtifactState.UPLOADING)
+    statement = select(func.coalesce(whole, latest)).where(is_in(ArtifactRow, row))
+    return (await session.execute(statement)).scalar_one()
+
+
+async def earliest_expiry(session: Session, row: NamespaceRow, now: datetime) -> datetime | None:
+    """Return the earliest expiry among a namespace's readable artifacts."""
+    statement = select(func.min(ArtifactRow.expire_time)).where(
+        is_in(ArtifactRow, row), is_readable(now)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def has_lost_source(session: Session, name: NamespaceName, artifacts: Sequence[str]) -> bool:
+    """Return True if any of the artifacts has lost a source.
+
+    Locks the artifacts until the transaction ends: if a source is deleted meanwhile, the deletion
+    also marks new artifacts derived from them.
+    """
+    row = ArtifactRow
+    statement = (
+        select(row.source_deleted)
+        .where(
+            is_in(row, name),
+            row.name == any_(literal(artifacts, ARRAY(Text))),
+            row.origin.is_not(None),
+        )
+        .with_for_update(read=True, of=row)
+    )
+    return any((await session.execute(statement)).scalars())

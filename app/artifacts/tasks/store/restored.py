@@ -12,6 +12,7 @@ from app.adapters.db.arrays import any_of
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.contents import PAGE_BYTES
+from app.artifacts.tasks.store.keys import is_in
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, PageRow
 
 _DIGESTED_BYTES = 16 * 1024**2
@@ -51,11 +52,7 @@ async def find_incomplete(session: Session, engine_id: int) -> str | None:
 
 async def count_again(session: Session, engine_id: int) -> None:
     """Recompute the counts of each namespace from its artifacts."""
-    of_it = and_(
-        ArtifactRow.engine_id == NamespaceRow.engine_id,
-        ArtifactRow.memory == NamespaceRow.memory,
-        ArtifactRow.namespace == NamespaceRow.namespace,
-    )
+    of_it = is_in(ArtifactRow, NamespaceRow)
     count = select(func.count()).where(of_it).scalar_subquery()
     size = select(func.coalesce(func.sum(ArtifactRow.size_bytes), 0)).where(of_it)
     await session.execute(
@@ -74,11 +71,7 @@ async def list_begun(
         select(NamespaceRow, ArtifactRow)
         .join(
             ArtifactRow,
-            and_(
-                ArtifactRow.engine_id == NamespaceRow.engine_id,
-                ArtifactRow.memory == NamespaceRow.memory,
-                ArtifactRow.namespace == NamespaceRow.namespace,
-            ),
+            is_in(ArtifactRow, NamespaceRow),
         )
         .where(NamespaceRow.engine_id == engine_id, ArtifactRow.state == ArtifactState.INDEXING)
     )

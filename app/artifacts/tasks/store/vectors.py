@@ -12,7 +12,7 @@ from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Vectors
 from app.artifacts.tasks.logic.kinds import ArtifactState
-from app.artifacts.tasks.store.repository import is_in
+from app.artifacts.tasks.store.keys import is_in
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, VectorRow
 from app.kernel.task_names import NamespaceName
 
@@ -26,9 +26,7 @@ async def list_lacking(
 ) -> dict[Key, str]:
     """Return the chunks without vectors of a namespace's ready artifacts, ordered by key."""
     has_one = select(VectorRow.n).where(
-        VectorRow.engine_id == ChunkRow.engine_id,
-        VectorRow.memory == ChunkRow.memory,
-        VectorRow.namespace == ChunkRow.namespace,
+        is_in(VectorRow, ChunkRow),
         VectorRow.content_id == ChunkRow.content_id,
         VectorRow.n == ChunkRow.n,
     )
@@ -38,9 +36,7 @@ async def list_lacking(
         .join(
             ArtifactRow,
             and_(
-                ArtifactRow.engine_id == ChunkRow.engine_id,
-                ArtifactRow.memory == ChunkRow.memory,
-                ArtifactRow.namespace == ChunkRow.namespace,
+                is_in(ArtifactRow, ChunkRow),
                 ArtifactRow.content_id == ChunkRow.content_id,
             ),
         )
@@ -106,7 +102,7 @@ async def insert(
     contents = {content_id for content_id, *_ in vectors}
     statement = (
         select(ArtifactRow.content_id)
-        .where(is_in(name), ArtifactRow.content_id.in_(contents))
+        .where(is_in(ArtifactRow, name), ArtifactRow.content_id.in_(contents))
         .with_for_update(read=True, key_share=True)
     )
     kept = set((await session.execute(statement)).scalars())
@@ -129,13 +125,11 @@ async def insert(
 
 async def remove(session: Session, name: NamespaceName) -> None:
     """Delete the vectors of a namespace that the caller has locked."""
-    inside = select(ArtifactRow.content_id).where(is_in(name))
+    inside = select(ArtifactRow.content_id).where(is_in(ArtifactRow, name))
     await session.execute(
         delete(VectorRow)
         .where(
-            VectorRow.engine_id == name.memory.engine.engine,
-            VectorRow.memory == name.memory.memory,
-            VectorRow.namespace == name.namespace,
+            is_in(VectorRow, name),
             # Needed to use the index.
             VectorRow.content_id.in_(inside),
         )
@@ -152,4 +146,8 @@ def _is_vector_of_artifact(model_id: str) -> ColumnElement[bool]:
 
 
 def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
-    return [is_in(name), ArtifactRow.state == ArtifactState.READY, ArtifactRow.expire_time > now]
+    return [
+        is_in(ArtifactRow, name),
+        ArtifactRow.state == ArtifactState.READY,
+        ArtifactRow.expire_time > now,
+    ]

@@ -5,33 +5,56 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.adapters.offload import done
-from app.conversation.contexts.schemas import SummaryState
-from app.conversation.strategies.logic.forms import SourceField
+from app.conversation.contexts.schemas import ComposeContextRequest, SummaryState
+from app.conversation.strategies.logic.budgets import BudgetTooSmall
+from app.conversation.strategies.logic.composing import shares_of
 from app.conversation.strategies.logic.rendering import ContextContent, render
-from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
-from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
+from app.conversation.strategies.logic.schedule import next_due
+from app.conversation.strategies.logic.turns import Composition, Fixed, History, Shares
+from app.conversation.strategies.service import WORK_PER_TEXT, Scale
 from app.conversation.summaries.services.material import SessionInput
+from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy
 
 
 @dataclass(frozen=True)
-class ContextPrompt:
-    """System prompt and pending message, which surround the session in a context."""
+class Frame:
+    """Policy, fixed parts and token shares of a context.
 
-    system: str | None = None
-    pending: str | None = None
+    Attributes:
+        fixed: tokens of system prompt and pending message in the requested format.
+        plain: the same as plain messages, which decide whether summaries are due.
+    """
 
-    async def weighed(self, scale: Scale) -> Fixed:
-        """Return the tokens of both parts."""
-        length = len(self.system or "") + len(self.pending or "")
-        return await done(length, self._weigh, scale)
+    policy: MemoryPolicy
+    scale: Scale
+    fixed: Fixed
+    plain: Fixed
+    shares: Shares
 
-    def _weigh(self, scale: Scale) -> Fixed:
-        return Fixed(
-            system=scale.of_part(SourceField.SYSTEM, self.system or ""),
-            pending=scale.of_part(SourceField.PENDING, self.pending or ""),
-        )
+    @property
+    def room(self) -> int | None:
+        """Tokens of events to read: enough to determine whether a summary is due."""
+        if self.shares.room is None:
+            return None
+        split = self._split
+        return max(self.shares.room, (split and split.stm) or 0)
+
+    def is_due(self, history: History) -> bool:
+        """Return True if a summary is due."""
+        split = self._split
+        return split is not None and next_due(self.scale.rules, history, split) is not None
+
+    @property
+    def _split(self) -> Shares | None:
+        """Division of the window for the summariser; None: no summaries are made."""
+        if self.scale.rules.summarising is None:
+            return None
+        try:
+            return shares_of(self.scale.rules, self.plain)
+        except BudgetTooSmall:
+            # The content fits in its format, but not as plain messages.
+            return None
 
 
 @dataclass(frozen=True)
@@ -40,17 +63,14 @@ class Composed:
 
     Attributes:
         session: full name of the session.
-        fixed: tokens of `prompt`.
         memories: name and fact of each memory, best first.
         raw: raw events as JSON texts, by seq.
     """
 
-    session: str
-    policy: MemoryPolicy
-    scale: Scale
-    prompt: ContextPrompt
-    fixed: Fixed
-    shares: Shares
+    request: ComposeContextRequest
+    session: SessionName
+    user_id: str
+    frame: Frame
     told: SessionInput
     composition: Composition
     state: SummaryState
@@ -79,16 +99,17 @@ class Composed:
 
     def answer(self) -> dict[str, Any]:
         """Return the JSON form of a `ContextResponse`; equal content gives equal output."""
+        scale = self.frame.scale
         return {
-            **render(self._to_shown(), self.scale.rules, self.scale.form, self.scale.counter.count),
+            **render(self._to_shown(), scale.rules, scale.form, scale.counter.count),
             "tokens": self._tokens(),
             "coverage": self._coverage(),
             "summaryState": self.state.value,
             "truncatedEvents": [
                 {"seq": seq, "tokens": tokens} for seq, tokens in self.composition.cut.items()
             ],
-            "policy": self.policy.wire(),
-            "policyKey": self.scale.rules.key,
+            "policy": self.frame.policy.wire(),
+            "policyKey": scale.rules.key,
             "lastSeq": self.told.history.last_seq,
         }
 
@@ -96,26 +117,26 @@ class Composed:
         rows = self.told.summaries
         chosen = self.composition.summaries
         return ContextContent(
-            session=self.session,
-            system=self.prompt.system,
+            session=str(self.session),
+            system=self.request.system_prompt,
             summaries=[
                 (summary.summary_id, rows[summary.summary_id].text or "") for summary in chosen
             ],
             said=[self.told.said[turn.seq] for turn in self.composition.turns],
             cut=self.composition.cut,
             memories=self.memories,
-            pending=self.prompt.pending,
+            pending=self.request.pending_message,
             raw=self.raw,
         )
 
     def _parts(self) -> dict[str, int]:
         cut = self.composition.cut
         return {
-            "system": self.fixed.system,
+            "system": self.frame.fixed.system,
             "summaries": sum(summary.tokens for summary in self.composition.summaries),
             "events": sum(cut.get(turn.seq, turn.tokens) for turn in self.composition.turns),
-            "memories": self.scale.of_facts([fact for _, fact in self.memories]),
-            "pending": self.fixed.pending,
+            "memories": self.frame.scale.of_facts([fact for _, fact in self.memories]),
+            "pending": self.frame.fixed.pending,
         }
 
     @property
@@ -123,11 +144,11 @@ class Composed:
         return sum(summary.framing for summary in self.composition.summaries)
 
     def _tokens(self) -> dict[str, Any]:
-        rules = self.scale.rules
+        rules = self.frame.scale.rules
         given = {
             "limit": rules.limit,
-            "stmBudget": self.shares.stm,
-            "ltsBudget": self.shares.lts,
+            "stmBudget": self.frame.shares.stm,
+            "ltsBudget": self.frame.shares.lts,
         }
         return {
             "total": self.total - self._framing,
@@ -135,7 +156,7 @@ class Composed:
             "framingTokens": self._framing,
             "reserved": rules.reserved,
             **{name: number for name, number in given.items() if number is not None},
-            "counter": self.scale.counter.name,
+            "counter": self.frame.scale.counter.name,
         }
 
     def _coverage(self) -> dict[str, Any]:

@@ -1,14 +1,11 @@
 """Composition of contexts for prompts."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
-from app.adapters.db.session import Database, Session
-from app.adapters.llm.models import TextModels
+from app.adapters.db.session import Session
 from app.adapters.llm.named import check_policy
 from app.adapters.offload import done
 from app.adapters.resources import Resources
@@ -19,23 +16,19 @@ from app.conversation.contexts.schemas import (
     SummaryState,
 )
 from app.conversation.contexts.services import included
-from app.conversation.contexts.services.answers import Composed, ContextPrompt, encoded
-from app.conversation.strategies.logic.budgets import BudgetTooSmall
+from app.conversation.contexts.services.answers import Composed, Frame, encoded
 from app.conversation.strategies.logic.composing import compose, shares_of
+from app.conversation.strategies.logic.forms import SourceField
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
-from app.conversation.strategies.logic.schedule import next_due
-from app.conversation.strategies.logic.turns import Composition, Fixed, History, Shares
-from app.conversation.strategies.services.counters import loaded
-from app.conversation.strategies.services.scales import Scale
+from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
+from app.conversation.strategies.service import Scale, loaded
 from app.conversation.summaries.services import queue
 from app.conversation.summaries.services.material import (
-    EventWindow,
     SessionInput,
+    SessionReader,
     last_words,
-    load_newest,
 )
 from app.conversation.summaries.store import repository
-from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import OperationName, SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
@@ -45,62 +38,18 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import SUMMARIZE
-from app.platform.operations.services.operations import OperationService
+from app.platform.operations.services.operations import GivenUp, OperationService
 from app.platform.operations.store import leases
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic.costs import money
-from app.settings.settings import Settings
 
-GivenUp = Callable[[], Awaitable[bool]]
-"""Callback that returns True if the client no longer waits for the response."""
 _PRICED_TOKENS = 1_000_000
 MAX_RAW_CHARS = 16 * 1024 * 1024
 """Maximum characters of raw events in a context; beyond it, older events have no raw event."""
 _ROUNDS = 2
 """Maximum number of waits for due summaries in one request."""
-
-
-@dataclass(frozen=True)
-class _Frame:
-    """Policy, fixed parts and token shares of a context.
-
-    Attributes:
-        fixed: tokens in the requested format.
-        plain: tokens as plain messages, which decide whether summaries are due.
-    """
-
-    policy: MemoryPolicy
-    scale: Scale
-    prompt: ContextPrompt
-    fixed: Fixed
-    plain: Fixed
-    shares: Shares
-
-    @property
-    def room(self) -> int | None:
-        """Tokens of events to read: enough to determine whether a summary is due."""
-        if self.shares.room is None:
-            return None
-        split = self._split
-        return max(self.shares.room, (split and split.stm) or 0)
-
-    def is_due(self, history: History) -> bool:
-        """Return True if a summary is due."""
-        split = self._split
-        return split is not None and next_due(self.scale.rules, history, split) is not None
-
-    @property
-    def _split(self) -> Shares | None:
-        """Division of the window for the summariser; None: no summaries are made."""
-        if self.scale.rules.summarising is None:
-            return None
-        try:
-            return shares_of(self.scale.rules, self.plain)
-        except BudgetTooSmall:
-            # The content fits in its format, but not as plain messages.
-            return None
 
 
 @dataclass(frozen=True)
@@ -133,49 +82,32 @@ _NOT_DUE = _Due(SummaryState.CURRENT)
 
 @dataclass(frozen=True)
 class _Found:
-    """Current content of a session and a context composed of it, still without memories.
+    """Current content of a session: a context composed of it, still without memories.
 
     Attributes:
-        session: full name of the session.
-        plain: tokens of the fixed parts, as plain messages.
         query: search query for memories; None if no memories are included.
     """
 
-    session: SessionName
-    user_id: str
     composed: Composed
-    plain: Fixed
     due: _Due
     query: str | None
 
 
 @dataclass(frozen=True)
-class ContextService:
-    """Composition of contexts of sessions."""
+class ContextComposer:
+    """Composition of one context.
 
-    db: Database
-    clock: Clock
-    settings: Settings
-    models: TextModels
-    retrieval: RetrievalService
-    operations: OperationService
+    Attributes:
+        is_given_up: callback that returns True if the client no longer waits.
+    """
 
-    @classmethod
-    def of(cls, resources: Resources) -> "ContextService":
-        """Build the service from the process's resources."""
-        return cls(
-            resources.db,
-            resources.clock,
-            resources.settings,
-            resources.models,
-            RetrievalService.of(resources),
-            OperationService.of(resources),
-        )
+    resources: Resources
+    name: SessionName
+    request: ComposeContextRequest
+    is_given_up: GivenUp
 
-    async def compose(
-        self, name: SessionName, request: ComposeContextRequest, is_given_up: GivenUp
-    ) -> bytes:
-        """Return a context as the JSON of a `ContextResponse`; enqueue due summaries.
+    async def compose(self) -> bytes:
+        """Return the context as the JSON of a `ContextResponse`; enqueue due summaries.
 
         A preview does not enqueue summaries. Calls no model except the embedding model, if memories
         are included.
@@ -185,138 +117,136 @@ class ContextService:
             InvalidArgument: the policy names something that does not exist, or needs a limit.
             NotFound: the session does not exist.
         """
-        check_policy(request.policy, self.models, self.settings, "policy")
-        current = await self._find(name, request)
+        resources, request = self.resources, self.request
+        check_policy(request.policy, resources.models, resources.settings, "policy")
+        current = await self._find()
         # While the primary database is unavailable, summaries cannot be enqueued.
-        if current.due.is_due and not request.preview and not self.db.is_primary_away:
-            current = await self._with_due(name, request, current, is_given_up)
-        composed = await self._with_memories(request, current)
+        if current.due.is_due and not request.preview and not resources.db.is_primary_away:
+            current = await self._with_due(current)
+        composed = await self._with_memories(current)
         if request.include_raw_events:
-            composed = await self._with_raw_events(name, composed)
-        return await done(composed.length, self._to_json, composed, request)
+            async with resources.db.snapshot() as session:
+                seqs = composed.whole_seqs
+                raw = await event_texts.list_raw_events(session, self.name, seqs, MAX_RAW_CHARS)
+            composed = replace(composed, raw=raw)
+        return await done(composed.length, self._to_json, composed)
 
-    def _to_json(self, composed: Composed, request: ComposeContextRequest) -> bytes:
-        answer, cost = composed.answer(), self._cost(request.model, composed.total)
-        if cost is not None:
-            answer["estimatedCost"] = cost
-        if request.preview:
+    def _to_json(self, composed: Composed) -> bytes:
+        answer, settings = composed.answer(), self.resources.settings
+        price = settings.model_prices.get(self.request.model or "")
+        if price is not None:
+            amount = price.input * composed.total / _PRICED_TOKENS
+            answer["estimatedCost"] = money([amount], settings.price_currency)
+        if self.request.preview:
             answer["isPreview"] = True
         return encoded(answer)
 
-    async def _find(self, name: SessionName, request: ComposeContextRequest) -> _Found:
+    async def _find(self) -> _Found:
         """Read the session's content in one snapshot, and compose it."""
-        frame = await self._read_frame(name, request)
+        request, name, frame = self.request, self.name, await self._read_frame()
         scale = frame.scale
-        async with self.db.snapshot() as session:
+        async with self.resources.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
-            row = await sessions.get(session, name, self.clock.now())
+            row = await sessions.get(session, name, self.resources.clock.now())
             _check_as_of(request, row)
-            wanted = EventWindow(frame.room, request.as_of_seq)
-            told = await load_newest(session, row, name, scale, wanted)
+            reader = SessionReader(session, row, name, scale)
+            told = await reader.newest(frame.room, request.as_of_seq)
             due = _NOT_DUE
             if request.as_of_seq is None and frame.is_due(told.history):
                 due = await _due(session, row, name, scale.rules.key)
             query = await _query(session, row, name, request)
-        full_name = SessionName(name_of(engine), row.session_id)
         composed = Composed(
-            session=str(full_name),
-            policy=frame.policy,
-            scale=scale,
-            prompt=frame.prompt,
-            fixed=frame.fixed,
-            shares=frame.shares,
+            request=request,
+            session=SessionName(name_of(engine), row.session_id),
+            user_id=row.user_id,
+            frame=frame,
             told=told,
             composition=_compose(scale, told, frame.shares),
             state=due.state,
         )
-        return _Found(full_name, row.user_id, composed, frame.plain, due, query)
+        return _Found(composed, due, query)
 
-    async def _read_frame(self, name: SessionName, request: ComposeContextRequest) -> _Frame:
+    async def _read_frame(self) -> Frame:
         """Count the tokens of the fixed parts, outside any transaction, since they may be long."""
-        async with self.db.snapshot() as session:
-            engine = await engines.get(session, name.engine)
-            row = await sessions.get(session, name, self.clock.now())
+        resources, request = self.resources, self.request
+        async with resources.db.snapshot() as session:
+            engine = await engines.get(session, self.name.engine)
+            row = await sessions.get(session, self.name, resources.clock.now())
             policy = _effective_policy(request, row, engine)
         rules = rules_of(policy)
         _check_limit(rules)
-        scale = Scale(rules, await loaded(rules.counter, self.settings), request.format)
-        prompt = ContextPrompt(request.system_prompt, request.pending_message)
-        fixed = await prompt.weighed(scale)
-        plain = fixed if scale == scale.plain else await prompt.weighed(scale.plain)
-        return _Frame(policy, scale, prompt, fixed, plain, shares_of(rules, fixed))
+        counter = await loaded(rules.counter, resources.settings)
+        scale = Scale(rules, counter, request.format)
+        length = len(request.system_prompt or "") + len(request.pending_message or "")
+        fixed = await done(length, _weigh, request, scale)
+        plain = fixed
+        if scale != scale.plain:
+            plain = await done(length, _weigh, request, scale.plain)
+        return Frame(policy, scale, fixed, plain, shares_of(rules, fixed))
 
-    async def _with_due(
-        self,
-        name: SessionName,
-        request: ComposeContextRequest,
-        current: _Found,
-        is_given_up: GivenUp,
-    ) -> _Found:
+    async def _with_due(self, current: _Found) -> _Found:
         """Enqueue due summaries; if the request waits for them, return the new context.
 
         An operation that another request enqueued may not make all the summaries needed here.
         """
-        loop = asyncio.get_running_loop()
-        longest = self.operations.longest_wait
-        asked = longest if request.wait_timeout is None else min(request.wait_timeout, longest)
+        loop, operations = asyncio.get_running_loop(), OperationService.of(self.resources)
+        longest, wanted = operations.longest_wait, self.request.wait_timeout
+        asked = longest if wanted is None else min(wanted, longest)
         deadline = loop.time() + asked.total_seconds()
         for _ in range(_ROUNDS):
             attempts = current.due.attempts
-            operation = current.due.operation or await self._enqueue_summary(name, current)
+            operation = current.due.operation or await self._enqueue_summary(current)
             left = timedelta(seconds=max(0.0, deadline - loop.time()))
-            is_for_now = current.due.begins_by(self.clock.now() + left)
-            if request.consistency is not Consistency.WAIT or not is_for_now:
+            is_for_now = current.due.begins_by(self.resources.clock.now() + left)
+            if self.request.consistency is not Consistency.WAIT or not is_for_now:
                 return current
-            waited = OperationName(current.session.engine, operation)
-            is_in_vain = partial(self._is_in_vain, name, current, is_given_up)
-            await self.operations.wait(waited, left, is_in_vain)
-            current = await self._find(name, request)
+            waited = OperationName(current.composed.session.engine, operation)
+            await operations.wait(waited, left, partial(self._is_in_vain, current))
+            current = await self._find()
             if not current.due.is_due or current.due.attempts > attempts or loop.time() >= deadline:
                 break
         return current
 
-    async def _is_in_vain(self, name: SessionName, current: _Found, is_given_up: GivenUp) -> bool:
+    async def _is_in_vain(self, current: _Found) -> bool:
         """Return True if the client no longer waits, or the summary has failed again."""
-        if await is_given_up():
+        if await self.is_given_up():
             return True
-        key = current.composed.scale.rules.key
-        async with self.db.snapshot() as session:
-            failed = await repository.last_failure(session, name, key)
+        key = current.composed.frame.scale.rules.key
+        async with self.resources.db.snapshot() as session:
+            failed = await repository.last_failure(session, self.name, key)
         return failed is not None and failed.attempts > current.due.attempts
 
-    async def _enqueue_summary(self, name: SessionName, current: _Found) -> str:
-        now = self.clock.now()
-        asked = queue.SummaryQuery(current.composed.policy, current.plain)
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            row = await sessions.get(session, name, now, for_update=True)
-            operation = await queue.ask(session, engine, row, asked, now, self.settings)
+    async def _enqueue_summary(self, current: _Found) -> str:
+        now, frame = self.resources.clock.now(), current.composed.frame
+        async with self.resources.db.transaction() as session:
+            engine = await engines.get(session, self.name.engine, Lock.SHARED)
+            row = await sessions.get(session, self.name, now, for_update=True)
+            settings = self.resources.settings
+            operation = await queue.ask(
+                session, engine, row, frame.policy, now, settings, frame.plain
+            )
             return operation.operation_id
 
-    async def _with_memories(self, request: ComposeContextRequest, current: _Found) -> Composed:
-        asked, composed = request.include_memories, current.composed
+    async def _with_memories(self, current: _Found) -> Composed:
+        asked, composed = self.request.include_memories, current.composed
         if asked is None or current.query is None:
             return composed
         left = composed.composition.left
         bounds = [bound for bound in (left, asked.max_tokens) if bound is not None]
+        scope = asked.scope or {"user_id": composed.user_id}
+        engine, retrieval = composed.session.engine, RetrievalService.of(self.resources)
+        memories = await included.find(retrieval, engine, asked, current.query, scope)
         room = min(bounds, default=None)
-        scope = asked.scope or {"user_id": current.user_id}
-        engine = current.session.engine
-        memories = await included.find(self.retrieval, engine, asked, current.query, scope)
-        fitting = await included.fitting(memories, room, composed.scale)
+        fitting = await included.fitting(memories, room, composed.frame.scale)
         return replace(composed, memories=fitting)
 
-    async def _with_raw_events(self, name: SessionName, composed: Composed) -> Composed:
-        async with self.db.snapshot() as session:
-            seqs = composed.whole_seqs
-            raw = await event_texts.list_raw_events(session, name, seqs, MAX_RAW_CHARS)
-        return replace(composed, raw=raw)
 
-    def _cost(self, model: str | None, tokens: int) -> dict[str, Any] | None:
-        price = self.settings.model_prices.get(model or "")
-        if price is None:
-            return None
-        return money([price.input * tokens / _PRICED_TOKENS], self.settings.price_currency)
+def _weigh(request: ComposeContextRequest, scale: Scale) -> Fixed:
+    """Return the tokens of the system prompt and of the pending message."""
+    return Fixed(
+        system=scale.of_part(SourceField.SYSTEM, request.system_prompt or ""),
+        pending=scale.of_part(SourceField.PENDING, request.pending_message or ""),
+    )
 
 
 def _effective_policy(

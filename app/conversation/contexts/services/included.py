@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from app.adapters.offload import done
 from app.conversation.contexts.schemas import IncludeMemories
-from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
+from app.conversation.strategies.service import WORK_PER_TEXT, Scale
 from app.kernel.names import EngineName
 from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
 from app.memory.retrieval.services.retrieval import RetrievalService

@@ -10,9 +10,10 @@ are never cut to fit a window; the result gives the first message that does not 
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
-from typing import Protocol
+from functools import reduce
+from typing import NamedTuple, Self
 
 # Amounts are sums of products of integers and prices. They are exact with this many digits; an
 # inexact result raises an error.
@@ -20,6 +21,8 @@ _EXACT = Context(prec=100, traps=[Inexact])
 _ROUNDED = Context(prec=100, rounding=ROUND_HALF_UP)
 _PRICED_TOKENS_EXPONENT = -3
 _SHARE_DIGITS = Decimal("0.000001")
+_ENDLESS = 2**63
+"""Number of messages that no session reaches."""
 
 
 @dataclass(frozen=True)
@@ -71,63 +74,16 @@ class Totals:
     first_over: int | None = None
 
 
-class Course(Protocol):
-    """Cost model of a session under a strategy."""
-
-    @property
-    def sizes(self) -> Sizes:
-        """Token sizes of the parts of its prompts."""
-        ...
-
-    def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """Return the costs up to each message in `ends`, which is ascending."""
-        ...
-
-
-@dataclass(frozen=True)
-class Tail:
-    """Cost model without summaries: `none`, `inclusive` and `window`.
-
-    Attributes:
-        kept: maximum tokens of earlier messages in a prompt; None: no limit.
-    """
-
-    sizes: Sizes
-    kept: int | None
-
-    def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """Return the costs: see `Course`."""
-        return [self._totals(end, window) for end in ends]
-
-    def prompt(self, message: int) -> int:
-        """Return the tokens of a message's prompt, with its answer."""
-        before = (message - 1) * self.sizes.message
-        kept = before if self.kept is None else min(before, self.kept)
-        return self.sizes.system + kept + self.sizes.message
-
-    def _totals(self, end: int, window: int | None) -> Totals:
-        last = self.prompt(end)
-        over = None if window is None else bisect_right(range(1, end + 1), window, key=self.prompt)
-        first_over = None if over is None or over >= end else over + 1
-        return Totals(last, last, self._prompts(end), SummaryPart(), first_over)
-
-    def _prompts(self, end: int) -> int:
-        own = end * (self.sizes.system + self.sizes.message)
-        grown = end - 1
-        if self.kept is not None:
-            grown = min(grown, self.kept // self.sizes.message)
-        full = (end - 1 - grown) * (self.kept or 0)
-        return own + self.sizes.message * _triangle(grown) + full
-
-
 @dataclass(frozen=True)
 class Blocks:
-    """Cost model with summaries of blocks of messages.
+    """Cost model of all strategies but `agent_summary`.
 
-    The strategies are `every_n`, `abstraction_inclusive` and `fully_abstracted`. Once `cap` +
-    `keep` messages are held verbatim, the oldest `cap` of them are summarised. If summaries are
-    appended and their number exceeds `most`, a separate call merges the two oldest. If one summary
-    is replaced each time, every call except the first also reads the previous summary.
+    Once `cap` + `keep` messages are held verbatim, the oldest `cap` of them are summarised. If
+    summaries are appended and their number exceeds `most`, a separate call merges the two oldest.
+    If one summary is replaced each time, every call except the first also reads the previous
+    summary.
+
+    Strategies without summaries are a special case: see `without_summaries`.
     """
 
     sizes: Sizes
@@ -135,9 +91,21 @@ class Blocks:
     keep: int = 0
     most: int | None = None
     is_replaced: bool = False
+    is_summarised: bool = True
+
+    @classmethod
+    def without_summaries(cls, sizes: Sizes, kept: int | None) -> Self:
+        """Return the model of a strategy that shows up to `kept` tokens of earlier messages.
+
+        Older messages leave the prompt one by one, as blocks of one message. The "summary" in their
+        place is the part of the oldest message that still fits, and it is free. None: no limit.
+        """
+        keep, rest = (_ENDLESS, 0) if kept is None else divmod(kept, sizes.message)
+        part = replace(sizes, summary=rest)
+        return cls(part, cap=1, keep=keep, is_replaced=True, is_summarised=False)
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """Return the costs: see `Course`."""
+        """Return the costs up to each message in `ends`, which is ascending."""
         return [
             Totals(
                 last=self.prompt(end),
@@ -157,6 +125,8 @@ class Blocks:
 
     def summary_part(self, end: int) -> SummaryPart:
         """Return the cost of the summaries made up to the end of a message."""
+        if not self.is_summarised:
+            return SummaryPart()
         made = self._blocks_made(end)
         merged = 0 if self.is_replaced or self.most is None else max(0, made - self.most)
         again = max(0, made - 1) if self.is_replaced else 2 * merged
@@ -177,7 +147,7 @@ class Blocks:
 
     def _prompts(self, end: int) -> int:
         sizes = self.sizes
-        held = _triangle(end) - self.cap * self._sum_of_made(end, None)
+        held = triangle(end) - self.cap * self._sum_of_made(end, None)
         shown = self._sum_of_made(end, self._most_shown)
         return end * sizes.system + sizes.message * held + sizes.summary * shown
 
@@ -186,7 +156,7 @@ class Blocks:
         made = self._blocks_made(end - 1)
         whole = made if most is None else min(made, most)
         rest = max(0, end - self.keep - whole * self.cap)
-        return self.cap * _triangle(whole - 1) + rest * whole
+        return self.cap * triangle(whole - 1) + rest * whole
 
     def _end_of_block(self, made: int) -> int:
         """Return the last message before the next block is summarised."""
@@ -211,8 +181,7 @@ class Blocks:
         return None if first_over > last else first_over
 
 
-@dataclass(frozen=True)
-class Prices:
+class Prices(NamedTuple):
     """Prices of a thousand tokens: prompts, answers, and input and output of summarisers."""
 
     prompt_in: Decimal
@@ -220,15 +189,9 @@ class Prices:
     summary_in: Decimal
     summary_out: Decimal
 
-    @property
-    def is_one(self) -> bool:
-        """True if all prices are equal."""
-        return self.prompt_in == self.prompt_out == self.summary_in == self.summary_out
 
-
-@dataclass(frozen=True)
-class Billed:
-    """Billed tokens of a session by kind."""
+class Billed(NamedTuple):
+    """Billed tokens of a session by kind, in the order of `Prices`."""
 
     prompt_in: int
     prompt_out: int
@@ -236,28 +199,15 @@ class Billed:
     summary_out: int
 
     @classmethod
-    def of(cls, sizes: Sizes, messages: int, totals: Totals) -> "Billed":
+    def of(cls, sizes: Sizes, messages: int, totals: Totals) -> Self:
         """Return the tokens of a session, divided into input and output."""
         out = messages * sizes.assistant
         made = totals.summaries
         return cls(totals.prompts - out, out, made.tokens_in, made.tokens_out)
 
-    @property
-    def total(self) -> int:
-        """All billed tokens."""
-        return self.prompt_in + self.prompt_out + self.summary_in + self.summary_out
-
     def cost(self, prices: Prices) -> Decimal:
         """Return the exact cost of the tokens."""
-        total = Decimal(0)
-        for amount in (
-            cost_of(self.prompt_in, prices.prompt_in),
-            cost_of(self.prompt_out, prices.prompt_out),
-            cost_of(self.summary_in, prices.summary_in),
-            cost_of(self.summary_out, prices.summary_out),
-        ):
-            total = _EXACT.add(total, amount)
-        return total
+        return reduce(_EXACT.add, map(cost_of, self, prices))
 
 
 def cost_of(tokens: int, price: Decimal) -> Decimal:
@@ -277,5 +227,6 @@ def plain(amount: Decimal) -> str:
     return format(amount.normalize(_EXACT), "f")
 
 
-def _triangle(count: int) -> int:
+def triangle(count: int) -> int:
+    """Return the sum of the numbers from 1 to `count`."""
     return count * (count + 1) // 2

@@ -6,7 +6,7 @@ again with every later one.
 
 from dataclasses import dataclass
 
-from app.conversation.costs.logic.accounting import Sizes
+from app.conversation.costs.logic.accounting import Sizes, triangle
 
 NOTE = (
     "This is the accounting of the published tables, not what a provider bills: costs are sums of"
@@ -70,7 +70,7 @@ class PublishedCourse:
 
     def _running(self, block: int, place: int) -> int:
         """Return the running total after `place` messages of a block; blocks count from 0."""
-        weight = _triangle(place) if block == 0 else _triangle(place - 1)
+        weight = triangle(place) if block == 0 else triangle(place - 1)
         return self.sizes.message * weight + place * (self.sizes.system + self._carried(block))
 
     def _total(self, made: int, rest: int) -> int:
@@ -84,7 +84,7 @@ class PublishedCourse:
             carried = sum(self._carried(block) for block in (1, made - 1)) * (made - 1) // 2
             each = self._messages(1, cap) + self._running(1, cap) + called
             more = carried - (made - 1) * self._carried(1)
-            cost += (made - 1) * each + more * (_triangle(cap) + cap)
+            cost += (made - 1) * each + more * (triangle(cap) + cap)
         return cost
 
     def _messages(self, block: int, count: int) -> int:
@@ -92,11 +92,7 @@ class PublishedCourse:
         sizes = self.sizes
         weights = _pyramid(count) if block == 0 else _pyramid(count - 1)
         each = sizes.system + self._carried(block)
-        return sizes.message * weights + each * _triangle(count) + count * sizes.system
-
-
-def _triangle(count: int) -> int:
-    return count * (count + 1) // 2
+        return sizes.message * weights + each * triangle(count) + count * sizes.system
 
 
 def _pyramid(count: int) -> int:

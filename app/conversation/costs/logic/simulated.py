@@ -37,7 +37,7 @@ class Shared:
     is_recursive: bool
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """Return the costs: see `Course`."""
+        """Return the costs up to each message in `ends`, which is ascending."""
         totals: list[Totals] = []
         message_tokens = self.user + self.assistant
         part = SummaryPart()

@@ -1,10 +1,10 @@
 """Conversion of an estimate request into cost models and prices (pure)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from app.conversation.costs.logic.accounting import Blocks, Course, Prices, Sizes, SummaryPart, Tail
+from app.conversation.costs.logic.accounting import Blocks, Prices, Sizes
 from app.conversation.costs.logic.simulated import Shared
 from app.conversation.costs.schemas import (
     MAX_PIECE_TOKENS,
@@ -14,15 +14,9 @@ from app.conversation.costs.schemas import (
     ModelPrices,
     PlainPrices,
 )
-from app.conversation.strategies.logic.policies import (
-    BUILTIN,
-    Combine,
-    Rules,
-    Summarising,
-    rules_of,
-)
+from app.conversation.strategies.logic.policies import Combine, Rules, Summarising, rules_of
 from app.kernel.errors import InvalidArgument
-from app.kernel.wire.memory_policy import MemoryPolicy, Recompute, Strategy
+from app.kernel.wire.memory_policy import BUILTIN, MemoryPolicy, Recompute, Strategy
 
 _DEFAULT_PRICE = Decimal("0.002")
 _FREE = ModelPrices(input_per_1k=Decimal(0), output_per_1k=Decimal(0))
@@ -38,7 +32,7 @@ class Case:
 
     policy: MemoryPolicy
     rules: Rules
-    course: Course
+    course: Blocks | Shared
     prices: Prices
     window: int | None
 
@@ -57,18 +51,6 @@ def cases_of(request: EstimateContextCostsRequest) -> Sequence[Case]:
     return cases
 
 
-def summary_part(policy: MemoryPolicy, sizes: Sizes, messages: int) -> SummaryPart:
-    """Return the cost of the summaries of a session with this many messages.
-
-    Applies to strategies that summarise by number of exchanges. Each summary is assumed to have
-    `sizes.summary` tokens; the policy's maximum is ignored.
-    """
-    summarising = rules_of(policy).summarising
-    if summarising is None or summarising.combine is Combine.SPLIT:
-        return SummaryPart()
-    return _blocks(summarising, sizes).summary_part(messages)
-
-
 def _case(request: EstimateContextCostsRequest, place: int) -> Case:
     policy = request.strategies[place]
     rules = rules_of(policy)
@@ -77,13 +59,13 @@ def _case(request: EstimateContextCostsRequest, place: int) -> Case:
     window = policy.token_limit or request.context_window
     sizes = _sizes(request, policy, field)
     summarising = rules.summarising
-    course: Course
+    course: Blocks | Shared
     if summarising is None:
-        course = Tail(sizes, _kept(rules, request))
+        course = Blocks.without_summaries(sizes, _kept(rules, request))
     elif summarising.combine is Combine.SPLIT:
-        course = _shared(rules, summarising, request, field)
+        course = _shared(rules, summarising, request, sizes, field)
     else:
-        course = _blocks(summarising, sizes)
+        course = blocks_of(summarising, sizes)
     _, answer = _events(request.message_tokens)
     if window is not None:
         # The estimates already include the answer, but more tokens may be reserved for it.
@@ -127,7 +109,8 @@ def _fitting(most: int, tokens: MessageTokens) -> int:
     return most - rest if most > rest else most
 
 
-def _blocks(summarising: Summarising, sizes: Sizes) -> Blocks:
+def blocks_of(summarising: Summarising, sizes: Sizes) -> Blocks:
+    """Return the cost model of a strategy that summarises by number of exchanges."""
     return Blocks(
         sizes=sizes,
         cap=summarising.cap,
@@ -138,7 +121,11 @@ def _blocks(summarising: Summarising, sizes: Sizes) -> Blocks:
 
 
 def _shared(
-    rules: Rules, summarising: Summarising, request: EstimateContextCostsRequest, field: str
+    rules: Rules,
+    summarising: Summarising,
+    request: EstimateContextCostsRequest,
+    sizes: Sizes,
+    field: str,
 ) -> Shared:
     limit = rules.limit or request.context_window
     if limit is None:
@@ -155,16 +142,9 @@ def _shared(
             f"must be at least {fixed + shares}: {fixed} tokens are fixed, and the rest is shared."
         )
         raise InvalidArgument.of_field(named, described)
-    sizes = Sizes(
-        system=request.system_tokens,
-        user=request.message_tokens.user,
-        assistant=request.message_tokens.assistant,
-        summary=summarising.lts * unit,
-        overhead=request.summary_overhead_tokens,
-    )
     share = summarising.stm * unit
     return Shared(
-        sizes=sizes,
+        sizes=replace(sizes, summary=summarising.lts * unit),
         user=user,
         assistant=assistant,
         limit=limit,
@@ -240,7 +220,7 @@ def _check_published(request: EstimateContextCostsRequest, cases: Sequence[Case]
         described = "needs accounting per_prompt: by the published tables, a smaller cap is always"
         raise InvalidArgument.of_field("findBestCap", f"{described} better.")
     for place, case in enumerate(cases):
-        if not case.prices.is_one:
+        if len(set(case.prices)) > 1:
             described = "must all be the same for published_tables, which know one price alone."
             named = "prices" if request.models is None else "models"
             raise InvalidArgument.of_field(named, described)

@@ -9,7 +9,6 @@ from decimal import Decimal
 from app.conversation.costs.logic.accounting import (
     Billed,
     Blocks,
-    Tail,
     Totals,
     cost_of,
     saved,
@@ -73,7 +72,7 @@ def _rows(case: Case, request: EstimateContextCostsRequest) -> dict[int, Context
 def _row(case: Case, request: EstimateContextCostsRequest, end: int, totals: Totals) -> ContextCost:
     billed = Billed.of(case.course.sizes, end, totals)
     cost = billed.cost(case.prices)
-    (whole,) = Tail(case.course.sizes, None).totals([end], None)
+    (whole,) = Blocks.without_summaries(case.course.sizes, None).totals([end], None)
     inclusive = Billed.of(case.course.sizes, end, whole).cost(case.prices)
     return ContextCost(
         strategy=case.policy.strategy,
@@ -81,13 +80,8 @@ def _row(case: Case, request: EstimateContextCostsRequest, end: int, totals: Tot
         messages=end,
         last_prompt_tokens=totals.last,
         largest_prompt_tokens=totals.largest,
-        total_tokens=billed.total,
-        billed_tokens=BilledTokens(
-            prompt_in=billed.prompt_in,
-            prompt_out=billed.prompt_out,
-            summary_in=billed.summary_in,
-            summary_out=billed.summary_out,
-        ),
+        total_tokens=sum(billed),
+        billed_tokens=BilledTokens(**billed._asdict()),
         cost=cost,
         summaries=totals.summaries.calls,
         first_overflow_message=totals.first_over,
@@ -112,7 +106,7 @@ def _saved(case: Case, cost: Decimal, inclusive: Decimal) -> Decimal | None:
 def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
     """Return the cheapest cap, the smallest of equal ones, or None if no cap saves money."""
     course = case.course
-    if not isinstance(course, Blocks):
+    if not isinstance(course, Blocks) or not course.is_summarised:
         return None
     best: BestCap | None = None
     lowest = inclusive
@@ -122,7 +116,7 @@ def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
         cost = billed.cost(case.prices)
         if cost < lowest:
             lowest = cost
-            best = BestCap(cap=cap, total_tokens=billed.total, cost=cost)
+            best = BestCap(cap=cap, total_tokens=sum(billed), cost=cost)
     return best
 
 

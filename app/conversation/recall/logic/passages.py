@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 
 from app.kernel.text import fold
-from app.language.bm25 import Bm25
+from app.language.bm25 import Bm25, count_holding
 from app.language.lexicon import word_set
 from app.language.sentences import short_sentences
 from app.language.terms import Terms, together
@@ -103,9 +103,8 @@ class PassageReader:
     """Collector of candidates from the events of sessions, each read newest page first."""
 
     terms: Terms
-    size: int = 0
     sentences: int = 0
-    _holding: list[int] = field(default_factory=list)
+    _matched: list[int] = field(default_factory=list)
     _events: list[Event] = field(default_factory=list)
     _held: list[EventText] = field(default_factory=list)
 
@@ -154,10 +153,7 @@ class PassageReader:
                 by_agent = _Before(together(questions), is_asked=True)
 
     def _keep(self, event: Event, matched: int) -> None:
-        self.size += 1
-        self._holding = self._holding or [0] * len(self.terms)
-        for number in range(len(self.terms)):
-            self._holding[number] += matched >> number & 1
+        self._matched.append(matched)
         if event.sentences:
             self.sentences += len(event.sentences)
             self._events.append(event)
@@ -174,7 +170,8 @@ class PassageReader:
 
     def _scored(self) -> Iterator[RecallHit]:
         words = sum(sentence.length for event in self._events for sentence in event.sentences)
-        bm25 = Bm25(self.size, self._holding, words / max(self.sentences, 1))
+        holding = count_holding(self._matched, len(self.terms))
+        bm25 = Bm25(len(self._matched), holding, words / max(self.sentences, 1))
         for event in self._events:
             for place, sentence in enumerate(event.sentences):
                 if sentence.matched or event.before.matched:
@@ -189,14 +186,15 @@ def _order(hit: RecallHit) -> tuple[float, float, str, int, int]:
 def _score(bm25: Bm25, event: Event, place: int) -> float:
     sentence = event.sentences[place]
     beside = event.sentences[max(place - 1, 0) : place + 2]
-    asked = event.before.matched & ~sentence.matched
     # "It is 4711." refers to the preceding text even if that was not a question.
     weight = _ASKED if event.before.is_asked or (sentence.leans and not place) else _BEFORE
-    near = together(other.matched for other in beside) & ~(sentence.matched | asked)
-    score = (
-        bm25.score(sentence.matched, sentence.length)
-        + weight * (_LATER if place else 1) * bm25.score(asked, sentence.length)
-        + _NEAR * bm25.score(near, sentence.length)
+    score = bm25.score_in_context(
+        sentence.matched,
+        event.before.matched,
+        together(other.matched for other in beside),
+        sentence.length,
+        led_share=weight * (_LATER if place else 1),
+        near_share=_NEAR,
     )
     return score * (_QUESTION if sentence.is_question else 1)
 

@@ -5,34 +5,24 @@ ranked together: a distance and a weight of words have no common scale. No trans
 during a model call.
 """
 
-import asyncio
 from dataclasses import replace
-from typing import Any
 
 from app.adapters.db.filters import read_filter
 from app.adapters.resources import Resources
-from app.conversation.recall.logic.findings import Findings, RecallFact, Source
+from app.conversation.recall.logic.findings import Findings, RecallFact
 from app.conversation.recall.schemas import (
-    RecalledFact,
     RecallMemoriesRequest,
     RecallMemoriesResponse,
     RecallMode,
 )
-from app.conversation.recall.services.reading import GivenUp
-from app.conversation.recall.services.responses import (
-    answer_fields,
-    check_names,
-    event_name,
-    session_spans,
-)
-from app.conversation.recall.services.retelling import MORE, RecallQuery, retold
+from app.conversation.recall.services.responses import check_names, names_of, recalled
+from app.conversation.recall.services.retelling import MORE
 from app.conversation.recall.services.searching import (
     USER_KEY,
     FoundInSessions,
     SessionsQuery,
     SessionsSearch,
 )
-from app.conversation.strategies.services.counters import Counter
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName
 from app.kernel.wire.scalars import parse_timestamp
@@ -40,6 +30,7 @@ from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySear
 from app.memory.retrieval.services.retrieval import MAX_COUNT, RetrievalService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
+from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.store import repository as sessions
 
 
@@ -59,20 +50,16 @@ async def recall(
     _check_user(request)
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name))
-    findings = Findings(facts=await _facts(resources, name, request))
-    told: dict[str, Any] = {}
+    findings, searched = Findings(facts=await _facts(resources, name, request)), None
     if request.include_sessions:
-        result = await _in_sessions(resources, name, request, is_given_up)
-        findings = replace(findings, hits=result.hits)
-        told["searched"] = result.searched
-    if request.mode is RecallMode.EXTRACTIVE:
-        listed = await asyncio.to_thread(_listed, engine, request, findings, counter)
-        return RecallMemoriesResponse(**listed, **told)
-    asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
-    answer = await retold(resources, name, request.model, asked)
-    sources = dict.fromkeys(_name_of(engine, source) for source in answer.sources)
+        found = await _in_sessions(resources, name, request, is_given_up)
+        findings, searched = replace(findings, hits=found.hits), found.searched
+    result = await recalled(resources, engine, request, findings, counter)
     return RecallMemoriesResponse(
-        **answer_fields(answer, counter), facts=[], sources=list(sources), **told
+        **result.fields,
+        facts=list(result.facts),
+        sources=names_of(engine, result.sources),
+        searched=searched,
     )
 
 
@@ -119,32 +106,3 @@ def _check_user(request: RecallMemoriesRequest) -> None:
             "includeSessions",
             "must not be true unless the scope has user_id, whose sessions it is.",
         )
-
-
-def _listed(
-    engine: EngineName, request: RecallMemoriesRequest, found: Findings, counter: Counter
-) -> dict[str, Any]:
-    """Return the fields of a response that lists the matches."""
-    facts, spans = found.chosen(request.top_k, request.max_tokens, counter.count)
-    told_facts = [
-        RecalledFact(
-            memory=fact.name,
-            fact=fact.text,
-            distance=fact.distance,
-            changed=fact.changed,
-            tokens=counter.count(fact.text),
-        )
-        for fact in facts
-    ]
-    told_spans = session_spans(engine, spans, counter)
-    return {
-        "mode": request.mode,
-        "facts": told_facts,
-        "spans": told_spans,
-        "tokens": sum(fact.tokens for fact in told_facts) + sum(span.tokens for span in told_spans),
-        "counter": counter.name,
-    }
-
-
-def _name_of(engine: EngineName, source: Source) -> str:
-    return source.name if isinstance(source, RecallFact) else event_name(engine, source)

@@ -1,15 +1,14 @@
 """Reading of events for a search, within limits and in a thread."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from app.conversation.recall.logic.passages import PassageReader
+from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.logic.event_text import EventText
 
-GivenUp = Callable[[], Awaitable[bool]]
-"""Callback that returns True if the client no longer waits for the response."""
 _MAX_CHARS_AT_ONCE = 100_000
 """Characters searched between two checks of the clock; this takes a fraction of a second."""
 

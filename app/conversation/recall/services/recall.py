@@ -11,15 +11,14 @@ from app.adapters.resources import Resources
 from app.conversation.contexts.schemas import SeqRange
 from app.conversation.recall.logic.findings import Findings
 from app.conversation.recall.logic.passages import MAX_SENTENCES, PassageReader, RecallHit
-from app.conversation.recall.schemas import RecalledSpan, RecallMode, RecallRequest, RecallResponse
-from app.conversation.recall.services.reading import GivenUp, PassageReading, ReadingBounds
-from app.conversation.recall.services.responses import answer_fields, check_names, span_fields
-from app.conversation.recall.services.retelling import RecallQuery, retold
-from app.conversation.strategies.services.counters import Counter
+from app.conversation.recall.schemas import RecallRequest, RecallResponse
+from app.conversation.recall.services.reading import PassageReading, ReadingBounds
+from app.conversation.recall.services.responses import check_names, recalled
 from app.kernel.names import SessionName
 from app.language.terms import Terms
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
+from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.logic.event_text import EventNumbers, EventText
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
@@ -56,21 +55,12 @@ async def recall(
     session = await _session(resources, name, request.exclude_recent)
     hits, searched = await _search(resources, session, request.query, is_given_up)
     findings = Findings(hits, is_one_session=True)
-    if request.mode is RecallMode.EXTRACTIVE:
-        spans = await asyncio.to_thread(_spans, session.name, request, counter, findings)
-        return RecallResponse(
-            mode=request.mode,
-            spans=spans,
-            tokens=sum(span.tokens for span in spans),
-            counter=counter.name,
-            searched=searched,
-        )
-    asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
-    answer = await retold(resources, session.name.engine, request.model, asked)
-    seqs = [said.seq for said in answer.sources if isinstance(said, EventText)]
-    return RecallResponse(
-        **answer_fields(answer, counter), seqs=list(dict.fromkeys(seqs)), searched=searched
-    )
+    result = await recalled(resources, session.name.engine, request, findings, counter)
+    seqs = None
+    if result.sources is not None:
+        events = (said for said in result.sources if isinstance(said, EventText))
+        seqs = list(dict.fromkeys(said.seq for said in events))
+    return RecallResponse(**result.fields, seqs=seqs, searched=searched)
 
 
 async def _session(resources: Resources, name: SessionName, exclude_recent: int) -> _Session:
@@ -106,10 +96,3 @@ async def _search(
         return [], None
     hits = await asyncio.to_thread(read.reader.best)
     return hits, SeqRange(first_seq=before + 1, last_seq=wanted.last)
-
-
-def _spans(
-    name: SessionName, request: RecallRequest, counter: Counter, found: Findings
-) -> list[RecalledSpan]:
-    _, chosen = found.chosen(request.top_k, request.max_tokens, counter.count)
-    return [RecalledSpan(**span_fields(name, span, counter)) for span in chosen]

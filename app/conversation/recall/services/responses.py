@@ -1,17 +1,24 @@
-"""Handling of request and response fields that all searches share."""
+"""Results of a search in the form of responses: what it found, or an answer made of that."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from app.adapters.llm.named import check_model
 from app.adapters.resources import Resources
-from app.conversation.recall.logic.spans import SentenceSpan
-from app.conversation.recall.schemas import RecalledSessionSpan, RecallFields, RecallMode
-from app.conversation.recall.services.retelling import Retold
-from app.conversation.strategies.logic.policies import CHARS4
-from app.conversation.strategies.services.counters import Counter, loaded
+from app.conversation.recall.logic.findings import Findings, RecallFact, SentenceSpan, Source
+from app.conversation.recall.schemas import (
+    RecalledFact,
+    RecalledSessionSpan,
+    RecalledSpan,
+    RecallFields,
+    RecallMode,
+)
+from app.conversation.recall.services.retelling import RecallQuery, retold
+from app.conversation.strategies.service import Counter, loaded
 from app.kernel.names import EngineName, EventName, SessionName
-from app.platform.sessions.logic.event_text import EventText
+from app.kernel.wire.memory_policy import CHARS4
 
 _SCORE_DIGITS = 4
 
@@ -28,43 +35,38 @@ async def check_names(resources: Resources, request: RecallFields) -> Counter:
     return counter
 
 
-def span_fields(session: SessionName, span: SentenceSpan, counter: Counter) -> dict[str, Any]:
-    """Return the fields of a `RecalledSpan`."""
-    return {
-        "event": str(EventName(session, span.said.event_id)),
-        "seq": span.said.seq,
-        "speaker": span.said.speaker.value,
-        "start_offset": span.start,
-        "end_offset": span.end,
-        "text": span.text,
-        "tokens": counter.count(span.text),
-        "score": round(span.score, _SCORE_DIGITS),
-    }
+@dataclass(frozen=True)
+class Recalled:
+    """Result of a search.
+
+    Attributes:
+        fields: the fields that all responses share.
+        facts: the matching memories; empty in `summary`.
+        sources: the events and memories that an answer rests on; None in `extractive`.
+    """
+
+    fields: dict[str, Any]
+    facts: Sequence[RecalledFact] = ()
+    sources: Sequence[Source] | None = None
 
 
-def event_name(engine: EngineName, said: EventText) -> str:
-    """Return the full name of an event; `engine` is the stored name."""
-    return str(EventName(SessionName(engine, said.session_id), said.event_id))
+async def recalled(
+    resources: Resources,
+    engine: EngineName,
+    request: RecallFields,
+    found: Findings,
+    counter: Counter,
+) -> Recalled:
+    """Return the matches that fit, or an answer made of them; `engine` is the stored name.
 
-
-def session_spans(
-    engine: EngineName, spans: Sequence[SentenceSpan], counter: Counter
-) -> list[RecalledSessionSpan]:
-    """Return passages in the form of responses; `engine` is the stored name."""
-    told = []
-    for span in spans:
-        session = SessionName(engine, span.said.session_id)
-        fields = span_fields(session, span, counter)
-        told.append(
-            RecalledSessionSpan(**fields, session=str(session), event_time=span.said.timestamp)
-        )
-    return told
-
-
-def answer_fields(answer: Retold, counter: Counter) -> dict[str, Any]:
-    """Return all fields of an answer in the mode `summary` except its sources."""
-    return {
-        "mode": RecallMode.SUMMARY,
+    Raises:
+        BadGateway, ResourceExhausted: see `retold`.
+    """
+    if request.mode is RecallMode.EXTRACTIVE:
+        return await asyncio.to_thread(_listed, engine, request, found, counter)
+    answer = await retold(resources, engine, RecallQuery(request, found, counter))
+    fields = {
+        "mode": request.mode,
         "spans": [],
         "text": answer.text,
         "is_cut": answer.is_cut,
@@ -73,3 +75,62 @@ def answer_fields(answer: Retold, counter: Counter) -> dict[str, Any]:
         "tokens": counter.count(answer.text),
         "counter": counter.name,
     }
+    return Recalled(fields, sources=answer.sources)
+
+
+def names_of(engine: EngineName, sources: Iterable[Source] | None) -> list[str] | None:
+    """Return the full names of events and memories, each once; `engine` is the stored name."""
+    if sources is None:
+        return None
+    names = (
+        source.name
+        if isinstance(source, RecallFact)
+        else str(EventName(SessionName(engine, source.session_id), source.event_id))
+        for source in sources
+    )
+    return list(dict.fromkeys(names))
+
+
+def _listed(
+    engine: EngineName, request: RecallFields, found: Findings, counter: Counter
+) -> Recalled:
+    chosen, passages = found.chosen(request.top_k, request.max_tokens, counter.count)
+    facts = [
+        RecalledFact(
+            memory=fact.name,
+            fact=fact.text,
+            distance=fact.distance,
+            changed=fact.changed,
+            tokens=counter.count(fact.text),
+        )
+        for fact in chosen
+    ]
+    spans = [_span(engine, span, counter, is_alone=found.is_one_session) for span in passages]
+    fields = {
+        "mode": request.mode,
+        "spans": spans,
+        "tokens": sum(fact.tokens for fact in facts) + sum(span.tokens for span in spans),
+        "counter": counter.name,
+    }
+    return Recalled(fields, facts)
+
+
+def _span(
+    engine: EngineName, span: SentenceSpan, counter: Counter, *, is_alone: bool
+) -> RecalledSpan:
+    """Return a passage; its session and time are left out if all are of one session."""
+    said = span.said
+    session = SessionName(engine, said.session_id)
+    fields: dict[str, Any] = {
+        "event": str(EventName(session, said.event_id)),
+        "seq": said.seq,
+        "speaker": said.speaker.value,
+        "start_offset": span.start,
+        "end_offset": span.end,
+        "text": span.text,
+        "tokens": counter.count(span.text),
+        "score": round(span.score, _SCORE_DIGITS),
+    }
+    if is_alone:
+        return RecalledSpan(**fields)
+    return RecalledSessionSpan(**fields, session=str(session), event_time=said.timestamp)

@@ -9,13 +9,13 @@ from pydantic import BaseModel, ConfigDict
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.adapters.resources import Resources
-from app.conversation.recall.logic.findings import Findings, NumberedPassage, Source
-from app.conversation.recall.logic.spans import beginning
-from app.conversation.strategies.logic.policies import BUILTIN
-from app.conversation.strategies.services.counters import Counter
+from app.conversation.recall.logic.findings import Findings, NumberedPassage, Source, beginning
+from app.conversation.recall.schemas import RecallFields
+from app.conversation.strategies.service import Counter
 from app.conversation.summaries.logic.extractive import MODEL_ID
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.names import EngineName
+from app.kernel.wire.memory_policy import BUILTIN
 from app.language.beginnings import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 from app.platform.usage.logic import costs
@@ -52,22 +52,15 @@ class Reply(BaseModel):
 
 @dataclass(frozen=True)
 class RecallQuery:
-    """A query to answer from the results of a search.
+    """A query to answer from the results of a search."""
 
-    Attributes:
-        top_k: maximum number of passages in the answer; a model gets more to choose from.
-        max_tokens: maximum length of the answer.
-    """
-
-    query: str
+    request: RecallFields
     found: Findings
-    top_k: int
-    max_tokens: int
     counter: Counter
 
     def fits(self, text: str) -> bool:
-        """Return True if a text has at most `max_tokens` tokens."""
-        return self.counter.count(text) <= self.max_tokens
+        """Return True if a text is short enough for the answer."""
+        return self.counter.count(text) <= self.request.max_tokens
 
 
 @dataclass(frozen=True)
@@ -88,9 +81,7 @@ class Retold:
     usage: dict[str, Any] | None = None
 
 
-async def retold(
-    resources: Resources, engine: EngineName, model_name: str | None, asked: RecallQuery
-) -> Retold:
+async def retold(resources: Resources, engine: EngineName, asked: RecallQuery) -> Retold:
     """Answer a query from the results of a search, with a model or from the passages alone.
 
     Without results, the answer is empty and no model is called. The usage of a model is recorded
@@ -103,7 +94,8 @@ async def retold(
     """
     if not asked.found:
         return Retold()
-    model = None if model_name == BUILTIN else resources.models.choose(model_name)
+    wanted = asked.request.model
+    model = None if wanted == BUILTIN else resources.models.choose(wanted)
     if model is None:
         return await asyncio.to_thread(_by_passages, asked)
     async with resources.db.snapshot() as session:
@@ -117,7 +109,7 @@ async def retold(
 def _by_passages(asked: RecallQuery) -> Retold:
     """Answer with the best facts, followed by the best passages in chronological order."""
     facts, spans = asked.found.chosen(
-        asked.top_k, asked.max_tokens, lambda text: asked.counter.count(f"{text}\n")
+        asked.request.top_k, asked.request.max_tokens, lambda text: asked.counter.count(f"{text}\n")
     )
     spans = asked.found.in_order(spans)
     text = "\n".join([fact.text for fact in facts] + [span.text for span in spans])
@@ -132,7 +124,7 @@ async def _by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retol
         BadGateway: the reply cites none of the passages that the model was given.
     """
     instructions = _instructions(asked)
-    question = f"Question: {_flat(asked.query)}\n\nPassages:\n"
+    question = f"Question: {_flat(asked.request.query)}\n\nPassages:\n"
     shown = _choose_shown(model, asked, instructions + question)
     lines = [f"[{line.number}] {line.origin}: {_flat(line.text)}" for line in shown]
     reply = await model.ask(Prompt(instructions, question + "\n".join(lines)), Reply, meter)
@@ -140,7 +132,7 @@ async def _by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retol
 
 
 def _instructions(asked: RecallQuery) -> str:
-    chars = asked.max_tokens * CHARS_PER_TOKEN
+    chars = asked.request.max_tokens * CHARS_PER_TOKEN
     if asked.found.is_one_session:
         return _INSTRUCTIONS.format(material="one conversation", day="", chars=chars)
     material = "conversations" if not asked.found.facts else "a memory and of conversations"
@@ -150,9 +142,9 @@ def _instructions(asked: RecallQuery) -> str:
 def _choose_shown(model: TextModel, asked: RecallQuery, before: str) -> Sequence[NumberedPassage]:
     """Return as many passages as fit the model's window, in chronological order."""
     room = model.max_input_tokens - estimate_tokens(before) - _SCHEMA_TOKENS
-    wanted = max(asked.max_tokens * MORE, _LEAST_SHOWN_TOKENS)
+    wanted = max(asked.request.max_tokens * MORE, _LEAST_SHOWN_TOKENS)
     facts, spans = asked.found.chosen(
-        asked.top_k * MORE,
+        asked.request.top_k * MORE,
         max(min(room, wanted), _LEAST_ROOM),
         lambda text: estimate_tokens(_HEAD + text),
         floor=0,

@@ -16,9 +16,10 @@ from app.adapters.resources import Resources
 from app.conversation.recall.logic.passages import MAX_SENTENCES, PassageReader, RecallHit
 from app.conversation.recall.logic.walking import SessionPlace, SessionStretch, SessionWalk
 from app.conversation.recall.schemas import SearchedSessions
-from app.conversation.recall.services.reading import GivenUp, PassageReading, ReadingBounds
+from app.conversation.recall.services.reading import PassageReading, ReadingBounds
 from app.kernel.names import EngineName
 from app.language.terms import Terms
+from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.event_texts import MAX_SAID_BYTES, EventRange

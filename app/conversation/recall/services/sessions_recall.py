@@ -3,7 +3,6 @@
 Model calls run outside any transaction.
 """
 
-import asyncio
 from datetime import datetime
 from typing import Any
 
@@ -12,28 +11,18 @@ from app.adapters.resources import Resources
 from app.conversation.recall.logic.findings import Findings
 from app.conversation.recall.logic.walking import SessionPlace
 from app.conversation.recall.schemas import (
-    RecalledSessionSpan,
-    RecallMode,
     RecallSessionsRequest,
     RecallSessionsResponse,
 )
-from app.conversation.recall.services.reading import GivenUp
-from app.conversation.recall.services.responses import (
-    answer_fields,
-    check_names,
-    event_name,
-    session_spans,
-)
-from app.conversation.recall.services.retelling import RecallQuery, retold
+from app.conversation.recall.services.responses import check_names, names_of, recalled
 from app.conversation.recall.services.searching import USER_KEY, SessionsQuery, SessionsSearch
-from app.conversation.strategies.services.counters import Counter
 from app.kernel.auth import Conditions
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName
 from app.kernel.paging import decode_token, encode_token, typed_key
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
-from app.platform.sessions.logic.event_text import EventText
+from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.store import repository as sessions
 
 
@@ -61,54 +50,30 @@ async def recall(
         "engine": name.engine,
         "request": _lasting(request),
     }
-    place = _read_token(request.page_token, token_query)
-    wanted = _wanted(resources, name, request, _user_of(request, conditions), place)
-    async with resources.db.snapshot() as session:
-        engine = name_of(await engines.get(session, name))
-    result = await SessionsSearch(resources, wanted, is_given_up).run()
-    findings, place = Findings(result.hits), result.place
-    told: dict[str, Any] = {"searched": result.searched}
-    if place is not None:
-        key = (place.create_time, place.session_id, place.seq)
-        told["next_page_token"] = encode_token(token_query, key)
-    if request.mode is RecallMode.EXTRACTIVE:
-        spans = await asyncio.to_thread(_spans, engine, request, findings, counter)
-        tokens = sum(span.tokens for span in spans)
-        return RecallSessionsResponse(
-            mode=request.mode, spans=spans, tokens=tokens, counter=counter.name, **told
-        )
-    asked = RecallQuery(request.query, findings, request.top_k, request.max_tokens, counter)
-    answer = await retold(resources, name, request.model, asked)
-    names = [event_name(engine, said) for said in answer.sources if isinstance(said, EventText)]
-    return RecallSessionsResponse(
-        **answer_fields(answer, counter), events=list(dict.fromkeys(names)), **told
-    )
-
-
-def _wanted(
-    resources: Resources,
-    name: EngineName,
-    request: RecallSessionsRequest,
-    user_id: str,
-    place: SessionPlace | None,
-) -> SessionsQuery:
-    return SessionsQuery(
+    wanted = SessionsQuery(
         engine=name,
-        user_id=user_id,
+        user_id=_user_of(request, conditions),
         query=request.query,
         clause=read_filter(request.filter, sessions.SESSIONS.fields, resources.settings),
         excluded=request.exclude_sessions,
         start=request.start_time,
         end=request.end_time,
-        place=place,
+        place=_read_token(request.page_token, token_query),
     )
-
-
-def _spans(
-    engine: EngineName, request: RecallSessionsRequest, found: Findings, counter: Counter
-) -> list[RecalledSessionSpan]:
-    _, chosen = found.chosen(request.top_k, request.max_tokens, counter.count)
-    return session_spans(engine, chosen, counter)
+    async with resources.db.snapshot() as session:
+        engine = name_of(await engines.get(session, name))
+    found = await SessionsSearch(resources, wanted, is_given_up).run()
+    place, next_token = found.place, None
+    if place is not None:
+        key = (place.create_time, place.session_id, place.seq)
+        next_token = encode_token(token_query, key)
+    result = await recalled(resources, engine, request, Findings(found.hits), counter)
+    return RecallSessionsResponse(
+        **result.fields,
+        events=names_of(engine, result.sources),
+        searched=found.searched,
+        next_page_token=next_token,
+    )
 
 
 def _user_of(request: RecallSessionsRequest, conditions: Conditions) -> str:

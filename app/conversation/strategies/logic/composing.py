@@ -15,32 +15,14 @@ from app.conversation.strategies.logic.budgets import (
     total,
 )
 from app.conversation.strategies.logic.policies import Combine, Rules
-from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import (
     Composition,
     ContextTurn,
-    Due,
     Fixed,
     History,
     Shares,
-    TurnKind,
     TurnSummary,
 )
-
-__all__ = [
-    "BudgetTooSmall",
-    "Composition",
-    "ContextTurn",
-    "Due",
-    "Fixed",
-    "History",
-    "Shares",
-    "TurnKind",
-    "TurnSummary",
-    "compose",
-    "next_due",
-    "shares_of",
-]
 
 
 def shares_of(rules: Rules, fixed: Fixed) -> Shares:

@@ -8,9 +8,7 @@ from typing import TypeVar
 
 from app.kernel.wire.memory_policy import (
     AGENT_RESERVE,
-    BUILTIN,
     CHARS4,
-    DECLARED,
     FormerSummaryRole,
     MemoryPolicy,
     Overflow,
@@ -20,17 +18,6 @@ from app.kernel.wire.memory_policy import (
     Strategy,
     SummaryRole,
 )
-
-__all__ = [
-    "BUILTIN",
-    "CHARS4",
-    "DECLARED",
-    "DEFAULT",
-    "Combine",
-    "Rules",
-    "Summarising",
-    "rules_of",
-]
 
 _T = TypeVar("_T")
 

@@ -31,6 +31,7 @@ from app.conversation.strategies.logic.marks import (
 )
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.shapes import ShownItem, as_gemini, as_openai
+from app.language.beginnings import longest_fitting
 from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
 from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
@@ -162,13 +163,8 @@ def _beginning(text: str, fits: Callable[[str], bool], mark: str) -> str:
     low, high = 0, min(64, len(text))
     while high < len(text) and fits(_marked(text[:high], mark)):
         low, high = high, min(high * 2, len(text))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(_marked(text[:middle], mark)):
-            low = middle
-        else:
-            high = middle - 1
-    return _marked(text[:low], mark)
+    length = longest_fitting(high, lambda n: fits(_marked(text[:n], mark)), low)
+    return _marked(text[:length], mark)
 
 
 def _marked(kept: str, mark: str) -> str:

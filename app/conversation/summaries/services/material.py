@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 from app.adapters.db.session import Session
 from app.adapters.offload import done
 from app.conversation.strategies.logic.budgets import total
-from app.conversation.strategies.logic.policies import Combine, Rules
+from app.conversation.strategies.logic.policies import Combine
 from app.conversation.strategies.logic.schedule import next_target
 from app.conversation.strategies.logic.turns import ContextTurn, History, TurnSummary
-from app.conversation.strategies.services.counters import Counter
-from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
+from app.conversation.strategies.service import WORK_PER_TEXT, Scale
 from app.conversation.summaries.store import lookups
 from app.conversation.summaries.store.lookups import ListedSummary
 from app.kernel.names import SessionName
@@ -55,82 +54,190 @@ class SessionInput:
 
 
 @dataclass(frozen=True)
-class EventWindow:
-    """Limits on the newest events to read.
+class SessionReader:
+    """Reads of one session for a policy, in the caller's transaction."""
 
-    Attributes:
-        room: available tokens; None: no limit.
-        as_of: number of the last event to read; None: the newest one.
-    """
+    session: Session
+    row: SessionRow
+    name: SessionName
+    scale: Scale
 
-    room: int | None = None
-    as_of: int | None = None
+    async def newest(self, room: int | None, as_of: int | None) -> SessionInput:
+        """Return the newest events after the summaries, at least as many as can be shown.
 
+        If they do not all fit, the result has at least one event more than fits. The same applies
+        to summaries.
 
-async def load_newest(
-    session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: EventWindow
-) -> SessionInput:
-    """Return the newest events after the summaries, at least as many as can be shown.
+        Args:
+            room: available tokens; None: no limit.
+            as_of: number of the last event to read; None: the newest one.
+        """
+        newest = await self._newest_summaries(room, as_of)
+        summaries = await self._summaries(as_of) if newest is None else newest
+        first = self._boundary(summaries) + 1
+        last = self.row.last_seq if as_of is None else min(as_of, self.row.last_seq)
+        read, before, is_all = _Read(self.scale), last, not self.scale.rules.shows
+        while before >= first and not is_all and not read.is_full:
+            page = await event_texts.list_event_texts(
+                self.session,
+                self.name,
+                EventNumbers(first, before),
+                read.page,
+                newest=True,
+                with_files=self.scale.has_files,
+            )
+            if not page:
+                before = first - 1
+                break
+            await read.add(page)
+            before = page[0].seq - 1
+            is_all = _is_enough(read, room, page[0])
+        is_tail = before >= first and await self._has_older(EventNumbers(first, before))
+        history = replace(self._history, last_seq=last, is_tail=is_tail)
+        if as_of is not None:
+            history = replace(history, complete=_place_of(read.said).complete)
+        elif newest is None:
+            history = replace(history, until=await self._gap_end(summaries))
+        return await _to_told(read, history, summaries, is_bounded=before >= first and not is_all)
 
-    If they do not all fit, the result has at least one event more than fits. The same applies to
-    summaries.
-    """
-    newest = await _newest_summaries(session, row, name, scale, wanted)
-    summaries = newest
-    if summaries is None:
-        summaries = await _summaries(session, row, name, scale.rules, wanted)
-    first = _boundary(row, summaries) + 1
-    last = row.last_seq if wanted.as_of is None else min(wanted.as_of, row.last_seq)
-    read, before, is_all = _Read(scale), last, not scale.rules.shows
-    while before >= first and not is_all and not read.is_full:
-        numbers = EventNumbers(first, before)
-        page = await event_texts.list_event_texts(
-            session, name, numbers, read.page, newest=True, with_files=scale.has_files
+    async def due(self) -> SessionInput:
+        """Return the oldest events after the summaries, enough to make the next summary.
+
+        If the policy summarises by token budget, the result has all events after the summaries. It
+        also has the earlier events if the model may be able to read them again. Only the summaries
+        that the next one depends on are included; they have texts only if the budget needs them.
+        """
+        summaries = await self._ranges()
+        until = await self._gap_end(summaries)
+        read, last = _Read(self.scale), self.row.last_seq
+        reached = self._boundary(summaries)
+        covered = await self._covered(read, reached)
+        is_all = False
+        while reached < last and not is_all and not read.is_full:
+            numbers = EventNumbers(reached + 1, last)
+            page = await event_texts.list_event_texts(
+                self.session, self.name, numbers, read.page, newest=False
+            )
+            if not page:
+                reached = last
+                break
+            await read.add(page)
+            reached = page[-1].seq
+            is_all = _is_past(page, until or 0, self._next_end(summaries, read))
+        is_bounded = reached < last and not is_all
+        history = replace(self._history, covered=covered, until=until, is_bounded=is_bounded)
+        return await _to_told(read, history, summaries, is_bounded=is_bounded)
+
+    async def _newest_summaries(
+        self, room: int | None, as_of: int | None
+    ) -> Sequence[ListedSummary] | None:
+        """Return the newest summaries that fit, oldest first, and one more if there is one.
+
+        Returns None if all summaries must be read: their number is limited, or they have a gap.
+        """
+        made = self.scale.rules.summarising
+        is_list = made is not None and made.combine is Combine.APPEND and made.most is None
+        if not is_list or room is None or as_of is not None:
+            return None
+        newest: list[ListedSummary] = []
+        before = self.row.last_seq + 1
+        while room >= 0:
+            page = await lookups.list_newest(self.session, self.name, self._key, before, _FEW)
+            for summary in page:
+                if newest and summary.last_seq != newest[-1].first_seq - 1:
+                    return None
+                newest.append(summary)
+                room -= sum(self.scale.of_summary(summary.text or ""))
+            if len(page) < _FEW:
+                break
+            before = page[-1].first_seq
+        if room >= 0 and newest and newest[-1].first_seq != self.row.cleared_seq + 1:
+            return None
+        return newest[::-1]
+
+    async def _summaries(self, as_of: int | None) -> Sequence[ListedSummary]:
+        if self.scale.rules.summarising is None:
+            return ()
+        session, name, cleared = self.session, self.name, self.row.cleared_seq
+        if as_of is None:
+            return await lookups.list_active(session, name, self._key, cleared)
+        return await lookups.list_as_of(session, name, self._key, cleared, as_of)
+
+    async def _ranges(self) -> Sequence[ListedSummary]:
+        """Return the ranges of the existing summaries that the next one depends on.
+
+        If their number is unlimited, only the last one matters. With a token budget, texts are
+        included, since the existing summary takes part of the budget.
+        """
+        made = self.scale.rules.summarising
+        if made is None:
+            return ()
+        read = lookups.list_ranges
+        if made.combine is Combine.SPLIT:
+            read = lookups.list_active
+        elif made.combine is Combine.APPEND and made.most is None:
+            read = lookups.list_last
+        return await read(self.session, self.name, self._key, self.row.cleared_seq)
+
+    async def _gap_end(self, summaries: Sequence[ListedSummary]) -> int | None:
+        made = self.scale.rules.summarising
+        if made is None or made.combine is not Combine.APPEND:
+            return None
+        boundary = self._boundary(summaries)
+        return await lookups.gap_end(self.session, self.name, self._key, boundary)
+
+    async def _has_older(self, numbers: EventNumbers) -> bool:
+        """Return True if a summary may be due for unread events in a range."""
+        makes_summaries = self.scale.rules.summarising is not None
+        return makes_summaries and await event_texts.has_text(self.session, self.name, numbers)
+
+    async def _covered(self, read: "_Read", boundary: int) -> int | None:
+        """Read the events that the summary covers; return their tokens: see `History.covered`."""
+        rules = self.scale.rules
+        made = rules.summarising
+        if made is None or made.combine is not Combine.SPLIT or rules.limit is None:
+            return None
+        if made.recompute is not Recompute.FULL_UNTIL_OVERFLOW:
+            return None
+        earlier, reached = _Read(self.scale), self.row.cleared_seq
+        while reached < boundary:
+            numbers = EventNumbers(reached + 1, boundary)
+            page = await event_texts.list_event_texts(
+                self.session, self.name, numbers, earlier.page, newest=False
+            )
+            if not page:
+                break
+            await earlier.add(page)
+            reached = page[-1].seq
+            if earlier.tokens > rules.limit or earlier.is_full:
+                return None
+        read.said |= earlier.said
+        return earlier.tokens
+
+    def _next_end(self, summaries: Sequence[ListedSummary], read: "_Read") -> int | None:
+        made = self.scale.rules.summarising
+        if made is None or made.combine is Combine.SPLIT:
+            return None
+        behind = summaries[-1].last_exchange if summaries else self.row.cleared_exchange
+        return next_target(made, behind, min(turn.exchange for turn in read.plain.values()))
+
+    def _boundary(self, summaries: Sequence[ListedSummary]) -> int:
+        return summaries[-1].last_seq if summaries else self.row.cleared_seq
+
+    @property
+    def _key(self) -> str:
+        return self.scale.rules.key
+
+    @property
+    def _history(self) -> History:
+        row = self.row
+        return History(
+            turns=(),
+            last_seq=row.last_seq,
+            complete=ExchangePlace(row.exchanges, is_answered=row.is_answered).complete,
+            cleared_seq=row.cleared_seq,
+            cleared_exchange=row.cleared_exchange,
         )
-        if not page:
-            before = first - 1
-            break
-        await read.add(page)
-        before = page[0].seq - 1
-        is_all = _is_enough(read, wanted.room, page[0])
-    older = EventNumbers(first, before)
-    is_tail = before >= first and await _has_older(session, name, scale.rules, older)
-    history = replace(_history(row), last_seq=last, is_tail=is_tail)
-    if wanted.as_of is not None:
-        history = replace(history, complete=_place_of(read.said).complete)
-    elif newest is None:
-        history = replace(history, until=await _gap_end(session, row, name, scale, summaries))
-    return await _to_told(read, history, summaries, is_bounded=before >= first and not is_all)
-
-
-async def load_due(
-    session: Session, row: SessionRow, name: SessionName, rules: Rules, counter: Counter
-) -> SessionInput:
-    """Return the oldest events after the summaries, enough to make the next summary.
-
-    If the policy summarises by token budget, the result has all events after the summaries. It also
-    has the earlier events if the model may be able to read them again. Only the summaries that the
-    next one depends on are included; they have texts only if the budget needs them.
-    """
-    scale = Scale(rules, counter)
-    summaries = await _ranges(session, row, name, rules)
-    until = await _gap_end(session, row, name, scale, summaries)
-    read = _Read(scale)
-    covered = await _covered(session, row, name, read, _boundary(row, summaries))
-    reached = _boundary(row, summaries)
-    is_all = False
-    while reached < row.last_seq and not is_all and not read.is_full:
-        numbers = EventNumbers(reached + 1, row.last_seq)
-        page = await event_texts.list_event_texts(session, name, numbers, read.page, newest=False)
-        if not page:
-            reached = row.last_seq
-            break
-        await read.add(page)
-        reached = page[-1].seq
-        is_all = _is_past(page, until or 0, _next_end(row, rules, summaries, read))
-    is_bounded = reached < row.last_seq and not is_all
-    history = replace(_history(row), covered=covered, until=until, is_bounded=is_bounded)
-    return await _to_told(read, history, summaries, is_bounded=is_bounded)
 
 
 async def last_words(
@@ -188,79 +295,6 @@ def _weigh_events(page: Sequence[EventText], scale: Scale) -> list[ContextTurn]:
     return [ContextTurn(event.seq, event.exchange, scale.of_event(event)) for event in page]
 
 
-async def _newest_summaries(
-    session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: EventWindow
-) -> Sequence[ListedSummary] | None:
-    """Return the newest summaries that fit, oldest first, and at least one more if there is one.
-
-    Returns None if all summaries must be read: their number is limited, or they have a gap.
-    """
-    made = scale.rules.summarising
-    is_list = made is not None and made.combine is Combine.APPEND and made.most is None
-    if not is_list or wanted.room is None or wanted.as_of is not None:
-        return None
-    newest: list[ListedSummary] = []
-    left, before = wanted.room, row.last_seq + 1
-    while left >= 0:
-        page = await lookups.list_newest(session, name, scale.rules.key, before, _FEW)
-        for summary in page:
-            if newest and summary.last_seq != newest[-1].first_seq - 1:
-                return None
-            newest.append(summary)
-            left -= sum(scale.of_summary(summary.text or ""))
-        if len(page) < _FEW:
-            break
-        before = page[-1].first_seq
-    if left >= 0 and newest and newest[-1].first_seq != row.cleared_seq + 1:
-        return None
-    return newest[::-1]
-
-
-async def _summaries(
-    session: Session, row: SessionRow, name: SessionName, rules: Rules, wanted: EventWindow
-) -> Sequence[ListedSummary]:
-    if rules.summarising is None:
-        return ()
-    if wanted.as_of is None:
-        return await lookups.list_active(session, name, rules.key, row.cleared_seq)
-    return await lookups.list_as_of(session, name, rules.key, row.cleared_seq, wanted.as_of)
-
-
-async def _ranges(
-    session: Session, row: SessionRow, name: SessionName, rules: Rules
-) -> Sequence[ListedSummary]:
-    """Return the ranges of the existing summaries that the next one depends on.
-
-    If their number is unlimited, only the last one matters. With a token budget, texts are
-    included, since the existing summary takes part of the budget.
-    """
-    made = rules.summarising
-    if made is None:
-        return ()
-    if made.combine is Combine.SPLIT:
-        return await lookups.list_active(session, name, rules.key, row.cleared_seq)
-    is_list = made.combine is Combine.APPEND and made.most is None
-    read = lookups.list_last if is_list else lookups.list_ranges
-    return await read(session, name, rules.key, row.cleared_seq)
-
-
-async def _gap_end(
-    session: Session,
-    row: SessionRow,
-    name: SessionName,
-    scale: Scale,
-    summaries: Sequence[ListedSummary],
-) -> int | None:
-    made = scale.rules.summarising
-    if made is None or made.combine is not Combine.APPEND:
-        return None
-    return await lookups.gap_end(session, name, scale.rules.key, _boundary(row, summaries))
-
-
-def _boundary(row: SessionRow, summaries: Sequence[ListedSummary]) -> int:
-    return summaries[-1].last_seq if summaries else row.cleared_seq
-
-
 def _is_enough(read: _Read, room: int | None, oldest: EventText) -> bool:
     """Return True if older events cannot be shown: they do not fit, or precede the window."""
     rules = read.scale.rules
@@ -270,49 +304,6 @@ def _is_enough(read: _Read, room: int | None, oldest: EventText) -> bool:
     # The newest exchange may be incomplete, in which case it does not count towards the window.
     complete = read.said[max(read.said)].exchange - 1
     return rules.window is not None and oldest.exchange <= complete - rules.window
-
-
-async def _has_older(
-    session: Session, name: SessionName, rules: Rules, numbers: EventNumbers
-) -> bool:
-    """Return True if a summary may be due for unread events."""
-    return rules.summarising is not None and await event_texts.has_text(session, name, numbers)
-
-
-async def _covered(
-    session: Session, row: SessionRow, name: SessionName, read: _Read, boundary: int
-) -> int | None:
-    """Read the events that the summary covers; return their tokens, as in `History.covered`."""
-    rules = read.scale.rules
-    made = rules.summarising
-    if made is None or made.combine is not Combine.SPLIT or rules.limit is None:
-        return None
-    if made.recompute is not Recompute.FULL_UNTIL_OVERFLOW:
-        return None
-    earlier, reached = _Read(read.scale), row.cleared_seq
-    while reached < boundary:
-        numbers = EventNumbers(reached + 1, boundary)
-        page = await event_texts.list_event_texts(
-            session, name, numbers, earlier.page, newest=False
-        )
-        if not page:
-            break
-        await earlier.add(page)
-        reached = page[-1].seq
-        if earlier.tokens > rules.limit or earlier.is_full:
-            return None
-    read.said |= earlier.said
-    return earlier.tokens
-
-
-def _next_end(
-    row: SessionRow, rules: Rules, summaries: Sequence[ListedSummary], read: _Read
-) -> int | None:
-    made = rules.summarising
-    if made is None or made.combine is Combine.SPLIT:
-        return None
-    behind = summaries[-1].last_exchange if summaries else row.cleared_exchange
-    return next_target(made, behind, min(turn.exchange for turn in read.plain.values()))
 
 
 def _is_past(page: Sequence[EventText], until: int, last_exchange: int | None) -> bool:
@@ -327,16 +318,6 @@ def _place_of(said: Mapping[int, EventText]) -> ExchangePlace:
     newest = said[max(said)].exchange
     has_answer = any(event.is_answer for event in said.values() if event.exchange == newest)
     return ExchangePlace(newest, is_answered=has_answer and newest > 0)
-
-
-def _history(row: SessionRow) -> History:
-    return History(
-        turns=(),
-        last_seq=row.last_seq,
-        complete=ExchangePlace(row.exchanges, is_answered=row.is_answered).complete,
-        cleared_seq=row.cleared_seq,
-        cleared_exchange=row.cleared_exchange,
-    )
 
 
 async def _to_told(

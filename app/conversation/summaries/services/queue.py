@@ -1,15 +1,15 @@
 """Enqueueing of summarise operations, after new events or when a context needs summaries."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.composing import Fixed
 from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
 from app.conversation.strategies.logic.schedule import is_reached, next_target
+from app.conversation.strategies.logic.turns import Fixed
 from app.conversation.summaries.store import erasure, lookups, repository
 from app.kernel.limits import exhausted
 from app.kernel.names import SessionName
@@ -23,68 +23,34 @@ from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.services.changes import Appended, ErasedEvent
 from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.tables import SessionRow
 from app.settings.settings import Settings
 
 REGENERATE: Final = "sessions.regenerateSummary"
 """Kind of the operation that regenerates one summary."""
-
-
-class Owner(Protocol):
-    """Session data that an operation needs, from the session's row or from appended events."""
-
-    @property
-    def session_id(self) -> str:
-        """Session id."""
-        ...
-
-    @property
-    def user_id(self) -> str:
-        """Owner of the session."""
-        ...
-
-    @property
-    def memory_policy(self) -> Mapping[str, Any] | None:
-        """The session's own policy; None: the engine's applies."""
-        ...
-
-
-@dataclass(frozen=True)
-class SummaryQuery:
-    """Policy for making summaries.
-
-    Attributes:
-        fixed: tokens of the other content of the context; used only if the token budget decides
-            when summaries are due.
-    """
-
-    policy: MemoryPolicy
-    fixed: Fixed = field(default_factory=Fixed)
-
-    def wire(self, name: SessionName, *, is_own: bool) -> dict[str, Any]:
-        """Return the payload of the operation; `is_own`: the policy is the session's own."""
-        fixed = {"system": self.fixed.system, "pending": self.fixed.pending}
-        request = {"session": str(name), "policy": self.policy.wire(), "fixed": fixed}
-        return {**request, "isOwn": is_own}
+NOTHING_FIXED = Fixed()
 
 
 async def ask(
     session: Session,
     engine: EngineRow,
-    owner: Owner,
-    asked: SummaryQuery,
+    owner: SessionRow | Appended,
+    policy: MemoryPolicy,
     now: datetime,
     settings: Settings,
+    fixed: Fixed = NOTHING_FIXED,
 ) -> OperationRow:
     """Return the unfinished operation that makes a policy's due summaries, or enqueue one.
 
     The caller must hold the session's lock. A running operation takes the same lock for its last
-    check before it ends.
+    check before it ends. `fixed` are the tokens of the other content of the context; they matter
+    only if the token budget decides when summaries are due.
 
     Raises:
         ResourceExhausted: the policy is not the session's own, and the session's limit of policies
             with summaries is reached.
     """
-    policy_key = rules_of(asked.policy).key
+    policy_key = rules_of(policy).key
     key = key_of(owner.session_id, policy_key)
     unfinished = await leases.unfinished(session, engine.engine_id, SUMMARIZE, key)
     if unfinished is not None:
@@ -101,7 +67,13 @@ async def ask(
     if not is_own:
         most = settings.tuning.max_session_policies
         await _check_policies(session, name, policy_key, own_key, most)
-    return await operations.insert(session, new.queued(key, asked.wire(name, is_own=is_own)))
+    request = {
+        "session": str(name),
+        "policy": policy.wire(),
+        "fixed": {"system": fixed.system, "pending": fixed.pending},
+        "isOwn": is_own,
+    }
+    return await operations.insert(session, new.queued(key, request))
 
 
 async def _check_policies(
@@ -165,9 +137,7 @@ class Watch:
         )
         reached = max(change.cleared_exchange, covered or 0)
         if is_due(rules, change.place.complete, reached):
-            await ask(
-                session, change.engine, change, SummaryQuery(policy), change.now, self.settings
-            )
+            await ask(session, change.engine, change, policy, change.now, self.settings)
 
     async def erased(self, session: Session, change: ErasedEvent) -> None:
         """Erase summaries that cover an erased event; enqueue new ones of the session's policy."""
@@ -181,7 +151,7 @@ class Watch:
         policy = policy_of(row.memory_policy, change.engine)
         rules = _by_exchange(policy)
         if policy is not None and rules is not None and rules.key in keys:
-            await ask(session, change.engine, row, SummaryQuery(policy), change.now, self.settings)
+            await ask(session, change.engine, row, policy, change.now, self.settings)
 
 
 def is_due(rules: Rules, complete: int, reached: int) -> bool:

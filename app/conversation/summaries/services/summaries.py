@@ -12,22 +12,29 @@ from app.adapters.llm.models import TextModels
 from app.adapters.offload import done
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.summaries.services import queue
-from app.conversation.summaries.services.listing import (
+from app.conversation.strategies.service import counter_of
+from app.conversation.summaries.schemas import (
+    Covered,
     ListSummariesResponse,
+    ModelSums,
     SessionSummary,
     SessionUsage,
+    SummaryCounts,
 )
+from app.conversation.summaries.services import queue
 from app.conversation.summaries.services.writing import model_for
-from app.conversation.summaries.store import erasure, repository, spending
+from app.conversation.summaries.store import erasure, lookups, repository
+from app.conversation.summaries.store.lookups import SummarySpending
 from app.conversation.summaries.store.repository import StoredSummaryState
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.clock import Clock
+from app.kernel.errors import InvalidArgument
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, SessionName, SummaryName
 from app.kernel.paging import PageRequest
 from app.kernel.wire.memory_policy import CHARS4, COUNTERS, MemoryPolicy
+from app.language.tokens import estimate_tokens
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
@@ -38,6 +45,8 @@ from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.schemas.sessions import Session
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store import shared
+from app.platform.usage.logic.costs import Sums, money
+from app.platform.usage.schemas import UsageSums
 from app.platform.usage.services.usage import UsageService
 from app.settings.settings import Settings
 
@@ -95,7 +104,7 @@ class SummaryService:
         """Return summaries in wire form; much text is counted in a thread."""
 
         def shown() -> list[SessionSummary]:
-            return [SessionSummary.from_row(stored, row, self.settings) for row in rows]
+            return [_to_wire(stored, row, self.settings) for row in rows]
 
         if all((row.policy.get("counter") or CHARS4) in COUNTERS for row in rows):
             return await done(sum(len(row.text or "") for row in rows), shown)
@@ -134,29 +143,14 @@ class SummaryService:
             row = await repository.get(session, name)
             if row.state != StoredSummaryState.ACTIVE:
                 raise repository.not_active(name)
-            await self._check_budget(session, engine.engine_id, row.policy)
+            await self.check_budget(session, engine.engine_id, row.policy)
             stored = SessionName(name_of(engine), owner.session_id)
             request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
             key = queue.key_of(owner.session_id, row.policy_key)
             change.concerns({"user_id": owner.user_id})
             return await change.queue(key, request)
 
-    async def renew(
-        self, session: Transaction, failed: OperationRow, new: NewOperation
-    ) -> NewOperation:
-        """Return `new` if a failed regeneration may be retried; the worker reads the summary again.
-
-        Raises:
-            NotFound: the engine does not exist.
-            ResourceExhausted: the engine has no room, or has used up its tokens of today.
-        """
-        name = EngineName.parse(failed.engine_name)
-        engine = await engines.get(session, name, Lock.SHARED)
-        await check_more(session, self.settings, engine.engine_id, Counted.BYTES)
-        await self._check_budget(session, engine.engine_id, (failed.request or {})["policy"])
-        return new
-
-    async def _check_budget(
+    async def check_budget(
         self, session: Transaction, engine_id: int, policy: Mapping[str, Any]
     ) -> None:
         """Check the token budget of the engine if the policy summarises with a model.
@@ -195,13 +189,94 @@ class SummaryService:
         async with self.db.snapshot() as session:
             await engines.get(session, name.engine)
             row = await sessions.get(session, name, self.clock.now())
-            spent = await spending.list_spent(session, name)
-            counts = await spending.count_states(session, name)
-        return SessionUsage.of(row, spent, counts, self.settings)
+            spent = await lookups.list_spent(session, name)
+            counts = await lookups.count_states(session, name)
+        return SessionUsage(
+            models=[_model_sums(model_spent, self.settings) for model_spent in spent],
+            total=UsageSums(**_sums(spent, self.settings)),
+            summaries=SummaryCounts.model_validate(counts),
+            event_count=row.last_seq,
+            exchange_count=row.exchanges,
+        )
 
 
 async def retry(
     resources: Resources, session: Transaction, failed: OperationRow, new: NewOperation
 ) -> NewOperation:
-    """Return the operation that retries a failed regeneration; see `SummaryService.renew`."""
-    return await SummaryService.of(resources).renew(session, failed, new)
+    """Return `new` if a failed regeneration may be retried; the worker reads the summary again.
+
+    Raises:
+        NotFound: the engine does not exist.
+        ResourceExhausted: the engine has no room, or has used up its tokens of today.
+    """
+    name, service = EngineName.parse(failed.engine_name), SummaryService.of(resources)
+    engine = await engines.get(session, name, Lock.SHARED)
+    await check_more(session, resources.settings, engine.engine_id, Counted.BYTES)
+    await service.check_budget(session, engine.engine_id, (failed.request or {})["policy"])
+    return new
+
+
+def _to_wire(session: SessionName, row: SessionSummaryRow, settings: Settings) -> SessionSummary:
+    """Return a summary; `session` is the name with the engine's own project and location."""
+    read = None
+    if row.read_first_seq is not None and row.read_last_seq is not None:
+        read = Covered(first_seq=row.read_first_seq, last_seq=row.read_last_seq)
+    return SessionSummary(
+        name=str(SummaryName(session, row.summary_id)),
+        policy_key=row.policy_key,
+        kind=row.kind,
+        state=StoredSummaryState(row.state),
+        version=row.version,
+        covers=Covered(first_seq=row.first_seq, last_seq=row.last_seq),
+        text=row.text,
+        tokens=None if row.text is None else _tokens(row.text, row.policy, settings),
+        char_limit=row.char_limit,
+        cut=row.is_cut,
+        previous_summaries=[str(SummaryName(session, summary_id)) for summary_id in row.previous],
+        inputs=read,
+        model=row.model_id,
+        template=row.template or None,
+        usage=[_model_sums(spent, settings) for spent in _spent(row.usage)],
+        error=row.error_reason,
+        retry_time=row.retry_time,
+        create_time=row.create_time,
+        update_time=row.update_time,
+    )
+
+
+def _tokens(text: str, policy: Mapping[str, Any], settings: Settings) -> int:
+    """Return the tokens of a text, estimated by length if the policy's counter is gone."""
+    name = rules_of(MemoryPolicy.model_validate(policy)).counter
+    try:
+        return counter_of(name, settings).count(text)
+    except InvalidArgument:
+        return estimate_tokens(text)
+
+
+def _spent(usage: Mapping[str, Mapping[str, Any]]) -> list[SummarySpending]:
+    return [
+        SummarySpending(
+            model,
+            used["calls"],
+            used["inputTokens"],
+            used["outputTokens"],
+            used["milliseconds"],
+            used.get("cost"),
+        )
+        for model, used in sorted(usage.items())
+    ]
+
+
+def _model_sums(spent: SummarySpending, settings: Settings) -> ModelSums:
+    return ModelSums(model=spent.model_id, **_sums([spent], settings))
+
+
+def _sums(spent: Sequence[SummarySpending], settings: Settings) -> dict[str, Any]:
+    sums = Sums.of(spent)
+    return {
+        "call_count": sums.calls,
+        "input_token_count": sums.input_tokens,
+        "output_token_count": sums.output_tokens,
+        "model_milliseconds": sums.milliseconds,
+        "cost": money([model_spent.cost for model_spent in spent], settings.price_currency),
+    }

@@ -16,8 +16,8 @@ import structlog
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
+from app.conversation.strategies.logic.turns import Due
 from app.conversation.summaries.services.writing import (
     SummaryTask,
     WrittenSummary,
@@ -35,6 +35,7 @@ from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.limits.services.quotas import check_room
+from app.platform.operations.logic.states import Answered, type_url
 from app.platform.operations.services.runner import Job, LeaseLost, Postponed
 from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
@@ -114,14 +115,35 @@ class Work:
         users = (self.job.claim.scopes or {}).get("user_id", ())
         return row if row is not None and row.user_id in users else None
 
-    async def write(self, inputs: SummaryInput, meter: Meter) -> WrittenSummary:
-        """Write a summary; no transaction may be open.
+    async def make(self, inputs: SummaryInput, answer: Answered | None = None) -> bool:
+        """Write and store a summary; return False if the session has changed and it is discarded.
+
+        A stored summary finishes the operation if `answer` is given.
 
         Raises:
+            Cancelled: the client has cancelled the operation.
+            LeaseLost: another worker has the lease.
             Postponed: the model failed, or a token or byte quota is used up; the failure and the
                 retry time are stored.
             ServiceError: the same failures of a client's request, which is not retried.
         """
+        meter = Meter()
+        written = await self._write(inputs, meter)
+        async with self._writing(meter) as session:
+            row = await self.lock(session)
+            is_kept = await self._keep(session, row, inputs, self._row(inputs, meter, written))
+            await self._record(session, meter)
+            if is_kept and answer is not None:
+                await self.finish(session, answer)
+            else:
+                await self._hold(session)
+        return is_kept
+
+    async def finish(self, session: Session, answer: Answered) -> None:
+        """Finish the operation."""
+        await self.job.finish(session, response_of(answer), self.details())
+
+    async def _write(self, inputs: SummaryInput, meter: Meter) -> WrittenSummary:
         try:
             await self._check_room()
             if self.model is not None:
@@ -144,7 +166,7 @@ class Work:
                 self.spent.add(model, used)
 
     @asynccontextmanager
-    async def writing(self, meter: Meter) -> AsyncIterator[Session]:
+    async def _writing(self, meter: Meter) -> AsyncIterator[Session]:
         """Open the transaction that stores the results of model calls.
 
         If it fails, the usage of the calls is still recorded.
@@ -158,13 +180,8 @@ class Work:
             await finish_in_time(asyncio.create_task(self._note(meter)))
             raise
 
-    async def hold(self, session: Session) -> None:
-        """Store the operation's progress and renew its lease. Call it late, like `record`.
-
-        Raises:
-            Cancelled: the client has cancelled the operation.
-            LeaseLost: another worker has the lease; the transaction must be rolled back.
-        """
+    async def _hold(self, session: Session) -> None:
+        """Store the operation's progress and renew its lease. Call it late, like `_record`."""
         owned = self.job.claim.owned
         lease = timedelta(seconds=self.resources.settings.worker_lease_seconds)
         is_cancelled = await leases.renew(session, owned, lease)
@@ -174,10 +191,9 @@ class Work:
             raise operations.cancelled()
         await self.job.note(session, self.details())
 
-    async def keep(
+    async def _keep(
         self, session: Session, row: SessionRow | None, inputs: SummaryInput, summary: NewSummary
     ) -> bool:
-        """Store a summary; return False if the session has changed and the summary is discarded."""
         if row is None or row.create_time != inputs.session_time:
             return False
         if await self._is_same(session, row, inputs):
@@ -198,7 +214,9 @@ class Work:
         kept = 0 if due.read is None else await erasure.count_kept(session, self.name, due.read)
         return kept == len(inputs.task.said)
 
-    def row(self, inputs: SummaryInput, meter: Meter, written: WrittenSummary | None) -> NewSummary:
+    def _row(
+        self, inputs: SummaryInput, meter: Meter, written: WrittenSummary | None
+    ) -> NewSummary:
         """Return the row of a summary or of a failed attempt."""
         template = "" if self.model is None else inputs.task.template
         return NewSummary(
@@ -228,7 +246,7 @@ class Work:
             for model, used in meter.by_model.items()
         }
 
-    async def record(self, session: Session, meter: Meter) -> None:
+    async def _record(self, session: Session, meter: Meter) -> None:
         """Record usage. Call it late, since it blocks other transactions of the engine."""
         prices, kind = self.resources.settings.model_prices, self.job.claim.kind
         now = self.job.clock.now()
@@ -256,16 +274,16 @@ class Work:
     async def _fail(self, inputs: SummaryInput, meter: Meter, reason: Reason) -> datetime | None:
         """Store a failed attempt; return the retry time, or None if there is no retry."""
         retry_time = None
-        async with self.writing(meter) as session:
+        async with self._writing(meter) as session:
             row = await self.lock(session)
             if row is not None and row.create_time == inputs.session_time:
                 failed = await repository.last_failure(session, self.name, self.rules.key)
                 times = 0 if failed is None else failed.attempts
                 retry_time = None if self.is_asked else self._next_time(reason, times)
-                new = self.row(inputs, meter, None)
+                new = self._row(inputs, meter, None)
                 await repository.fail(session, self.name, new, reason, retry_time)
-            await self.record(session, meter)
-            await self.hold(session)
+            await self._record(session, meter)
+            await self._hold(session)
         return retry_time
 
     def _next_time(self, reason: Reason, times: int) -> datetime:
@@ -282,10 +300,15 @@ class Work:
         try:
             async with self.job.db.transaction() as session:
                 await engines.get(session, self.name.engine, Lock.SHARED)
-                await self.record(session, meter)
+                await self._record(session, meter)
                 await self.job.note(session, self.details())
         except Exception as error:  # noqa: BLE001 - the error that interrupted the work must be reported
             log.warning("summary.costs_not_recorded", error=describe(error))
+
+
+def response_of(name: Answered) -> dict[str, Any]:
+    """Return the answer of a finished operation."""
+    return {"@type": type_url(name)}
 
 
 def _reason_of(error: Exception) -> Reason:

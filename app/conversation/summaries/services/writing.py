@@ -12,13 +12,13 @@ from itertools import chain
 
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, Prompt, TextModel
-from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.lines import label_of, lines_of
-from app.conversation.strategies.logic.policies import BUILTIN, Rules, Summarising
-from app.conversation.strategies.logic.turns import TurnKind
+from app.conversation.strategies.logic.policies import Rules, Summarising
+from app.conversation.strategies.logic.turns import Due, TurnKind
 from app.conversation.summaries.logic import prompts
 from app.conversation.summaries.logic.extractive import MODEL_ID, Utterance, extract
 from app.kernel.errors import ServiceError
+from app.kernel.wire.memory_policy import BUILTIN
 from app.kernel.wire.model_text import SummaryReply
 from app.language.beginnings import cut_off
 from app.language.tokens import BYTES_PER_TOKEN, estimate_tokens_of_bytes
@@ -83,17 +83,13 @@ async def summarise(model: TextModel | None, task: SummaryTask, meter: Meter) ->
         # Extraction is slow: a few pages take as long as several requests.
         return WrittenSummary(await asyncio.to_thread(_extracted, task))
     is_merge = task.due.kind is TurnKind.MERGE
-    lines = prompts.merged_lines(task.previous) if is_merge else _lines(task)
+    lines = prompts.merged_lines(task.previous) if is_merge else lines_of(task.said, task.rules)
     so_far = "" if is_merge else "\n".join(task.previous)
     if not lines:
         # Everything to read has been erased.
         text = cut_off(so_far, task.due.chars)
         return WrittenSummary(text, is_cut=text != so_far)
     return await _Folding(model, task, meter).fold(lines, so_far)
-
-
-def _lines(task: SummaryTask) -> list[str]:
-    return lines_of(task.said, task.rules)
 
 
 def _extracted(task: SummaryTask) -> str:

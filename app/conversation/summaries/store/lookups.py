@@ -1,4 +1,4 @@
-"""Lookups of a session's summaries for contexts and further summaries.
+"""Lookups of a session's summaries, for contexts and further summaries, and of their usage.
 
 All statements take part in the caller's transaction. They skip columns that are not needed
 (template, policy), and texts if only ranges are needed. With thousands of summaries these columns
@@ -9,7 +9,22 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Select, and_, func, literal_column, null, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Double,
+    Select,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+)
+from sqlalchemy.dialects.postgresql import JSONB
 
 from app.adapters.db.session import Session
 from app.conversation.summaries.store.repository import IS_ACTIVE, StoredSummaryState, of
@@ -32,6 +47,18 @@ class ListedSummary:
     last_seq: int
     last_exchange: int
     text: str | None
+
+
+@dataclass(frozen=True)
+class SummarySpending:
+    """Usage of one model for a session's summaries; `cost` None: unknown."""
+
+    model_id: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+    cost: float | None
 
 
 async def list_active(
@@ -166,6 +193,38 @@ async def list_texts(
         .order_by(_R.first_seq, _R.last_seq)
     )
     return [(summary_id, text) for summary_id, text in await session.execute(statement)]
+
+
+async def count_states(session: Session, name: SessionName) -> dict[str, int]:
+    """Return the number of a session's summaries by state."""
+    statement = select(_R.state, func.count()).where(of(name)).group_by(_R.state)
+    counted = (await session.execute(statement)).all()
+    return {row[0]: row[1] for row in counted}
+
+
+async def list_spent(session: Session, name: SessionName) -> list[SummarySpending]:
+    """Return the usage of a session's summaries by model, failed attempts included."""
+    each = func.jsonb_each(_R.usage).table_valued("key", "value", name="spent").lateral()
+    told = cast(each.c.value, JSONB)
+
+    def total(field_name: str) -> ColumnElement[int]:
+        return cast(func.sum(cast(told[field_name].astext, BigInteger)), BigInteger)
+
+    costs = cast(told["cost"].astext, Double)
+    all_known = func.bool_and(told.has_key("cost"))
+    statement = (
+        select(
+            each.c.key,
+            *map(total, ("calls", "inputTokens", "outputTokens", "milliseconds")),
+            case((all_known, func.sum(costs)), else_=None),
+        )
+        .select_from(_R)
+        .join(each, literal(value=True))
+        .where(of(name))
+        .group_by(each.c.key)
+        .order_by(each.c.key)
+    )
+    return [SummarySpending(*row) for row in await session.execute(statement)]
 
 
 def _active(name: SessionName, policy_key: str) -> ColumnElement[bool]:

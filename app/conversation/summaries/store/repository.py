@@ -23,7 +23,7 @@ from sqlalchemy import (
 from app.adapters.db.drawn import insert_drawn_row
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
-from app.conversation.strategies.logic.composing import Due
+from app.conversation.strategies.logic.turns import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
 from app.kernel.ids import new_id

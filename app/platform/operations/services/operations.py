@@ -28,6 +28,7 @@ _FIRST_LOOK_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 
 GivenUp = Callable[[], Awaitable[bool]]
+"""Callback that returns True if the client no longer waits for the response."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,11 @@
-"""Token counts of the parts of a prompt."""
+"""Token counts of the parts of a prompt, by the counter that a policy names."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from app.adapters.llm import encodings
+from app.adapters.llm.named import check_counter
 from app.conversation.strategies.logic.forms import Format, SourceField
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import (
@@ -14,11 +17,78 @@ from app.conversation.strategies.logic.rendering import (
     piece_of,
 )
 from app.conversation.strategies.logic.shapes import messages_of
-from app.conversation.strategies.services.counters import Counter, counted
+from app.kernel.errors import InvalidArgument
+from app.kernel.wire.memory_policy import CHARS4, COUNTERS, DECLARED
+from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText
+from app.settings.settings import Settings
 
+_LONGEST_PIECE = 100_000
 WORK_PER_TEXT = 100
 """Fixed work of counting a text, expressed in characters."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Counter of the tokens that a text takes in a model's window.
+
+    Attributes:
+        name: name in policies and responses.
+        count: function that counts; several megabytes take about a second.
+    """
+
+    name: str
+    count: Callable[[str], int]
+
+
+def counter_of(name: str, settings: Settings, field: str = "policy.counter") -> Counter:
+    """Return the counter with a name. The first use of an encoding reads its file.
+
+    Raises:
+        InvalidArgument: the counter is not available; the error names `field` and the choices.
+    """
+    check_counter(name, settings, field)
+    if name in {CHARS4, DECLARED}:
+        return Counter(name, estimate_tokens)
+    folder = settings.tiktoken_dir
+    if folder is None:
+        raise AssertionError  # `check_counter` rejects an encoding without a folder
+    try:
+        encoding = encodings.load(folder, name)
+    except (OSError, ValueError):
+        raise InvalidArgument.of_field(field, "the file of this encoding cannot be read.") from None
+
+    def count(text: str) -> int:
+        # Special tokens in user content count as ordinary text.
+        return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(text))
+
+    return Counter(name, count)
+
+
+async def loaded(name: str, settings: Settings, field: str = "policy.counter") -> Counter:
+    """Return a counter like `counter_of`, but read files in a thread."""
+    if name in COUNTERS:
+        return counter_of(name, settings, field)
+    return await asyncio.to_thread(counter_of, name, settings, field)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Split a text into pieces short enough for tiktoken: a million spaces overflow its stack.
+
+    Each split may add a token.
+    """
+    for start in range(0, len(text), _LONGEST_PIECE):
+        yield text[start : start + _LONGEST_PIECE]
+
+
+def counted(said: EventText, shown: str, counter: Counter) -> int:
+    """Return the tokens of an event that is shown as `shown`, without the message overhead.
+
+    The counter `declared` uses the count that the sender supplied, if there is one.
+    """
+    if counter.name == DECLARED and said.token_count is not None:
+        return said.token_count
+    return counter.count(shown)
 
 
 @dataclass(frozen=True)
