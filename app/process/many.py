@@ -36,13 +36,20 @@ _UP = "up"
 
 
 def serve(settings: Settings, *, works: bool) -> int:
-    """Serve with several processes until all are asked to stop; return the exit status.
+    """Serve until asked to stop; return the exit status.
 
-    With the embedded database, another process runs Postgres, and, if `works`, one runs the worker.
-
-    Raises:
-        ServeError: an address is invalid or in use, or the system cannot fork.
+    With several processes and the embedded database, another process runs Postgres, and, if
+    `works`, one runs the worker.
     """
+    if settings.processes == 1:
+        from app.process import serving  # noqa: PLC0415 - slow import
+
+        place = ProcessPlace(works=works)
+        return status_of(lambda: serving.run(lambda: serving.serve(settings, place)))
+    return status_of(lambda: _serve_many(settings, works=works))
+
+
+def _serve_many(settings: Settings, *, works: bool) -> int:
     _check_system()
     api = bind_api(settings)
     probes = _probes(settings.metrics_port, partial(bind_metrics, settings), settings)
@@ -54,11 +61,15 @@ def serve(settings: Settings, *, works: bool) -> int:
 
 
 def work(settings: Settings) -> int:
-    """Run several workers until all are asked to stop; return the exit status.
+    """Run workers until asked to stop; return the exit status."""
+    if settings.processes == 1:
+        from app.process import serving  # noqa: PLC0415 - slow import
 
-    Raises:
-        ServeError: an address is invalid or in use, or the system cannot fork.
-    """
+        return status_of(lambda: serving.run(lambda: serving.work(settings)))
+    return status_of(lambda: _work_many(settings))
+
+
+def _work_many(settings: Settings) -> int:
     _check_system()
     probes = _probes(settings.worker_port, partial(bind_worker, settings), settings)
     _prepare()
