@@ -253,7 +253,8 @@ async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
                 if place.is_first:
                     has_key = process.first_key is not None
                     await announce(process.resources, listening.port, has_key=has_key)
-                place.tell_up()
+                if place.tell_up is not None:
+                    place.tell_up()
                 await _until_asked(stopping, process.resources, listening.task)
 
 
@@ -316,7 +317,8 @@ async def work(settings: Settings, clock: Clock | None = None, place: ProcessPla
                 await warn_if_short(resources.db, settings, place.count)
             await _warm(resources)
             stopping.is_up = True
-            place.tell_up()
+            if place.tell_up is not None:
+                place.tell_up()
             await _until_asked(stopping, resources)
 
 
