@@ -16,8 +16,9 @@ from pydantic import SecretStr
 from app.adapters.terminal import read_settings
 from app.process.listening import ServeError
 from app.process.reporting import status_of
-from app.process.serving import open_process, serving
 from app.process.serving import run as run_process
+from app.process.serving import serving
+from app.process.start import open_process
 from app.settings.settings import Settings
 
 _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"

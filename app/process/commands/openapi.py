@@ -7,7 +7,7 @@ import typer
 
 from app.adapters.terminal import read_settings
 from app.process.main import create_app
-from app.process.serving import offline_resources
+from app.process.start import offline_resources
 
 app = typer.Typer()
 
