@@ -166,7 +166,7 @@ class Work:
             LeaseLost: another worker has the lease; the transaction must be rolled back.
         """
         owned = self.job.claim.owned
-        lease = timedelta(seconds=self.resources.settings.worker_lease_seconds)
+        lease = timedelta(seconds=self.resources.settings.tuning.worker_lease_seconds)
         is_cancelled = await leases.renew(session, owned, lease)
         if is_cancelled is None:
             raise LeaseLost
