@@ -47,13 +47,23 @@ class _Commands(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None:
             return name, command, rest
-        module = import_module(f"{commands.__name__}.{_module(name)}")
-        return name, get_command(module.app), rest
+        return name, _load(name), rest
 
 
 def _module(name: str) -> str:
     """Return the module of a command."""
     return name.replace("-", "_") + ("_" if iskeyword(name) else "")
+
+
+def _load(name: str) -> Any:  # noqa: ANN401 - typer hides its base class of commands
+    """Import the module of a command; its `run` is the command, or its `app` is a group."""
+    module = import_module(f"{commands.__name__}.{_module(name)}")
+    if hasattr(module, "app"):
+        return get_command(module.app)
+    loaded = typer.Typer(add_completion=False)
+    context = getattr(module, "CONTEXT_SETTINGS", None)
+    loaded.command(help=module.__doc__, context_settings=context)(module.run)
+    return get_command(loaded)
 
 
 def _summary(name: str) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from socket import socket
+from typing import Any
 
 from app.adapters.metrics import added_up, forget_gauges, forget_parent, remove_folder
 from app.adapters.postgres.embedded import Holder
@@ -28,6 +29,8 @@ from app.process.watchdog import AFTER_GRACE_SECONDS
 from app.settings.environment import environment
 from app.settings.settings import Settings
 
+_Process = Callable[[Any], Coroutine[object, object, None]]
+"""A function that returns a process of the module `serving`, its argument."""
 _WORKER = "worker"
 _DATABASE = "database"
 _UP = "up"
@@ -41,19 +44,14 @@ def serve(settings: Settings, *, works: bool) -> int:
     """
     if settings.processes > 1:
         return status_of(lambda: _serve_many(settings, works=works))
-    from app.process import serving  # noqa: PLC0415 - slow import
-
-    place = ProcessPlace(works=works)
-    return status_of(lambda: serving.run(lambda: serving.serve(settings, place)))
+    return _run(lambda serving: serving.serve(settings, ProcessPlace(works=works)))
 
 
 def work(settings: Settings) -> int:
     """Run workers until asked to stop; return the exit status."""
     if settings.processes > 1:
         return status_of(lambda: _work_many(settings))
-    from app.process import serving  # noqa: PLC0415 - slow import
-
-    return status_of(lambda: serving.run(lambda: serving.work(settings)))
+    return _run(lambda serving: serving.work(settings))
 
 
 def _serve_many(settings: Settings, *, works: bool) -> int:
@@ -124,29 +122,25 @@ class _Processes:
 
     def serve(self, number: int, start: Start) -> int:
         """Run a server."""
-        from app.process import serving  # noqa: PLC0415 - slow import
-
         assert self.shares is not None
         share = ConnectionShare(self.shares, number)
         place = replace(self._place(number, start), api=self.api, share=share, works=False)
-        return self._run(lambda: serving.serve(self.settings, place), self.api, place.probes)
+        return self._run(
+            lambda serving: serving.serve(self.settings, place), self.api, place.probes
+        )
 
     def work(self, number: int | None, start: Start) -> int:
         """Run a worker; one without a number works beside servers."""
-        from app.process import serving  # noqa: PLC0415 - slow import
-
         place = self._place(number, start)
-        return self._run(lambda: serving.work(self.settings, place=place), place.probes)
+        return self._run(lambda serving: serving.work(self.settings, place=place), place.probes)
 
     def keep_database(self, start: Start) -> int:
         """Run the embedded database for the other processes."""
-        from app.process import serving  # noqa: PLC0415 - slow import
-
         assert self.api is not None
         # The id of the supervisor, because an operator stops the service through it.
         holder = Holder(os.getppid(), address_of(self.settings, port_of(self.api)))
         return self._run(
-            lambda: serving.keep_database(self.settings, holder, start.tell, start.others)
+            lambda serving: serving.keep_database(self.settings, holder, start.tell, start.others)
         )
 
     def found(self, url: str) -> None:
@@ -168,15 +162,11 @@ class _Processes:
             tell_up=partial(start.tell, _UP),
         )
 
-    def _run(
-        self, process: Callable[[], Coroutine[object, object, None]], *sockets: socket | None
-    ) -> int:
+    def _run(self, process: _Process, *sockets: socket | None) -> int:
         """Run one of the processes, which uses these sockets only."""
-        from app.process import serving  # noqa: PLC0415 - slow import
-
         supervisor = os.getppid()
         self._close(sockets)
-        status = status_of(lambda: serving.run(process))
+        status = _run(process)
         if os.getppid() != supervisor:
             # The supervisor was killed and could not remove the folder.
             remove_folder()
@@ -192,6 +182,16 @@ class _Processes:
         for listener in (self.api, *self.probes):
             if listener is not None and listener not in kept:
                 listener.close()
+
+
+def _run(process: _Process) -> int:
+    """Run a process to its end and return the exit status.
+
+    The import makes metrics, which must know first whether several processes add them up.
+    """
+    from app.process import serving  # noqa: PLC0415 - as above
+
+    return status_of(lambda: serving.run(lambda: process(serving)))
 
 
 def _prepare() -> None:

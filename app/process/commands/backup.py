@@ -16,10 +16,7 @@ from app.process.backup_steps import DataDir, Directory, backup_steps, read_embe
 from app.process.erasure_lists import keep_copy
 from app.settings.settings import Settings
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     directory: Directory,
     *,

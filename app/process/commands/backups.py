@@ -11,10 +11,7 @@ from app.adapters.postgres.manifest import BackupError, Report
 from app.adapters.terminal import FAILED
 from app.process.backup_steps import Directory, backup_steps
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(directory: Directory) -> None:
     are_whole = True
     with backup_steps("Stopped.") as report:

@@ -25,10 +25,7 @@ from app.process.database_check import check_database
 from app.process.progress import progress, stoppable
 from app.settings.settings import Settings
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     *,
     quick: Annotated[

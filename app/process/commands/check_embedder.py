@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import typer
 from typing_extensions import override
 
 from app.adapters.llm.factory import choose_embedder
@@ -17,8 +16,6 @@ from app.adapters.llm.ports import Vectors
 from app.adapters.terminal import fail, read_settings
 from app.process.checked_models import ModelCheck, run_check
 from app.settings.settings import EmbedderChoice, Settings
-
-app = typer.Typer()
 
 _NOT_USED = (
     "MEMORY_BANK_EMBEDDER is {choice}, so MEMORY_BANK_EMBEDDING_MODEL is not used. Set"
@@ -29,7 +26,6 @@ _NEAR = "Nora's favourite tea is jasmine."
 _FAR = "The invoice of March was paid by bank transfer."
 
 
-@app.command(help=__doc__)
 def run() -> None:
     settings = read_settings(log_level="ERROR")
     if settings.embedding_model is not None and settings.embedder is not EmbedderChoice.HTTP:

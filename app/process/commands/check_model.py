@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC
 from math import ceil
 
-import typer
 from pydantic import BaseModel
 from typing_extensions import override
 
@@ -27,8 +26,6 @@ from app.memory.generation.logic.replies import Facts
 from app.memory.generation.logic.sources import Sources
 from app.process.checked_models import ModelCheck, run_check
 from app.settings.settings import Settings
-
-app = typer.Typer()
 
 _NO_MODEL = (
     "MEMORY_BANK_MODEL is not set, so built-in rules write memories. Set it, such as\n"
@@ -63,7 +60,6 @@ class _Quote(BaseModel):
     quote: str
 
 
-@app.command(help=__doc__)
 def run() -> None:
     settings = read_settings(log_level="ERROR")
     if settings.model is None:

@@ -90,10 +90,7 @@ _Accounting = Annotated[
 _BestCap = Annotated[bool, typer.Option("--best-cap", help="Also find the cheapest cap.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
     *,
     messages: _Messages = None,

@@ -25,10 +25,7 @@ _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
 _POLL_SECONDS = 0.1
 Json = dict[str, Any]
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run() -> None:
     read_settings(log_level="ERROR")
     raise typer.Exit(status_of(lambda: run_process(_demonstrate)))

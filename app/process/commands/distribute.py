@@ -23,10 +23,7 @@ from app.process.progress import stoppable
 
 _REBALANCE = "select citus_rebalance_start('by_shard_count')"
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     *,
     coordinator: Annotated[

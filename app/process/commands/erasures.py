@@ -30,7 +30,7 @@ from app.process.on_database import run_on_database
 from app.process.restoring import header_of
 from app.process.worker import make_runner
 
-app = typer.Typer(help=__doc__, no_args_is_help=True)
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
 _LOOK_SECONDS = 0.5
 _DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")]

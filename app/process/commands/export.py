@@ -25,10 +25,7 @@ _STDOUT = "-"
 _POLL_SECONDS = 1.0
 _WARNING = "Note: the export holds personal data in clear; keep it as safe as the database."
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(  # noqa: PLR0913 - one argument an option
     *,
     engine: Annotated[str, typer.Option(help="Engine, by its id.")] = "1",

@@ -85,10 +85,7 @@ _Undo = Annotated[
     bool, typer.Option("--undo", help="Take back the import whose FILE.result is given.")
 ]
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
     *,
     file: _File = None,

@@ -51,7 +51,7 @@ _COLLECTION = "keys/"
 _NONE = "-"
 _GAP = "  "
 
-app = typer.Typer(help=__doc__, no_args_is_help=True)
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
 _DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]

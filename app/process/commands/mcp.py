@@ -22,10 +22,7 @@ _NAME = "memory"
 _STAND_IN = "KEY"
 """Placeholder for the secret, which is shown only once."""
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     *,
     url: Annotated[

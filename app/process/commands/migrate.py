@@ -9,10 +9,7 @@ from app.adapters.db.migrate import OldProcessesError, SchemaError
 from app.adapters.db.old_processes import Beside
 from app.adapters.terminal import IN_USE, MISUSED, fail, read_settings
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     *,
     recreate_vectors: Annotated[

@@ -3,16 +3,11 @@
 import json
 import sys
 
-import typer
-
 from app.adapters.terminal import read_settings
 from app.process.main import create_app
 from app.process.start import offline_resources
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run() -> None:
     document = create_app(offline_resources(read_settings())).openapi()
     json.dump(document, sys.stdout, indent=2, ensure_ascii=False)

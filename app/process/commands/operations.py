@@ -10,7 +10,7 @@ from app.adapters.api_client import RemoteError
 from app.adapters.terminal import FAILED
 from app.process.remote_api import KeyFile, Url, all_engines, connected, engine_path, listed
 
-app = typer.Typer(help=__doc__, no_args_is_help=True)
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
 
 @app.command("list")

@@ -17,16 +17,12 @@ from app.process.backup_steps import DataDir, backup_steps, read_embedded
 from app.settings.environment import environment
 from app.settings.settings import Settings
 
-app = typer.Typer()
-
+CONTEXT_SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+"""Leaves all further arguments to the program."""
 PROGRAMS = ("pg_dump", "pg_restore", "psql", "pg_waldump")
 """The bundled programs that an operator may run."""
 
 
-@app.command(
-    help=__doc__,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
 def run(
     program: Annotated[str, typer.Argument(help="pg_dump, pg_restore, psql or pg_waldump.")],
     arguments: Annotated[list[str] | None, typer.Argument(help="Its arguments.")] = None,

@@ -8,10 +8,7 @@ from app.adapters.api_client import ApiClient
 from app.adapters.terminal import FAILED, MISUSED, fail
 from app.process.remote_api import KeyFile, Url, all_engines, connected, engine_path, states
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     *,
     engine: Annotated[

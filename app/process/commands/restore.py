@@ -8,10 +8,7 @@ import typer
 from app.process import restoring
 from app.process.remote_api import KeyFile, Url
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     *,
     file: Annotated[Path, typer.Argument(help="An archive, as `memory-bank export` writes it.")],

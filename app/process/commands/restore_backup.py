@@ -25,12 +25,9 @@ from app.process.erasure_lists import joined, lists_of
 from app.process.features import register
 from app.settings.settings import Settings
 
-app = typer.Typer()
-
 _OF_SCHEMA = (CheckName.EXTENSION, CheckName.REVISION, CheckName.OBJECTS)
 
 
-@app.command(help=__doc__)
 def run(
     directory: Directory,
     *,

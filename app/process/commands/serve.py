@@ -8,10 +8,7 @@ import typer
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.process import many
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.")] = None,

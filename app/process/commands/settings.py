@@ -16,10 +16,7 @@ from app.settings.shown import HIDDEN, ShownSetting, shown_settings
 _INDENT = "    "
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     word: Annotated[
         str | None, typer.Argument(help="A part of the name or of the description.")

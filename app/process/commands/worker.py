@@ -7,10 +7,7 @@ import typer
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.process import many
 
-app = typer.Typer()
 
-
-@app.command(help=__doc__)
 def run(
     host: Annotated[str | None, typer.Option(help="Address of the port.")] = None,
     port: Annotated[int | None, typer.Option(help="Port of health and metrics; 0: none.")] = None,
