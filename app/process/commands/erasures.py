@@ -43,7 +43,8 @@ def export(file: _File, data_dir: _DataDir = None) -> None:
     text = run_on_database(read_settings(data_dir=data_dir), listed)
     with _failing():
         file.write_text(text, encoding="utf-8")
-    typer.echo(f"Erasures written: {text.count(chr(10))}.")
+    count = text.count("\n")
+    typer.echo(f"Erasures written: {count}.")
 
 
 @app.command("apply")
