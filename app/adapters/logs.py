@@ -10,7 +10,7 @@ from typing import Any
 import structlog
 from typing_extensions import override
 
-from app.adapters.siblings import own_name
+from app.adapters.siblings import get_process_name
 from app.kernel.failures import describe
 from app.settings.settings import LogFormat, Settings
 
@@ -72,7 +72,7 @@ def request_id() -> str | None:
 
 def _add_process(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Add the name of this process, if it is one of several."""
-    if (name := own_name()) is not None:
+    if (name := get_process_name()) is not None:
         line["process"] = int(name) if name.isdigit() else name
     return line
 

@@ -20,7 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from app.adapters.siblings import own_name
+from app.adapters.siblings import get_process_name
 from app.settings.environment import environment
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
@@ -48,20 +48,14 @@ def of_all(kind: type[_M], name: str, documentation: str, labels: Sequence[str] 
 
 @contextmanager
 def added_up() -> Iterator[None]:
-    """Keep the values of all metrics made from now on in files that forked processes add up.
-
-    Raises:
-        RuntimeError: a metric already has a value.
-    """
-    if early := [metric.name for metric in REGISTRY.collect() if _is_ours(metric)]:
-        raise RuntimeError(f"Metrics have values before the processes are known: {early}.")
+    """Keep the values of all metrics made from now on in files that forked processes add up."""
     folder = tempfile.mkdtemp(prefix="memory-bank-metrics-")
     environment()[_FOLDER] = folder
     _Files.folder = Path(folder)
     # A process clears only its own labels; it needs no others.
     warnings.filterwarnings("ignore", "Clearing labels", UserWarning)
     # The library's multiprocess mode has no types.
-    shared = values.MultiProcessValue(lambda: own_name() or _PARENT)  # type: ignore[no-untyped-call]
+    shared = values.MultiProcessValue(lambda: get_process_name() or _PARENT)  # type: ignore[no-untyped-call]
 
     def value(kind: str, name: str, *others: Any, **options: Any) -> Any:  # noqa: ANN401 - as there
         made = values.MutexValue if name in _Files.of_all else shared
@@ -78,10 +72,6 @@ def remove_folder() -> None:
     """Remove the folder of the values, if there is one."""
     if _Files.folder is not None:
         shutil.rmtree(_Files.folder, ignore_errors=True)
-
-
-def _is_ours(metric: Metric) -> bool:
-    return metric.name.startswith("memory_bank_") and bool(metric.samples)
 
 
 def forget_parent() -> None:

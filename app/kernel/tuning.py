@@ -10,8 +10,12 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
+from app.kernel.paging import DEFAULT_PAGE_BYTES
+
 _MIB = 1024 * 1024
 _DAY_SECONDS = 86_400.0
+MAX_NAMESPACE_ARTIFACTS = 10_000
+"""The hard limit of artifacts of one namespace."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +48,8 @@ class Tuning:
     """The same for all keys together."""
     send_seconds: PositiveFloat = 30.0
     """Longest time in which a client may take nothing of its answer."""
+    stall_exit_seconds: NonNegativeFloat = 60.0
+    """Time that the event loop may hang before the process ends, with status 70; 0: for ever."""
 
     # Embeddings
     embedding_query_seconds: PositiveFloat = 10.0
@@ -57,9 +63,14 @@ class Tuning:
     reembed_settle_seconds: NonNegativeFloat = 1.0
     """Wait after a switch for the writes of that moment; those that end later are swept."""
 
+    embedding_cache_entries: NonNegativeInt = 4_096
+    """Embeddings kept in memory by content hash."""
+
     # Models
     model_max_attempts: PositiveInt = 4
     """Requests for one answer after 429, 5xx and lost connections."""
+    model_mode_retry_seconds: PositiveFloat = 600.0
+    """Rest of a way of asking that the model's server refuses."""
     model_max_reply_bytes: PositiveInt = 2 * _MIB
     """Longest HTTP reply of a provider that is read."""
     model_breaker_failures: PositiveInt = 5
@@ -102,6 +113,10 @@ class Tuning:
     """Rows of a page, of what a list or a retrieval answers; a larger page size is coerced. Of
     sessions, events and retrieved memories never more than 100.
     """
+    max_page_bytes: Annotated[int, Field(ge=_MIB, le=64 * _MIB)] = DEFAULT_PAGE_BYTES
+    """Longest page of a list, and longest answer of `:retrieve`, as JSON; each has at least one
+    item. A list goes on with its `nextPageToken`.
+    """
     max_scope_pairs: Annotated[PositiveInt, Field(le=5)] = 5
     """Pairs of a scope that is written to."""
     max_scope_value_chars: Annotated[PositiveInt, Field(le=1024)] = 1024
@@ -118,6 +133,8 @@ class Tuning:
     """Ingested events that wait in one stream."""
     max_stream_pending_bytes: PositiveInt = 64 * _MIB
     """Bytes of the events that wait in one stream."""
+    rate_burst_seconds: Annotated[PositiveFloat, Field(le=3_600)] = 10.0
+    """Time of their rate that a key and an engine can save up."""
     rate_block_seconds: Annotated[PositiveFloat, Field(le=1)] = 0.1
     """Seconds of a rate that one process takes at a time, unshared with the others."""
     filter_regex_max_chars: PositiveInt = 256
@@ -128,6 +145,12 @@ class Tuning:
     """Pause between looks for work while the database's notices are not heard; else up to five
     seconds.
     """
+    worker_full_look_seconds: Annotated[float, Field(ge=1, le=300)] = 5.0
+    """Interval of the looks for work over all nodes of a distributed database, by all workers
+    together. They find the work of which a process that was killed has not told.
+    """
+    worker_lease_seconds: PositiveFloat = 30.0
+    """Lease on an operation; renewed at a third of its length."""
     worker_hung_seconds: PositiveFloat = 30.0
     """Time without a look for work after which a worker with free places counts as hung."""
     worker_silent_node_seconds: PositiveFloat = 5.0
@@ -140,6 +163,8 @@ class Tuning:
     """Longest retry delay."""
     summary_retry_max_seconds: PositiveFloat = 3600.0
     """Longest pause before a summary that failed is tried again."""
+    sweep_interval_seconds: PositiveFloat = 60.0
+    """Interval of every sweep (expiry, recovery end, old operations)."""
     sweep_batch_rows: PositiveInt = 500
     """Rows that a sweep removes at a time."""
     scope_index_memories: PositiveInt = 20_000
@@ -164,6 +189,16 @@ class Tuning:
     # Task memory
     task_max_passthrough_bytes: PositiveInt = 4096
     """Longest `info` or `error` output, which is never stored."""
+    task_max_inline_tokens: NonNegativeInt = 1_000
+    """Tokens up to which an output stays in the prompt under `offPrompt: auto`."""
+    task_max_inline_bytes: PositiveInt = _MIB
+    """Greatest size of the artifacts of one JSON request."""
+    task_max_namespace_artifacts: Annotated[PositiveInt, Field(le=MAX_NAMESPACE_ARTIFACTS)] = 1_000
+    """Artifacts of one namespace, and elements of a list."""
+    task_chunk_tokens: Annotated[int, Field(ge=50, le=8_000)] = 400
+    """Longest piece of a text that readers are given."""
+    task_chunk_overlap_tokens: NonNegativeInt = 50
+    """Tokens that a piece repeats of the one before it; at most half a piece."""
     task_index_at_once_bytes: Annotated[NonNegativeInt, Field(le=8 * _MIB)] = _MIB
     """Longest text that is cut into pieces before the upload's answer."""
     task_index_seconds: PositiveFloat = 600.0
@@ -177,6 +212,12 @@ class Tuning:
     task_max_summary_calls: PositiveInt = 200
     """Calls of a reader's model that one summary may take."""
 
+    # MCP
+    mcp_wait_seconds: Annotated[float, Field(ge=0, le=60)] = 20.0
+    """Time that the tools `remember` and `learn_from_conversation` wait for their operation before
+    they name it.
+    """
+
     # A distributed database
     treats_database_as_distributed: bool = False
     """True to use a single Postgres as a distributed one would be; for tests."""
@@ -184,6 +225,8 @@ class Tuning:
     # Tokens of an issuer
     jwt_jwks_max_age_seconds: Annotated[float, Field(ge=1)] = 300.0
     """Time for which keys from an address are current; while it fails, an hour more."""
+    jwt_leeway_seconds: Annotated[float, Field(ge=0, le=300)] = 10.0
+    """Greatest error of the clock of the issuer."""
     jwt_key_timeout_seconds: PositiveFloat = 5.0
     """Longest wait for the keys of the issuer."""
     jwt_max_token_bytes: Annotated[int, Field(ge=256)] = 8192

@@ -1,19 +1,18 @@
 """An import as a client of the REST API: lines, texts for generation, and sessions."""
 
 import json
-import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from app.adapters.api_client import ApiClient, Query, RemoteError
 from app.memory.transfer.logic.importers.drafts import Conversation, Options
 from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Rejected
 from app.process.import_files import LinesFile
+from app.process.remote_api import BUSY, listed, patiently, wait
 
 BATCH_LINES = 1_000
 """Largest number of lines per request; a response lists at most as many errors."""
@@ -26,15 +25,7 @@ _EVENTS = 100
 _NDJSON = "application/x-ndjson"
 _ENDED_KEY = "ended_import"
 _COUNTS = ("imported", "restored", "overwritten", "existing", "changedHere", "expired")
-_NOT_FOUND, _CONFLICT, _TOO_MANY, _UNAVAILABLE = 404, 409, 429, 503
-_LASTING = {"QUOTA_EXHAUSTED", "TOKEN_BUDGET_EXHAUSTED"}
-"""Reasons of 429 for which a retry is useless, unlike limits of rates and queues."""
-_ATTEMPTS = 9
-_MAX_PAUSE_SECONDS = 30.0
-_POLL_SECONDS = 0.2
-_MAX_POLL_SECONDS = 2.0
-
-_T = TypeVar("_T")
+_NOT_FOUND, _CONFLICT = 404, 409
 
 
 @dataclass(frozen=True)
@@ -232,7 +223,7 @@ class Importer:
         try:
             self._append(made, self._begin(made))
         except RemoteError as error:
-            if error.status is None or error.status in {_TOO_MANY, _UNAVAILABLE}:
+            if error.status is None or error.status in BUSY:
                 raise
             item = {"session": made.session_id, "userId": made.user_id}
             reason = error.reason or "SESSION_REFUSED"
@@ -250,21 +241,11 @@ class Importer:
             found = patiently(lambda: self.api.ask("GET", f"{path}/{made.session_id}"))
             if found.get("userId") != made.user_id:
                 raise
-            return sum(1 for _ in self._events(f"{path}/{made.session_id}/events"))
+            events = listed(self.api, f"{path}/{made.session_id}/events", "sessionEvents", _EVENTS)
+            return sum(1 for _ in events)
         self.counts["sessions"] += 1
         self.results.write({"session": f"{path}/{made.session_id}"})
         return 0
-
-    def _events(self, path: str) -> Iterator[Any]:
-        token = ""
-        while True:
-            query: dict[str, str | int] = {"pageSize": _EVENTS}
-            query |= {"pageToken": token} if token else {}
-            page = patiently(partial(self.api.ask, "GET", path, None, query))
-            yield from page.get("sessionEvents", ())
-            token = page.get("nextPageToken", "")
-            if not token:
-                return
 
     def _append(self, made: Conversation, count: int) -> None:
         path = f"{self.path}/sessions/{made.session_id}/events:batch"
@@ -302,50 +283,6 @@ def undo(api: ApiClient, step: Mapping[str, str]) -> Counter[str]:
         raise RemoteError(str(done["error"].get("message")))
     metadata = done.get("metadata", {})
     return Counter(undone=metadata.get("undoneCount", 0), skipped=metadata.get("skippedCount", 0))
-
-
-def wait(api: ApiClient, name: str) -> dict[str, Any]:
-    """Wait for an operation to end and return it.
-
-    Raises:
-        RemoteError: the service refuses a request, or cannot be reached.
-    """
-    pause = _POLL_SECONDS
-    while True:
-        operation = patiently(lambda: api.ask("GET", f"/{name}"))
-        if operation.get("done"):
-            return operation
-        time.sleep(pause)
-        pause = min(2 * pause, _MAX_POLL_SECONDS)
-
-
-def patiently(call: Callable[[], _T]) -> _T:
-    """Return the result of a call, with retries while the service is busy.
-
-    Raises:
-        RemoteError: another error occurred, or the service is still busy after some minutes.
-    """
-    pause = 1.0
-    for _ in range(_ATTEMPTS):
-        with suppress(_Busy):
-            return _unless_busy(call)
-        time.sleep(pause)
-        pause = min(2 * pause, _MAX_PAUSE_SECONDS)
-    return call()
-
-
-class _Busy(Exception):
-    """The service refuses a call temporarily."""
-
-
-def _unless_busy(call: Callable[[], _T]) -> _T:
-    try:
-        return call()
-    except RemoteError as error:
-        is_busy = error.status == _TOO_MANY and error.reason not in _LASTING
-        if is_busy or error.status == _UNAVAILABLE:
-            raise _Busy from error
-        raise
 
 
 def _reason(error: Mapping[str, Any]) -> str:

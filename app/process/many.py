@@ -5,10 +5,11 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from socket import socket
+from typing import Any
 
 from app.adapters.metrics import added_up, forget_gauges, forget_parent, remove_folder
 from app.adapters.postgres.embedded import Holder
@@ -24,64 +25,173 @@ from app.process.listening import (
 from app.process.place import ProcessPlace
 from app.process.reporting import status_of, tell_stopping
 from app.process.supervisor import ProcessRole, ProcessSupervisor, Start
-from app.process.watchdog import AFTER_GRACE_SECONDS, BEFORE_KILL_SECONDS
+from app.process.watchdog import AFTER_GRACE_SECONDS
 from app.settings.environment import environment
 from app.settings.settings import Settings
 
-_Listeners = Sequence[socket | None]
+_Process = Callable[[Any], Coroutine[object, object, None]]
+"""A function that returns a process of the module `serving`, its argument."""
 _WORKER = "worker"
 _DATABASE = "database"
-_CLOSING_SECONDS = AFTER_GRACE_SECONDS - BEFORE_KILL_SECONDS
 _UP = "up"
 
 
 def serve(settings: Settings, *, works: bool) -> int:
-    """Serve with several processes until all are asked to stop; return the exit status.
+    """Serve until asked to stop; return the exit status.
 
-    With the embedded database, another process runs Postgres, and, if `works`, one runs the worker.
-
-    Raises:
-        ServeError: an address is invalid or in use, or the system cannot fork.
+    With several processes and the embedded database, another process runs Postgres, and, if
+    `works`, one runs the worker.
     """
-    _check_system()
-    api = bind_api(settings)
-    probes = _probes(settings.metrics_port, partial(bind_metrics, settings), settings)
-    with added_up():
-        _prepare()
-        return _Servers(_for_many(settings), api, probes, ConnectionShares(settings.processes)).run(
-            works=works
-        )
+    if settings.processes > 1:
+        return status_of(lambda: _serve_many(settings, works=works))
+    return _run(lambda serving: serving.serve(settings, ProcessPlace(works=works)))
 
 
 def work(settings: Settings) -> int:
-    """Run several workers until all are asked to stop; return the exit status.
+    """Run workers until asked to stop; return the exit status."""
+    if settings.processes > 1:
+        return status_of(lambda: _work_many(settings))
+    return _run(lambda serving: serving.work(settings))
 
-    Raises:
-        ServeError: an address is invalid or in use, or the system cannot fork.
+
+def _serve_many(settings: Settings, *, works: bool) -> int:
+    api = bind_api(settings)
+    bind = partial(bind_metrics, settings)
+    probes = [bind(n) if settings.metrics_port else None for n in range(settings.processes)]
+    with added_up():
+        processes = _Processes(settings, probes, api, ConnectionShares(settings.processes))
+        first, *others = processes.roles(processes.serve)
+        if settings.database_url is not None:
+            return processes.run([[first], others])
+        database = ProcessRole(_DATABASE, processes.keep_database, processes.found, outlives=True)
+        if works:
+            others.append(ProcessRole(_WORKER, partial(processes.work, None)))
+        return processes.run([[database], [first], others])
+
+
+def _work_many(settings: Settings) -> int:
+    bind = partial(bind_worker, settings)
+    probes = [bind(n) if settings.worker_port else None for n in range(settings.processes)]
+    processes = _Processes(settings, probes)
+    first, *others = processes.roles(processes.work)
+    return processes.run([[first], others])
+
+
+@dataclass
+class _Processes:
+    """The processes of one command.
+
+    Attributes:
+        settings: the settings.
+        probes: the sockets of health and metrics, by the numbers of the processes.
+        api: the socket of the API; None: the command runs workers.
+        shares: the shares of its connections.
     """
-    _check_system()
-    probes = _probes(settings.worker_port, partial(bind_worker, settings), settings)
-    _prepare()
-    return _Workers(_for_many(settings), probes).run()
+
+    settings: Settings
+    probes: Sequence[socket | None]
+    api: socket | None = None
+    shares: ConnectionShares | None = None
+    _url: str | None = None
+    """The address of the embedded database."""
+
+    def roles(self, run: Callable[[int, Start], int]) -> list[ProcessRole]:
+        """Return the roles of the numbered processes."""
+        return [ProcessRole(str(n), partial(run, n)) for n in range(self.settings.processes)]
+
+    def run(self, waves: Sequence[Sequence[ProcessRole]]) -> int:
+        """Run the processes until all are asked to stop; return the exit status.
+
+        Raises:
+            ServeError: the system cannot fork.
+        """
+        if sys.platform == "win32":
+            raise ServeError("MEMORY_BANK_PROCESSES must be 1 on this system, which cannot fork.")
+        if "embedder_threads" not in self.settings.model_fields_set:
+            # The processes share the cores of the machine.
+            self.settings = self.settings.model_copy(update={"embedder_threads": 1})
+        _prepare()
+        grace_seconds = self.settings.shutdown_grace_seconds
+        return ProcessSupervisor(
+            stop_seconds=grace_seconds + AFTER_GRACE_SECONDS,
+            # Closing the sockets makes the system refuse new connections at once.
+            on_stop=partial(self._close, ()),
+            on_asked=partial(tell_stopping, grace_seconds),
+            on_end=self._leave,
+        ).run(waves)
+
+    def serve(self, number: int, start: Start) -> int:
+        """Run a server."""
+        assert self.shares is not None
+        share = ConnectionShare(self.shares, number)
+        place = replace(self._place(number, start), api=self.api, share=share, works=False)
+        return self._run(
+            lambda serving: serving.serve(self.settings, place), self.api, place.probes
+        )
+
+    def work(self, number: int | None, start: Start) -> int:
+        """Run a worker; one without a number works beside servers."""
+        place = self._place(number, start)
+        return self._run(lambda serving: serving.work(self.settings, place=place), place.probes)
+
+    def keep_database(self, start: Start) -> int:
+        """Run the embedded database for the other processes."""
+        assert self.api is not None
+        # The id of the supervisor, because an operator stops the service through it.
+        holder = Holder(os.getppid(), address_of(self.settings, port_of(self.api)))
+        return self._run(
+            lambda serving: serving.keep_database(self.settings, holder, start.tell, start.others)
+        )
+
+    def found(self, url: str) -> None:
+        """Keep the address of the embedded database for the processes that start later.
+
+        Raises:
+            ServeError: the address has changed.
+        """
+        if self._url not in {None, url}:
+            raise ServeError("The embedded Postgres has another address after its restart.")
+        self._url = url
+
+    def _place(self, number: int | None, start: Start) -> ProcessPlace:
+        return ProcessPlace(
+            database=self._url,
+            is_first=number == 0 and start.is_first,
+            count=self.settings.processes,
+            probes=None if number is None else self.probes[number],
+            tell_up=partial(start.tell, _UP),
+        )
+
+    def _run(self, process: _Process, *sockets: socket | None) -> int:
+        """Run one of the processes, which uses these sockets only."""
+        supervisor = os.getppid()
+        self._close(sockets)
+        status = _run(process)
+        if os.getppid() != supervisor:
+            # The supervisor was killed and could not remove the folder.
+            remove_folder()
+        return status
+
+    def _leave(self, name: str) -> None:
+        """Forget a process that has ended."""
+        forget_gauges(name)
+        if self.shares is not None and name.isdigit():
+            self.shares.leave(int(name))
+
+    def _close(self, kept: Sequence[socket | None]) -> None:
+        for listener in (self.api, *self.probes):
+            if listener is not None and listener not in kept:
+                listener.close()
 
 
-def _check_system() -> None:
-    if sys.platform == "win32":
-        raise ServeError("MEMORY_BANK_PROCESSES must be 1 on this system, which cannot fork.")
+def _run(process: _Process) -> int:
+    """Run a process to its end and return the exit status.
 
-
-def _probes(port: int, bind: Callable[[int], socket], settings: Settings) -> list[socket | None]:
-    return [bind(number) if port else None for number in range(settings.processes)]
-
-
-def _for_many(settings: Settings) -> Settings:
-    """Return the settings for one of several processes, with one embedder thread by default.
-
-    The processes share the cores of the machine.
+    The import makes metrics, which must know first whether several processes add them up.
     """
-    if "embedder_threads" in settings.model_fields_set:
-        return settings
-    return settings.model_copy(update={"embedder_threads": 1})
+    from app.process import serving  # noqa: PLC0415 - as above
+
+    return status_of(lambda: serving.run(lambda: process(serving)))
 
 
 def _prepare() -> None:
@@ -93,141 +203,3 @@ def _prepare() -> None:
     forget_parent()
     # The collector does not write to frozen objects, so their memory pages stay shared.
     gc.freeze()
-
-
-@dataclass
-class _Servers:
-    """The processes of `serve`: the servers and the embedded database."""
-
-    settings: Settings
-    api: socket
-    probes: _Listeners
-    shares: ConnectionShares
-    _url: str | None = None
-    """The address of the embedded database."""
-
-    def run(self, *, works: bool) -> int:
-        """Run them; return the status."""
-        first, *others = [ProcessRole(str(n), partial(self._serve, n)) for n in self._numbers()]
-        is_own = self.settings.database_url is None
-        database = ProcessRole(_DATABASE, self._keep_database, self._found, outlives=True)
-        worker = ProcessRole(_WORKER, self._work)
-        waves = [[first], [*others, *([worker] if is_own and works else [])]]
-        supervisor = _supervisor(self.settings, [self.api, *self.probes], self._leave)
-        return supervisor.run([[database], *waves] if is_own else waves)
-
-    def _leave(self, name: str) -> None:
-        forget_gauges(name)
-        if name.isdigit():
-            self.shares.leave(int(name))
-
-    def _numbers(self) -> range:
-        return range(self.settings.processes)
-
-    def _found(self, url: str) -> None:
-        if self._url not in {None, url}:
-            raise ServeError("The embedded Postgres has another address after its restart.")
-        self._url = url
-
-    def _serve(self, number: int, start: Start) -> int:
-        from app.process.serving import serve as serve_one  # noqa: PLC0415 - slow import
-
-        place = ProcessPlace(
-            works=False,
-            database=self._url,
-            is_first=number == 0 and start.is_first,
-            count=self.settings.processes,
-            api=self.api,
-            share=ConnectionShare(self.shares, number),
-            probes=self.probes[number],
-            tell_up=partial(start.tell, _UP),
-            tell_stopping=_leave_to_supervisor,
-            closing_seconds=_CLOSING_SECONDS,
-        )
-        unused = [each for each in self.probes if each is not place.probes]
-        return _run(partial(serve_one, self.settings, place), unused)
-
-    def _work(self, start: Start) -> int:
-        from app.process.serving import work as work_one  # noqa: PLC0415 - slow import
-
-        place = ProcessPlace(
-            database=self._url,
-            is_first=False,
-            tell_up=partial(start.tell, _UP),
-            tell_stopping=_leave_to_supervisor,
-            closing_seconds=_CLOSING_SECONDS,
-        )
-        run = partial(work_one, self.settings, place=place)
-        return _run(run, [self.api, *self.probes])
-
-    def _keep_database(self, start: Start) -> int:
-        from app.process.serving import keep_database  # noqa: PLC0415 - slow import
-
-        # The id of the supervisor, because an operator stops the service through it.
-        holder = Holder(os.getppid(), address_of(self.settings, port_of(self.api)))
-        run = partial(keep_database, self.settings, holder, start.tell, start.others)
-        return _run(run, [self.api, *self.probes])
-
-
-@dataclass(frozen=True)
-class _Workers:
-    """The processes of `worker`."""
-
-    settings: Settings
-    probes: _Listeners
-
-    def run(self) -> int:
-        """Run them; return the status."""
-        first, *others = [
-            ProcessRole(str(n), partial(self._work, n)) for n in range(self.settings.processes)
-        ]
-        return _supervisor(self.settings, self.probes).run([[first], others])
-
-    def _work(self, number: int, start: Start) -> int:
-        from app.process.serving import work as work_one  # noqa: PLC0415 - slow import
-
-        place = ProcessPlace(
-            is_first=number == 0 and start.is_first,
-            count=self.settings.processes,
-            probes=self.probes[number],
-            tell_up=partial(start.tell, _UP),
-            tell_stopping=_leave_to_supervisor,
-            closing_seconds=_CLOSING_SECONDS,
-        )
-        unused = [each for each in self.probes if each is not place.probes]
-        return _run(partial(work_one, self.settings, place=place), unused)
-
-
-def _supervisor(
-    settings: Settings, listeners: _Listeners, leave: Callable[[str], None] = lambda _: None
-) -> ProcessSupervisor:
-    return ProcessSupervisor(
-        stop_seconds=settings.shutdown_grace_seconds + AFTER_GRACE_SECONDS,
-        # Closing the sockets makes the system refuse new connections at once.
-        on_stop=partial(_close, listeners),
-        on_asked=partial(tell_stopping, settings.shutdown_grace_seconds),
-        on_end=leave,
-    )
-
-
-def _run(start: Callable[[], Coroutine[object, object, None]], unused: _Listeners) -> int:
-    """Run one of the processes after closing the sockets of the others."""
-    from app.process.serving import run  # noqa: PLC0415 - slow import
-
-    supervisor = os.getppid()
-    _close(unused)
-    status = status_of(lambda: run(start))
-    if os.getppid() != supervisor:
-        # The supervisor was killed and could not remove the folder.
-        remove_folder()
-    return status
-
-
-def _leave_to_supervisor(_: float) -> None:
-    """Announce no stop, because the supervisor announces it once for all processes."""
-
-
-def _close(listeners: _Listeners) -> None:
-    for listener in listeners:
-        if listener is not None:
-            listener.close()

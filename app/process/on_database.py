@@ -1,24 +1,34 @@
-"""Runs a command directly on the database, with or without a running service."""
+"""The database of a command that works without a service, or beside one.
+
+It is the database of the settings, else the embedded Postgres. The latter belongs to a running
+server or is started for the duration of the command.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
+from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
+from app.adapters.db.urls import plain_url
 from app.adapters.llm.names import ModelSetupError
+from app.adapters.postgres.embedded import check_exists
 from app.adapters.postgres.process import PostgresStartError
+from app.adapters.postgres.server import find_running
 from app.adapters.resources import Resources, open_resources
 from app.adapters.terminal import fail
 from app.kernel.errors import ServiceError
 from app.process.features import register
-from app.process.key_admin import database_of
+from app.process.migrating import own_database
+from app.process.reporting import tell_new_folder
 from app.settings.settings import Settings
 
 _T = TypeVar("_T")
 
 
-def run(settings: Settings, work: Callable[[Resources], Awaitable[_T]]) -> _T:
+def run_on_database(settings: Settings, work: Callable[[Resources], Awaitable[_T]]) -> _T:
     """Run `work` on the resources of the settings; report errors in one sentence."""
 
     async def main() -> _T:
@@ -32,3 +42,31 @@ def run(settings: Settings, work: Callable[[Resources], Awaitable[_T]]) -> _T:
         return asyncio.run(main())
     except (SchemaError, PostgresStartError, ModelSetupError, ServiceError) as error:
         fail(str(error))
+
+
+@asynccontextmanager
+async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[str]:
+    """Open the configured database, even while a server uses it, and yield its address.
+
+    Raises:
+        PostgresStartError: the embedded Postgres cannot start, or does not exist and must not be
+            created.
+        SchemaError: the database is not ready for this release.
+    """
+    if settings.database_url is not None:
+        url = settings.database_url.get_secret_value()
+        await asyncio.to_thread(
+            migrate.check, url, settings.tuning.database_connect_timeout_seconds
+        )
+        yield plain_url(url)
+        return
+    running = await asyncio.to_thread(find_running, settings.data_dir)
+    if running is not None:
+        await asyncio.to_thread(migrate.check, running)
+        yield running
+        return
+    if not may_make:
+        await asyncio.to_thread(check_exists, settings.data_dir)
+    tell_new_folder(settings.data_dir, sys.stderr)
+    async with own_database(settings) as url:
+        yield url

@@ -7,8 +7,6 @@ from socket import socket
 
 from app.adapters.uvicorn.sharing import ConnectionShare
 from app.process.listening import bind_api, bind_metrics
-from app.process.reporting import tell_stopping
-from app.process.watchdog import AFTER_GRACE_SECONDS
 from app.settings.settings import Settings
 
 
@@ -24,9 +22,7 @@ class ProcessPlace:
         api: the socket of the API, if it is already bound.
         share: the share of the socket's connections, if other processes use the socket too.
         probes: the socket of health and metrics, if it is already bound.
-        tell_up: called once the process is up.
-        tell_stopping: called with the grace period once the process is asked to stop.
-        closing_seconds: the time for closing after the grace period.
+        tell_up: called once the process is up; None: there is no supervisor.
     """
 
     works: bool = True
@@ -36,9 +32,7 @@ class ProcessPlace:
     api: socket | None = None
     share: ConnectionShare | None = None
     probes: socket | None = None
-    tell_up: Callable[[], None] = lambda: None
-    tell_stopping: Callable[[float], None] = tell_stopping
-    closing_seconds: float = AFTER_GRACE_SECONDS
+    tell_up: Callable[[], None] | None = None
 
 
 ALONE = ProcessPlace()

@@ -1,4 +1,4 @@
-"""The implementation of `memory-bank restore`: a client of the REST API."""
+"""The restore of an engine from an archive, as a client of the REST API."""
 
 import gzip
 import zlib

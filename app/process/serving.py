@@ -1,4 +1,4 @@
-"""The processes: a server, alone or with its database and worker, and a separate worker."""
+"""The life of a process until its stop: a server, a worker, or the embedded database."""
 
 import asyncio
 import sys
@@ -7,37 +7,24 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from socket import socket
 
-import structlog
+from prometheus_client import Gauge
 
 from app.adapters.allocator import keep_what_is_there, limit_arenas
-from app.adapters.db import migrate
-from app.adapters.db.engine import connect_arguments, open_engine
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.room import room_for, warn_if_short
-from app.adapters.db.session import Database
-from app.adapters.db.urls import plain_url
 from app.adapters.lag import watched
-from app.adapters.llm.factory import open_embedder
 from app.adapters.postgres.embedded import Holder
 from app.adapters.resources import Resources, open_resources
-from app.adapters.shared import beside
 from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
-from app.kernel.clock import Clock, SystemClock
-from app.kernel.failures import describe
-from app.memory.memories.services.embedding import EngineEmbedding
-from app.memory.retrieval.services.lookups import ScopeIndexes
-from app.platform.access.logic.credentials import is_mistyped
-from app.platform.access.services.access import AccessService
-from app.platform.engines.services.engines import EngineService
-from app.platform.operations.store import leases
+from app.kernel.clock import Clock
+from app.kernel.release import RELEASE
 from app.platform.processes.services.processes import ProcessKind, beating
 from app.process.announcing import announce
-from app.process.build_info import show_build
 from app.process.first_key import handed_over
 from app.process.listening import (
     SchemaChangedError,
     ServeError,
-    address_of,
     bind_worker,
     listen,
     port_of,
@@ -45,125 +32,20 @@ from app.process.listening import (
 from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
 from app.process.place import ALONE, ProcessPlace, bound_place
-from app.process.reading_standby import reading_standby
 from app.process.reporting import say, tell_new_folder
+from app.process.start import open_database, open_process, warm
 from app.process.stopping import until_asked, until_signalled
 from app.settings.settings import Settings
 from app.web.admission import Gate
 from app.web.errors import render_last
 
-log = structlog.get_logger()
-
+_BUILD = Gauge(
+    "memory_bank_build_info",
+    "1, for the release and schema of this process, and its kind: api or worker.",
+    ["version", "schema", "kind"],
+)
 _OUTDATED_SECONDS = 5.0
 """Time for which the process reports that it must not write any more, before it ends."""
-
-
-@dataclass(frozen=True)
-class OpenProcess:
-    """A process's resources, and the first API key if this start created it."""
-
-    resources: Resources
-    first_key: str | None
-
-
-@asynccontextmanager
-async def open_process(
-    settings: Settings, clock: Clock | None = None, place: ProcessPlace = ALONE
-) -> AsyncIterator[OpenProcess]:
-    """Open the database and the resources; create the first key and the first engine if needed.
-
-    Without a database URL this starts the embedded Postgres and migrates it after a backup.
-
-    Raises:
-        SchemaError: an external database or its standby cannot be used, or the migration failed.
-        PostgresStartError: the embedded Postgres cannot start.
-        ModelSetupError: a model in the settings cannot be opened.
-        ServeError: the administrator's key in the settings is invalid.
-    """
-    configured = _admin_key(settings)
-    async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(_database(settings, place))
-        resources = await stack.enter_async_context(open_resources(settings, url, clock))
-        await stack.enter_async_context(reading_standby(resources))
-        await stack.enter_async_context(beside(_warm(resources)))
-        first_key = None
-        if place.is_first:
-            await warn_if_short(resources.db, settings, place.count)
-            first_key = await _begun(resources, configured)
-        yield OpenProcess(resources, first_key)
-
-
-async def _begun(resources: Resources, configured: str | None) -> str | None:
-    """Do the tasks of the first process before any process serves; return the first key."""
-    access = AccessService(resources.db, resources.clock)
-    if not await access.has_keys():
-        await EngineService.of(resources).ensure_first()
-    await EngineService.of(resources).warn_of_encryption()
-    if resources.settings.database_url is None:
-        async with resources.db.transaction() as session:
-            await leases.release_all(session)
-    # Last, because a start that failed after this step would not show the key.
-    return await access.ensure_first_key(configured)
-
-
-def _admin_key(settings: Settings) -> str | None:
-    """Return the administrator's key from the settings.
-
-    Raises:
-        ServeError: the key has the format of this service but a wrong checksum.
-    """
-    configured = settings.admin_key.get_secret_value() if settings.admin_key else None
-    if configured is not None and is_mistyped(configured):
-        raise ServeError(
-            "MEMORY_BANK_ADMIN_KEY must be a complete key; got a key of this service whose last"
-            " six characters are a wrong checksum. Check for a typing error."
-        )
-    return configured
-
-
-async def _warm(resources: Resources) -> None:
-    """Read what the first search needs, load the embedder and check the length of its vectors.
-
-    After a failure the process still serves requests that need no embedder.
-    """
-    embedder = resources.embedder
-    log.info("embedder.opened", model_id=embedder.model_id, understands=embedder.languages)
-    try:
-        await ScopeIndexes.of(resources).read()
-        await embedder.warm()
-        await EngineEmbedding.of(resources).check_length(embedder.model_id, embedder.dimensions)
-        keep_what_is_there()
-    except Exception as error:  # noqa: BLE001 - the next use retries, and reports to its caller
-        log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe
-
-
-@asynccontextmanager
-async def _database(settings: Settings, place: ProcessPlace) -> AsyncIterator[str]:
-    if place.database is not None:
-        yield place.database
-        return
-    if settings.database_url is not None:
-        yield await _checked(settings)
-        return
-    address = address_of(settings, port_of(place.api)) if place.api else None
-    async with own_database(settings, holder=Holder(address=address)) as url:
-        yield url
-
-
-async def _checked(settings: Settings) -> str:
-    """Check that the external database is ready for this release; return its address.
-
-    Raises:
-        SchemaError: the database is not ready, or cannot be used with these settings.
-    """
-    assert settings.database_url is not None
-    url = settings.database_url.get_secret_value()
-    await asyncio.to_thread(migrate.check, url, settings.tuning.database_connect_timeout_seconds)
-    if not settings.database_behind_pooler:
-        await asyncio.to_thread(migrate.check_direct, url, connect_arguments(settings))
-    if settings.listen_url is not None:
-        migrate.check_address(settings.listen_url.get_secret_value(), "MEMORY_BANK_LISTEN_URL")
-    return plain_url(url)
 
 
 @dataclass(frozen=True)
@@ -247,14 +129,20 @@ async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
             # Shown at once, because a later failure would lose the key.
             for line in await asyncio.to_thread(handed_over, process.first_key, settings.data_dir):
                 say(line)
-            await asyncio.to_thread(show_build, "api")
+            await asyncio.to_thread(_show_build, "api")
             async with serving(settings, process.resources, bound) as listening:
                 stopping.is_up = True
                 if place.is_first:
                     has_key = process.first_key is not None
                     await announce(process.resources, listening.port, has_key=has_key)
-                place.tell_up()
+                if place.tell_up is not None:
+                    place.tell_up()
                 await _until_asked(stopping, process.resources, listening.task)
+
+
+def _show_build(kind: str) -> None:
+    """Set the metric. Blocking: it reads the schema's revision from files."""
+    _BUILD.labels(RELEASE, wanted_revision(), kind).set(1)
 
 
 async def _until_asked(
@@ -298,10 +186,10 @@ async def work(settings: Settings, clock: Clock | None = None, place: ProcessPla
     """
     async with (
         until_signalled(settings, place) as stopping,
-        _database(settings, place) as url,
+        open_database(settings, place) as url,
     ):
         # Set before the port with the metrics opens.
-        await asyncio.to_thread(show_build, "worker")
+        await asyncio.to_thread(_show_build, "worker")
         from app.process.worker import working  # noqa: PLC0415 - for workers
 
         async with (
@@ -314,9 +202,10 @@ async def work(settings: Settings, clock: Clock | None = None, place: ProcessPla
         ):
             if place.is_first:
                 await warn_if_short(resources.db, settings, place.count)
-            await _warm(resources)
+            await warm(resources)
             stopping.is_up = True
-            place.tell_up()
+            if place.tell_up is not None:
+                place.tell_up()
             await _until_asked(stopping, resources)
 
 
@@ -377,9 +266,3 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
-
-
-def offline_resources(settings: Settings) -> Resources:
-    """Return resources without connections, for the OpenAPI document."""
-    database = Database(open_engine("postgresql:///nowhere", settings))
-    return Resources(settings, SystemClock(), database, "", open_embedder(settings))

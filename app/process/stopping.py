@@ -5,7 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from app.process.place import ProcessPlace
-from app.process.watchdog import SIGNALS, Watchdog
+from app.process.reporting import tell_stopping
+from app.process.watchdog import (
+    AFTER_GRACE_SECONDS,
+    BEFORE_KILL_SECONDS,
+    SIGNALS,
+    Watchdog,
+)
 from app.settings.settings import Settings
 
 
@@ -37,16 +43,20 @@ async def until_signalled(settings: Settings, place: ProcessPlace) -> AsyncItera
 
     Args:
         settings: the settings with the grace period of running work.
-        place: the time for closing after the grace period, and the announcement of the stop.
+        place: whether there is a supervisor, which announces the stop of all processes once, and
+            kills a process that does not stop.
     """
     loop = asyncio.get_running_loop()
     grace_seconds = settings.shutdown_grace_seconds
-    stop_seconds = grace_seconds + place.closing_seconds
+    is_supervised = place.tell_up is not None
+    stop_seconds = grace_seconds + AFTER_GRACE_SECONDS
+    if is_supervised:
+        stop_seconds -= BEFORE_KILL_SECONDS
     async with until_asked() as stopping:
 
         def stop() -> None:
-            if not stopping.is_set():
-                place.tell_stopping(grace_seconds)
+            if not (is_supervised or stopping.is_set()):
+                tell_stopping(grace_seconds)
             stopping.ask()
 
         for number in SIGNALS:

@@ -4,12 +4,11 @@ It has one thread, no event loop and no connection, and can therefore fork at an
 start in waves: a wave starts once all processes of the previous one are up. If a process ends
 before all waves have started, the command ends with its status. Afterwards it is restarted.
 
-If the supervisor itself dies, its processes are asked to stop: on Linux by a signal, elsewhere by
-the end of a pipe. Processes that outlive the others hold the read end of another pipe. Each of the
-others holds its write end; the pipe reaches its end when all of them have ended.
+Two pipes tell processes of the end of others. The supervisor alone holds the write end of the
+first: at its end, the processes stop. All but the processes that outlive others hold the write end
+of the second: at its end, the outliving ones stop.
 """
 
-import ctypes
 import os
 import select
 import signal
@@ -25,14 +24,13 @@ from typing import NoReturn
 
 import structlog
 
-from app.adapters.siblings import become
+from app.adapters.siblings import set_process_name
 from app.adapters.terminal import FAILED, OUTDATED
 from app.process.listening import ServeError
 from app.process.watchdog import EXIT_CODE, ONE_SECONDS, SIGNALS
 
 log = structlog.get_logger()
 
-_PR_SET_PDEATHSIG = 1
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 30.0
 _DEATHS = 5
@@ -164,44 +162,39 @@ class ProcessSupervisor:
         sys.stderr.flush()
         report, tell = os.pipe()
         with _blocked():
-            parent = os.getpid()
             try:
                 pid = os.fork()
             except OSError as error:
-                os.close(report)
-                os.close(tell)
-                if not child.starts:
-                    message = f"The system cannot start another process: {error.strerror}."
-                    raise ServeError(message) from error
-                # The machine lacks memory or process ids at the moment; the others continue.
-                child.postpone(time.monotonic())
-                return
+                message = f"The system cannot start another process: {error.strerror}."
+                raise ServeError(message) from error
             if pid == 0:
-                _end_with(partial(self._be, child, report, tell, parent))
+                _end_with(partial(self._be, child, tell))
         os.close(tell)
         child.pid, child.report, child.due = pid, report, None
         child.began = time.monotonic()
         child.starts += 1
 
-    def _be(self, child: _Child, report: int, tell: int, parent: int) -> int:
-        """Run a forked process without the supervisor's descriptors; return its status."""
+    def _be(self, child: _Child, tell: int) -> int:
+        """Run a forked process; return its status."""
         signal.set_wakeup_fd(-1)
         for number in (*SIGNALS, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
-        reports = [other.report for other in self._children if other.report is not None]
-        kept = self._living[0] if child.role.outlives else self._living[1]
-        others = {report, *reports, *self._woken, *self._living, self._alive[1]} - {kept}
-        for descriptor in others:
-            os.close(descriptor)
-        become(child.role.name)
+        set_process_name(child.role.name)
+        os.close(self._alive[1])
         if child.role.outlives:
+            os.close(self._living[1])
             for number in SIGNALS:
                 # Ignored, because a terminal sends these signals to all of its processes.
                 signal.signal(number, signal.SIG_IGN)
         else:
-            end_with_parent(parent, self._alive[0])
+            threading.Thread(target=self._end_with_supervisor, name="parent", daemon=True).start()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, (*SIGNALS, signal.SIGCHLD))
-        return child.role.run(Start(child.starts == 0, _teller(tell), kept))
+        return child.role.run(Start(child.starts == 0, _teller(tell), self._living[0]))
+
+    def _end_with_supervisor(self) -> None:
+        """Wait until the supervisor has ended for any reason; then ask this process to stop."""
+        os.read(self._alive[0], 1)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def _wait(self) -> None:
         """Wait for a signal, a report, or the next deadline."""
@@ -270,9 +263,9 @@ class ProcessSupervisor:
                     child.report = None
                 self.on_end(child.role.name)
                 if self._status is None:
-                    self._mourn(child, os.waitstatus_to_exitcode(status))
+                    self._restart_or_stop(child, os.waitstatus_to_exitcode(status))
 
-    def _mourn(self, child: _Child, code: int) -> None:
+    def _restart_or_stop(self, child: _Child, code: int) -> None:
         """Restart a process that has died, unless a restart is useless."""
         now = time.monotonic()
         if self._waves or code == OUTDATED:
@@ -337,30 +330,3 @@ def _send(child: _Child, number: signal.Signals) -> None:
     assert child.pid is not None
     # Safe: a child that has ended keeps its process id until it is reaped.
     os.kill(child.pid, number)
-
-
-def end_with_parent(parent: int, alive: int) -> None:
-    """Ask this process to stop as soon as its parent has ended for any reason.
-
-    Args:
-        parent: the process id of the parent.
-        alive: a descriptor that reaches its end with the parent, for systems other than Linux.
-    """
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
-            raise OSError(ctypes.get_errno(), "prctl")
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGTERM)
-    else:
-        end_with_pipe(alive)
-
-
-def end_with_pipe(alive: int) -> None:
-    """Ask this process to stop at the end of a pipe."""
-
-    def wait() -> None:
-        os.read(alive, 1)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, name="parent", daemon=True).start()

@@ -58,7 +58,7 @@ class Watchdog:
         self, loop: asyncio.AbstractEventLoop, settings: Settings, stop_seconds: float
     ) -> None:
         self._loop = loop
-        self._stall_seconds = settings.stall_exit_seconds
+        self._stall_seconds = settings.tuning.stall_exit_seconds
         self._stop_seconds = stop_seconds
         self._read, self._write = socket.socketpair()
         self._read.settimeout(_LOOK_SECONDS)

@@ -68,9 +68,6 @@ class EmbeddingSettings(BaseModel):
         description="Threads that compute embeddings in one process; unset, 1 where there are"
         " several processes.",
     )
-    embedding_cache_entries: int = Field(
-        4_096, ge=0, description="Embeddings kept in memory by content hash."
-    )
     embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
     embedding_base_url: BaseUrl | None = Field(
         None,

@@ -60,13 +60,6 @@ class McpSettings(BaseModel):
         description="Tools served over MCP, with commas between their names; empty: all but"
         " `recall_conversation`.",
     )
-    mcp_wait_seconds: float = Field(
-        20,
-        ge=0,
-        le=60,
-        description="Time that the tools `remember` and `learn_from_conversation` wait for their"
-        " operation before they name it.",
-    )
     public_url: Annotated[str | None, AfterValidator(_address)] = Field(
         None,
         description="Address of the service as clients see it, such as"

@@ -50,9 +50,6 @@ class ModelSettings(BaseModel):
         description="Structured output by `native` schema, `tool` or `prompt`; `auto`: the first"
         " that the model can.",
     )
-    model_mode_retry_seconds: float = Field(
-        600, gt=0, description="Rest of a way of asking that the model's server refuses."
-    )
     model_media_types: list[str] | None = Field(
         None,
         description='JSON array of files the model reads, such as `["image/*"]`; absent: what its'

@@ -15,7 +15,6 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
 
-from app.kernel.paging import DEFAULT_PAGE_BYTES
 from app.kernel.ranking import Ranking
 from app.kernel.tuning import Tuning
 from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
@@ -198,13 +197,6 @@ class Settings(
         description="Characters of text in the conversation that one request to generate brings;"
         " of longer sessions and streams, as many bytes are read at a time.",
     )
-    max_page_bytes: int = Field(
-        DEFAULT_PAGE_BYTES,
-        ge=1024 * 1024,
-        le=64 * 1024 * 1024,
-        description="Longest page of a list, and longest answer of `:retrieve`, as JSON; each has"
-        " at least one item. A list goes on with its `nextPageToken`.",
-    )
     max_shared_state_bytes: int = Field(
         1024 * 1024,
         ge=1_024,
@@ -242,9 +234,6 @@ class Settings(
     )
     engine_rate_units_per_second: int = Field(
         20_000, ge=0, description="The same for the requests on one engine; 0: no bound."
-    )
-    rate_burst_seconds: float = Field(
-        10, gt=0, le=3_600, description="Time of their rate that a key and an engine can save up."
     )
     max_costly_requests_per_key: int = Field(
         512, ge=1, description="Searches, generations and waits of one key at once, per process."
@@ -293,28 +282,8 @@ class Settings(
         False,
         description="True: `/readyz` is 503 while no worker has sent a heartbeat for 30 seconds.",
     )
-    worker_lease_seconds: float = Field(
-        30, gt=0, description="Lease on an operation; renewed at a third of its length."
-    )
-    worker_full_look_seconds: float = Field(
-        5,
-        ge=1,
-        le=300,
-        description="Interval of the looks for work over all nodes of a distributed database, by"
-        " all workers together. They find the work of which a process that was killed has not"
-        " told.",
-    )
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="Time that running work may take to stop."
-    )
-    stall_exit_seconds: float = Field(
-        60,
-        ge=0,
-        description="Time that the event loop may hang before the process ends, with status 70;"
-        " 0: for ever.",
-    )
-    sweep_interval_seconds: float = Field(
-        60, gt=0, description="Interval of every sweep (expiry, recovery end, old operations)."
     )
     clock_skew_max_seconds: float = Field(
         30,

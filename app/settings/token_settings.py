@@ -38,9 +38,6 @@ class TokenSettings(BaseModel):
         min_length=1,
         description="JSON array: how tokens may be signed; RS, PS and ES also with 384 and 512.",
     )
-    jwt_leeway_seconds: float = Field(
-        10, ge=0, le=300, description="Greatest error of the clock of the issuer."
-    )
     jwt_roles_claim: str = Field(
         "roles",
         description="Claim with roles: an array, or a text with spaces; dots lead into objects.",

@@ -23,7 +23,7 @@ async def _page(
     ] = None,
 ) -> PageRequest:
     size = clamp_page_size(page_size, maximum=resources.settings.tuning.max_page_size)
-    return PageRequest(size, page_token, resources.settings.max_page_bytes)
+    return PageRequest(size, page_token, resources.settings.tuning.max_page_bytes)
 
 
 Page = Annotated[PageRequest, Depends(_page)]

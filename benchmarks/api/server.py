@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 import app.process.serving
+import app.process.start
 from app.adapters.logs import configure_logs
 from app.adapters.resources import Resources
 from app.process.main import create_app
@@ -66,7 +67,7 @@ def _run(pipe: Pipe, settings: Settings) -> None:
     async def serve() -> None:
         app.process.serving.create_app = _with_routes  # type: ignore[attr-defined]  # in its place
         async with (
-            app.process.serving.open_process(settings) as process,
+            app.process.start.open_process(settings) as process,
             app.process.serving.serving(settings, process.resources) as listening,
         ):
             await process.resources.embedder.warm()

@@ -22,7 +22,8 @@ from typing_extensions import override
 from app.kernel.audit import Audited, Auditor
 from app.kernel.errors import ServiceError
 from app.process.main import create_app
-from app.process.serving import open_process, run
+from app.process.serving import run
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs

@@ -18,7 +18,7 @@ from app.kernel.permissions import Permission
 from app.platform.access.schemas import CreateKeyRequest
 from app.platform.access.services.access import KeyService
 from app.process.main import create_app
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from app.web.auth import Authentication
 from tests.support.asgi import Sent, call

@@ -25,7 +25,8 @@ from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.ports import Vectors
 from app.memory.bulk.schemas import MAX_BATCH
 from app.process.main import create_app
-from app.process.serving import open_process, run
+from app.process.serving import run
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs

@@ -20,7 +20,8 @@ from fastapi import FastAPI
 
 from app.kernel.wire.scalars import format_timestamp
 from app.process.main import create_app
-from app.process.serving import open_process, run
+from app.process.serving import run
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.console.bank import VALUES, fill
 from benchmarks.surroundings import data_folder, unread_logs

@@ -24,7 +24,8 @@ from app.adapters.inprocess import SURFACE
 from app.adapters.postgres.home import FOLDER, SOCKETS
 from app.adapters.postgres.server import url_of
 from app.process.main import create_app
-from app.process.serving import open_process, run
+from app.process.serving import run
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.console.bank import fill
 from benchmarks.surroundings import data_folder, unread_logs

@@ -19,7 +19,8 @@ import numpy as np
 
 from app.adapters.allocator import keep_what_is_there
 from app.adapters.llm.models import TextModels
-from app.process.serving import open_process, run
+from app.process.serving import run
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.contexts.bank import KEY, Bank
 from benchmarks.contexts.holds import report_holds

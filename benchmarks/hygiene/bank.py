@@ -11,7 +11,7 @@ import httpx
 
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from benchmarks.hygiene.cases import Case

@@ -22,7 +22,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job, Runner
 from app.process.main import create_app
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.process.worker import make_runner
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.overhead.model import SparedModel

@@ -15,7 +15,8 @@ from typing_extensions import override
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.logs import configure_logs
-from app.process.serving import open_process, run, serving
+from app.process.serving import run, serving
+from app.process.start import open_process
 from app.process.worker import working
 from app.settings.settings import Settings
 from benchmarks.peers.texts import DIMENSIONS, vector_of

@@ -7,7 +7,7 @@ from sqlalchemy import text
 from app.adapters.resources import Resources
 from app.platform.operations.logic.places import NONE, PassedOver
 from app.platform.operations.store import finding
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 

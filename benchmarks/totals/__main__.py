@@ -19,7 +19,8 @@ from fastapi import FastAPI
 from psycopg import sql
 
 from app.process.main import create_app
-from app.process.serving import open_process, run
+from app.process.serving import run
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs

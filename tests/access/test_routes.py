@@ -5,7 +5,7 @@ from fastapi import FastAPI
 from starlette.routing import Mount
 
 from app.process.main import create_app
-from app.process.serving import offline_resources
+from app.process.start import offline_resources
 from app.settings.settings import Settings
 from tests.access.routes import PUBLIC, ROUTES
 from tests.access.service import Asked, Service, bearer

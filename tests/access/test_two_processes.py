@@ -103,7 +103,7 @@ def _worker(folder: Path, url: str) -> Iterator[None]:
         "MEMORY_BANK_DATABASE_URL": url,
         "MEMORY_BANK_EMBEDDER": "hash",
         # What a sweep changes would be taken for a stranger's doing.
-        "MEMORY_BANK_SWEEP_INTERVAL_SECONDS": "86400",
+        "MEMORY_BANK_TUNING": '{"sweep_interval_seconds": 86400}',
     }
     command = [sys.executable, "-m", "app.process.cli", "worker"]
     with (folder / "worker").open("wb") as errors:

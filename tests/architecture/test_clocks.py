@@ -16,7 +16,7 @@ FOLLOWING = {
     "app.conversation.contexts.services.contexts.begins_by": "whether a context waits",
     "app.memory.ingestion.store.repository.list_due": "events whose turn has come again",
     "app.memory.ingestion.services.ingestion._is_settled": "whether an operation is put off",
-    "app.process.key_admin._state": "the table of keys that a person reads",
+    "app.process.commands.keys._state": "the table of keys that a person reads",
     "app.memory.memories.logic.policy.end": "memories that are written must end later",
     "app.platform.operations.store.queue.queue_at": "the metrics of the queue",
     "app.platform.sessions.services.sessions._expiry": "sessions that are made must end later",

@@ -29,7 +29,8 @@ _KEPT_OUT = {
 _PROGRAM = """
 import sys
 from app.process.main import create_app
-from app.process.serving import offline_resources, serve
+from app.process.serving import serve
+from app.process.start import offline_resources
 from app.settings.settings import Settings
 
 create_app(offline_resources(Settings()))

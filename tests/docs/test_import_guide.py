@@ -4,7 +4,7 @@ import ast
 import re
 
 from app.memory.transfer.logic.importers.registry import SOURCES
-from app.process.import_commands import import_memories
+from app.process.commands.import_ import run as import_memories
 from tests.support.documents import DOCS, samples
 
 _GUIDE = DOCS / "guides" / "import.md"

@@ -24,7 +24,10 @@ from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.postgres.manifest import MANIFEST, BackupError
 from app.adapters.postgres.server import has_cluster
 from app.memory.erasures.services.certificates import LIST
-from app.process.backup_admin import PROGRAMS, BackedUp, BackupRestore, back_up, restore, verified
+from app.process.commands.backup import BackedUp, back_up
+from app.process.commands.backups import verified
+from app.process.commands.pg import PROGRAMS
+from app.process.commands.restore_backup import BackupRestore, restore
 from app.process.migrating import migrate_own
 from app.settings.settings import EmbedderChoice, Settings
 from tests.packaging.checkout import scratch_folder

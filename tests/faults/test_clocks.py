@@ -28,7 +28,8 @@ from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.platform.upkeep.service import UpkeepService
 from app.process.features import register
 from app.process.main import create_app
-from app.process.serving import open_process, serving
+from app.process.serving import serving
+from app.process.start import open_process
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, count, ok

@@ -12,7 +12,7 @@ import pytest
 
 from app.kernel.errors import Reason
 from app.process.main import create_app
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok

@@ -28,7 +28,7 @@ from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, Unavailable
 from app.process.main import create_app
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok

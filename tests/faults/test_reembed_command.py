@@ -1,4 +1,4 @@
-"""`memory-bank reembed`: beside a running server, and without one."""
+"""`memory-bank reembed`, a client of a running service."""
 
 import os
 import subprocess
@@ -12,7 +12,6 @@ from tests.support import forks
 from tests.support.bank import Json, ok
 from tests.support.live import KEY, LiveServer, live_server
 from tests.support.model_server import ModelServer, model_server
-from tests.support.variables import with_constants
 
 _FACTS = ["I like tea.", "I live in Rome.", "I play chess."]
 _ENGINE = "projects/default/locations/local/reasoningEngines/1"
@@ -32,19 +31,11 @@ def model() -> Iterator[ModelServer]:
 
 
 def _reembed(
-    folder: Path, model: ModelServer, *options: str, status: int = 0, name: str = "next"
+    server: LiveServer, *options: str, status: int = 0
 ) -> "subprocess.CompletedProcess[str]":
-    variables = {
-        "DATA_DIR": str(folder),
-        "EMBEDDER": "http",
-        "EMBEDDING_BASE_URL": model.url,
-        "EMBEDDING_MODEL": name,
-        "MODEL_MAX_ATTEMPTS": "1",
-        "LOG_LEVEL": "ERROR",
-    }
-    named = {f"MEMORY_BANK_{key}": value for key, value in variables.items()}
+    named = {"MEMORY_BANK_CLIENT_URL": server.url, "MEMORY_BANK_CLIENT_KEY": KEY}
     arguments = ["-m", "app.process.cli", "reembed", *options]
-    done = forks.run(arguments, {**os.environ, **with_constants(named)}, 120)
+    done = forks.run(arguments, {**os.environ, **named}, 120)
     assert done.returncode == status, done.stderr
     return done
 
@@ -55,32 +46,35 @@ def _asked(server: LiveServer, method: str, path: str, body: Json | None = None)
     return ok(httpx.request(method, url, json=body, headers=headers))
 
 
-def test_it_runs_beside_a_server_and_without_one(folder: Path, model: ModelServer) -> None:
+def test_it_follows_the_service_until_the_new_model_serves(
+    folder: Path, model: ModelServer
+) -> None:
     with live_server(folder, MEMORY_BANK_EMBEDDER="hash") as server:
         for fact in _FACTS:
             _asked(server, "POST", "/memories", {"fact": fact, "scope": {"user_id": "42"}})
-        # The worker of the server does not have the model, and leaves it to the command.
-        beside = _reembed(folder, model, "--engine", "1")
+    settings = {
+        "MEMORY_BANK_EMBEDDER": "http",
+        "MEMORY_BANK_EMBEDDING_BASE_URL": model.url,
+        "MEMORY_BANK_EMBEDDING_MODEL": "next",
+    }
+    with live_server(folder, **settings) as server:
+        one = _reembed(server, "--engine", "1")
         body = {"scope": {"user_id": "42"}, "similaritySearchParams": {"searchQuery": "tea"}}
-        # Nor can the server search with it; it goes by words.
         found = _asked(server, "POST", "/memories:retrieve", body)
-        assert found["retrievedMemories"][0]["memory"]["fact"] == "I like tea."
-    lines = beside.stdout.splitlines()
-    assert lines[-1] == f"{_ENGINE}: 3 memories; http:next serves."
-    assert {text for seen in model.seen for text in seen.body["input"]} == {"warm", *_FACTS}
-
-    alone = _reembed(folder, model, "--all", name="third")
-
-    assert alone.stdout.splitlines()[-1] == f"{_ENGINE}: 3 memories; http:third serves."
+        again = _reembed(server, "--all")
+    assert one.stdout.splitlines()[-1] == f"{_ENGINE}: 3 memories; http:next serves."
+    assert {*_FACTS} <= {text for seen in model.seen for text in seen.body["input"]}
+    assert found["retrievedMemories"][0]["memory"]["fact"] == "I like tea."
+    assert again.stdout.startswith(f"{_ENGINE}: ")
 
 
-def test_what_is_wrong_is_one_sentence(folder: Path, model: ModelServer) -> None:
-    absent = _reembed(folder, model, "--all", status=1)
-    assert "There is no database" in absent.stderr
-    for options in ((), ("--all", "--engine", "1")):
-        misused = _reembed(folder, model, *options, status=2)
-        assert misused.stderr == "Give at least one --engine, or --all.\n"
-    with live_server(folder, MEMORY_BANK_EMBEDDER="hash"):
-        unknown = _reembed(folder, model, "--engine", "7", status=1)
+def test_what_is_wrong_is_one_sentence(folder: Path) -> None:
+    with live_server(folder, MEMORY_BANK_EMBEDDER="hash") as server:
+        for options in ((), ("--all", "--engine", "1")):
+            misused = _reembed(server, *options, status=2)
+            assert misused.stderr == "Give at least one --engine, or --all.\n"
+        unknown = _reembed(server, "--engine", "7", status=1)
     assert unknown.stderr.count("\n") == 1
     assert "reasoningEngines/7" in unknown.stderr
+    absent = _reembed(server, "--all", status=1)
+    assert absent.stderr.startswith(f"No service answers at {server.url}: ")

@@ -19,10 +19,11 @@ from tests.support import forks
 from tests.support.bank import Json, listed, ok
 from tests.support.forks import Process
 from tests.support.generation import said, start
+from tests.support.live import KEY, LiveServer, live_server
 from tests.support.model_server import ModelServer, model_server, slow, status
 from tests.support.operations import path_of
 from tests.support.scripted import facts
-from tests.support.workers import own_database, scripted, without_worker, worker
+from tests.support.workers import own_database, scripted, worker
 
 TEA = "I like tea."
 _SOON_SECONDS = 60
@@ -42,12 +43,20 @@ def server() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-async def client(
-    database_url: str, server: ModelServer, tmp_path: Path
-) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of the service, which runs no worker itself."""
-    async with without_worker(database_url, tmp_path, **scripted(server)) as (client, _):
-        yield client
+def service(database_url: str, server: ModelServer, tmp_path: Path) -> Iterator[LiveServer]:
+    """A server that runs no worker."""
+    settings = {f"MEMORY_BANK_{name.upper()}": text for name, text in scripted(server).items()}
+    with live_server(tmp_path, MEMORY_BANK_DATABASE_URL=database_url, **settings) as found:
+        yield found
+
+
+@pytest.fixture
+async def client(service: LiveServer) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(
+        base_url=f"{service.url}/v1beta1/reasoningEngines/1",
+        headers={"Authorization": f"Bearer {KEY}"},
+    ) as found:
+        yield found
 
 
 def _working(url: str, server: ModelServer, attempts: int) -> AbstractContextManager[Process]:
@@ -62,10 +71,11 @@ def _working(url: str, server: ModelServer, attempts: int) -> AbstractContextMan
     )
 
 
-def _operations(url: str, *arguments: str, given: str = "", status: int = 0) -> list[str]:
+def _operations(
+    service: LiveServer, *arguments: str, given: str = "", status: int = 0
+) -> list[str]:
     """Run `memory-bank operations` with a text to read; return the lines that it prints."""
-    variables = {"DATABASE_URL": url, "EMBEDDER": "hash", "LOG_LEVEL": "ERROR"}
-    named = {f"MEMORY_BANK_{key}": value for key, value in variables.items()}
+    named = {"MEMORY_BANK_CLIENT_URL": service.url, "MEMORY_BANK_CLIENT_KEY": KEY}
     command = ["-m", "app.process.cli", "operations", *arguments]
     done = forks.run(command, {**os.environ, **named}, _SOON_SECONDS, given)
     assert done.returncode == status, done.stderr
@@ -80,7 +90,7 @@ async def _until(is_so: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def test_a_retry_outlives_its_worker_and_makes_one_memory(
-    client: httpx.AsyncClient, database_url: str, server: ModelServer
+    client: httpx.AsyncClient, service: LiveServer, database_url: str, server: ModelServer
 ) -> None:
     path = await start(client, said(TEA))
 
@@ -92,13 +102,13 @@ async def test_a_retry_outlives_its_worker_and_makes_one_memory(
     failed = ok(await client.get(path))
     assert "error" in failed
     assert len(server.seen) == 2
-    (line,) = await asyncio.to_thread(_operations, database_url, "list", "--failed")
+    (line,) = await asyncio.to_thread(_operations, service, "list", "--failed")
     name, _, reason = line.split()
     assert (name, reason) == (failed["name"], "MODEL_UNAVAILABLE")
     # As `operations list --failed | operations retry` has it.
-    read = partial(_operations, database_url, "retry", given=f"\n{line}\n")
+    read = partial(_operations, service, "retry", given=f"\n{line}\n")
     (newer,) = await asyncio.to_thread(read)
-    refused = await asyncio.to_thread(_operations, database_url, "retry", name, "x", status=1)
+    refused = await asyncio.to_thread(_operations, service, "retry", name, "x", status=1)
     assert refused[0] == f"{name} was retried; see {newer}."
     assert len(refused) == 2
 

@@ -26,7 +26,7 @@ from app.kernel.errors import Reason
 from app.platform.engines.store.tables import EngineRow
 from app.process import serving
 from app.process.listening import ServeError
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support import forks

@@ -25,7 +25,7 @@ from schemathesis.specs.openapi.checks import (
 
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
-from app.process.serving import offline_resources
+from app.process.start import offline_resources
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import Answer, Sent, call

@@ -11,7 +11,7 @@ import pytest
 from app.kernel.wire.base import WireModel
 from app.process.features import ANSWERS
 from app.process.main import create_app
-from app.process.serving import offline_resources
+from app.process.start import offline_resources
 from app.settings.settings import Settings
 from tests.support.bank import Json
 

@@ -25,7 +25,7 @@ from typing import IO, Protocol
 _ROOT = Path(__file__).parents[2]
 _REQUEST_BYTES = 1 << 17
 _REPORT_BYTES = 20
-_PRELOADED = ("app.process.serving", "app.process.reembed_admin", "app.process.key_admin")
+_PRELOADED = ("app.process.serving", "app.process.commands.keys", "app.process.remote_api")
 
 
 class Process(Protocol):

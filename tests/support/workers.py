@@ -15,7 +15,7 @@ import httpx
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.resources import Resources
 from app.process.main import create_app
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.settings.settings import Settings
 from tests.support import forks
 from tests.support.bank import ENGINE_URL

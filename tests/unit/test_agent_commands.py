@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.process.agent_commands import connecting_lines, endpoint
+from app.process.commands.mcp import connecting_lines, endpoint
 
 _NAMES = ("CLIENT_URL", "PUBLIC_URL", "PORT")
 

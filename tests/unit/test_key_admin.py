@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from app.platform.access.schemas import ApiKey
 from app.process.cli import app
-from app.process.key_admin import read_conditions, read_grace, read_length, table
+from app.process.commands.keys import read_conditions, read_grace, read_length, table
 
 _PAST = datetime(2020, 1, 2, 3, 4, 59, tzinfo=UTC)
 _FUTURE = datetime(9000, 1, 1, tzinfo=UTC)

@@ -287,5 +287,5 @@ async def test_ticks_are_rarer_where_each_asks_every_shard(
 ) -> None:
     sweep = make_scheduler(replace(resources, db=database)).get_job(SWEEP)
     times = 5 if database.is_distributed else 1
-    seconds = times * resources.settings.sweep_interval_seconds
+    seconds = times * resources.settings.tuning.sweep_interval_seconds
     assert sweep.trigger.interval == timedelta(seconds=seconds)

@@ -45,7 +45,7 @@ def open_embedder(settings: Settings) -> ManagedEmbedder:
             meaning="Similarity search finds shared words only, no paraphrases.",
             missing=missing_packages(),
         )
-    return CachedEmbedder(inner, settings.embedding_cache_entries)
+    return CachedEmbedder(inner, settings.tuning.embedding_cache_entries)
 
 
 def open_embedders(settings: Settings) -> Embedders:
@@ -65,7 +65,7 @@ def open_embedders(settings: Settings) -> Embedders:
     return Embedders(
         current,
         [
-            CachedEmbedder(embedder, settings.embedding_cache_entries)
+            CachedEmbedder(embedder, settings.tuning.embedding_cache_entries)
             for embedder in others
             if embedder.model_id != current.model_id
         ],

@@ -17,7 +17,7 @@ FEATURE = Feature(
     ticks=(
         Tick(
             jobs.SWEEP,
-            lambda settings: settings.sweep_interval_seconds,
+            lambda settings: settings.tuning.sweep_interval_seconds,
             lambda resources: partial(jobs.sweep_once, resources),
         ),
     ),

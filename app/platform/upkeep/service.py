@@ -111,7 +111,7 @@ class UpkeepService:
 
     async def take_tick(self, name: str) -> bool:
         """Claim the present slot of a periodic task for this process; False if another has it."""
-        interval = timedelta(seconds=self.resources.settings.sweep_interval_seconds)
+        interval = timedelta(seconds=self.resources.settings.tuning.sweep_interval_seconds)
         async with self.resources.db.transaction() as session:
             return await ticks.take_tick(session, name, interval)
 

@@ -83,7 +83,7 @@ def open_bank(
         request_id=id_of_request() or "",
         is_given_up=request.is_disconnected,
     )
-    wait = resources.settings.mcp_wait_seconds
+    wait = resources.settings.tuning.mcp_wait_seconds
     return Bank(Api(calls, calls.host), engine, scope, wait, request_id, session, exclude_recent)
 
 

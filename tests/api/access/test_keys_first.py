@@ -18,7 +18,7 @@ from app.platform.access.schemas import CreateKeyRequest
 from app.platform.access.services.access import AccessService, KeyService
 from app.platform.audit.store.tables import ServiceEventRow
 from app.process.listening import ServeError
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 
 _DAY = timedelta(days=1)

@@ -6,7 +6,7 @@ import pytest
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument, NotFound
 from app.platform.access.services.access import KeyService
-from app.process.key_admin import find_id
+from app.process.commands.keys import find_id
 from tests.support.bank import id_of, ok
 from tests.support.cases import in_one_test
 

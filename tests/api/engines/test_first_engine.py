@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.process.main import create_app
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.process.worker import make_runner
 from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY

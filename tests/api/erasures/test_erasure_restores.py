@@ -14,7 +14,7 @@ from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound
 from app.memory.erasures.services.certificates import LIST
 from app.memory.erasures.services.restores import read_lines
 from app.platform.operations.services.runner import Runner
-from app.process.erasure_admin import RestoredEngine, listed, repeated
+from app.process.commands.erasures import RestoredEngine, listed, repeated
 from tests.support.archives import export
 from tests.support.bank import ENGINE, ENGINE_URL, ok
 from tests.support.generation import said, start

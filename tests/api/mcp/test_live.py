@@ -222,7 +222,7 @@ def test_the_proxy_needs_a_key() -> None:
 def test_a_server_that_is_not_asked_for_mcp_does_not_import_it() -> None:
     program = (
         "import sys; from app.process.main import create_app;"
-        " from app.process.serving import offline_resources;"
+        " from app.process.start import offline_resources;"
         " from app.settings.settings import Settings;"
         " create_app(offline_resources(Settings()));"
         " print([name for name in sys.modules if name.partition('.')[0] in ('mcp', 'mcp_types')])"

@@ -14,7 +14,7 @@ from app.kernel.errors import Reason, ServiceError
 from app.memory.memories.store.tables import UnembeddedRow
 from app.memory.reembedding.services.work import Backlog
 from app.process.main import create_app
-from app.process.serving import open_process
+from app.process.start import open_process
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY

@@ -13,7 +13,6 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.memory.memories.store.tables import RevisionRow
 from app.platform.operations.services.runner import Runner
-from app.process import operation_admin
 from tests.support.bank import ENGINE_URL, Json, history, id_of, ok, roll_back
 from tests.support.generation import given, run, start
 from tests.support.ingestion import TEA, ingest
@@ -69,20 +68,20 @@ async def test_every_change_names_the_key_that_asked_for_it(
     assert other["caller"] != key_of(secret)
 
 
-async def test_a_retry_from_the_command_line_is_named_so(
-    client: httpx.AsyncClient, resources: Resources, database: Database, runner: Runner
+async def test_a_retry_names_the_key_that_asked_for_it(
+    client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock, runner: Runner
 ) -> None:
     queued = await start(client, given("I like cocoa."))
     failure = Unavailable("Away.", Reason.MODEL_UNAVAILABLE).as_operation_error()
     await overwrite(
         database, queued.rpartition("/")[2], state="FAILED", error=failure, remove_time=None
     )
-    said: list[str] = []
-    name = ok(await client.get(queued))["name"]
-    assert await operation_admin.retry(resources, [name], said.append), said
+    secret = await make_key(database, clock.now(), "admin")
+    async with client_with(app, secret) as own:
+        ok(await own.post(f"{queued}:retry"))
     await runner.run_pending()
     (revision,) = await history(client, ALL)
-    assert revision["caller"] == "command-line"
+    assert revision["caller"] == key_of(secret)
 
 
 async def test_a_revision_of_an_earlier_release_has_no_caller(

@@ -8,7 +8,7 @@ import pytest
 
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
-from app.process.serving import offline_resources
+from app.process.start import offline_resources
 from app.settings.settings import Settings
 from tests.support.bank import Json
 from tests.support.cases import in_one_test

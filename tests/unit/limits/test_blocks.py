@@ -1,14 +1,17 @@
 """What a process holds of a rate, and when it asks for more."""
 
 from datetime import UTC, datetime, timedelta
+from typing import get_type_hints
 
 import pytest
+from pydantic.fields import FieldInfo
 
 from app.kernel.limits import MAX_COST
+from app.kernel.tuning import Tuning
 from app.platform.limits.logic.blocks import BucketPace, RateBlock, Wait
 from app.platform.limits.store.claims import FULL_AFTER
 from app.process.features import demands
-from app.settings.settings import Settings
+from app.settings.described import bounds
 
 NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 PACE = BucketPace.of(100, burst_seconds=10, block_seconds=0.1)
@@ -39,10 +42,9 @@ def test_a_block_is_no_more_than_the_bucket_holds() -> None:
 
 
 def test_the_settings_let_every_bucket_fill_before_it_is_removed() -> None:
+    annotated = get_type_hints(Tuning, include_extras=True)["rate_burst_seconds"]
     [longest] = [
-        found.le
-        for found in Settings.model_fields["rate_burst_seconds"].metadata
-        if hasattr(found, "le")
+        bound for name, bound in bounds(FieldInfo.from_annotation(annotated)) if name == "le"
     ]
     assert timedelta(seconds=longest) <= FULL_AFTER
     assert timedelta(seconds=MAX_COST) <= FULL_AFTER

@@ -63,7 +63,7 @@ class RemoteTextModel(TextModel):
         self._channel = channel
         self._provider = provider
         self._timeout_seconds = settings.model_timeout_seconds
-        self._ways = Ways(self.model_id, channel.modes, settings.model_mode_retry_seconds)
+        self._ways = Ways(self.model_id, channel.modes, settings.tuning.model_mode_retry_seconds)
         self._limit = channel.limit
 
     @property

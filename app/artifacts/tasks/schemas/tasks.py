@@ -16,11 +16,11 @@ from app.artifacts.tasks.logic.kinds import (
     Warned,
     shown_kind,
 )
+from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Base64Bytes, Int64, Timestamp
 from app.kernel.wire.task_fields import MediaTypeField, TaskId, TaskModel
 from app.platform.engines.logic.config import Ttl
-from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 MAX_MODELS = 50
 MAX_LISTED = 100

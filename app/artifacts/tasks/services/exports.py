@@ -34,11 +34,11 @@ from app.kernel.errors import (
 )
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import ArtifactName, NamespaceName
+from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.platform.engines.store import repository as engines
 from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
 from app.platform.operations.store.idempotency import Replayed
-from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700

@@ -132,7 +132,7 @@ class NamespaceWrites:
         if row.bytes + length > most:
             message = f"namespaces/{row.namespace} must have at most {most} bytes"
             raise exhausted(f"{message}.", "namespace_bytes", limit=most)
-        most = self.settings.task_max_namespace_artifacts
+        most = self.settings.tuning.task_max_namespace_artifacts
         if row.artifacts + artifacts > most:
             message = f"namespaces/{row.namespace} must have at most {most} artifacts"
             raise exhausted(f"{message}.", "namespace_artifacts", limit=most)

@@ -101,7 +101,7 @@ def _prepare(
 
 def cutting_of(settings: Settings) -> Cutting:
     """Return the configured size and overlap of chunks."""
-    return Cutting(settings.task_chunk_tokens, settings.task_chunk_overlap_tokens)
+    return Cutting(settings.tuning.task_chunk_tokens, settings.tuning.task_chunk_overlap_tokens)
 
 
 def language_of(pieces: Sequence[Chunk]) -> str:

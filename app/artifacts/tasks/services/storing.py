@@ -210,9 +210,9 @@ class StoringService:
         settings = self.tasks.settings
         return OutputLimits(
             storable=frozenset(map(Kind, settings.task_storable)),
-            max_inline_tokens=settings.task_max_inline_tokens,
+            max_inline_tokens=settings.tuning.task_max_inline_tokens,
             max_passing_bytes=settings.tuning.task_max_passthrough_bytes,
-            max_elements=settings.task_max_namespace_artifacts,
+            max_elements=settings.tuning.task_max_namespace_artifacts,
         )
 
     async def _decide(
@@ -258,10 +258,10 @@ class StoringService:
         once: IdempotencyKey | None,
     ) -> Reference:
         settings = self.tasks.settings
-        if sum(len(item.data) for item in items) > settings.task_max_inline_bytes:
+        most = settings.tuning.task_max_inline_bytes
+        if sum(len(item.data) for item in items) > most:
             raise ResourceExhausted(
-                f"The artifacts of one request must have at most {settings.task_max_inline_bytes}"
-                " bytes; upload longer ones.",
+                f"The artifacts of one request must have at most {most} bytes; upload longer ones.",
                 Reason.BODY_TOO_LARGE,
                 http=413,
             )

@@ -183,7 +183,7 @@ class Work:
     async def _hold(self, session: Session) -> None:
         """Store the operation's progress and renew its lease. Call it late, like `_record`."""
         owned = self.job.claim.owned
-        lease = timedelta(seconds=self.resources.settings.worker_lease_seconds)
+        lease = timedelta(seconds=self.resources.settings.tuning.worker_lease_seconds)
         is_cancelled = await leases.renew(session, owned, lease)
         if is_cancelled is None:
             raise LeaseLost

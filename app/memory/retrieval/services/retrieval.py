@@ -146,7 +146,7 @@ class RetrievalService:
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
                 if self.embedding.serving(row) == embedded.model_id:
-                    count, most = self._count(params.top_k), self.settings.max_page_bytes
+                    count, most = self._count(params.top_k), self.settings.tuning.max_page_bytes
                     search = SearchInTransaction(query, embedded, count, most, session, index)
                     found = await self._search(search, request, config_of(row), params.search_query)
                     response = _response(
@@ -170,7 +170,7 @@ class RetrievalService:
         if index is not None or embedded.model_id != engine.embedding_model:
             return None
         count = self._count(params.top_k)
-        most = self.settings.max_page_bytes
+        most = self.settings.tuning.max_page_bytes
         search = FastSearch(query, embedded, count, most, self.db, engine, self.larger)
         config = config_of(engine)
         found = await self._search(search, request, config, params.search_query)
@@ -243,8 +243,8 @@ class RetrievalService:
         params = request.simple_retrieval_params
         size = self._max_count if params is None else self._count(params.page_size)
         if params is None or params.page_token is None:
-            return replace(repository.newest(size), max_bytes=self.settings.max_page_bytes)
-        asked = PageRequest(size, params.page_token, self.settings.max_page_bytes)
+            return replace(repository.newest(size), max_bytes=self.settings.tuning.max_page_bytes)
+        asked = PageRequest(size, params.page_token, self.settings.tuning.max_page_bytes)
         query = _token_query(name, request)
         return Slice.of(asked, query, repository.NEWEST, size, is_descending=True)
 

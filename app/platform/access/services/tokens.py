@@ -136,7 +136,7 @@ class TokenService:
         ends = _moment(claims, "exp")
         if ends is None:
             raise _TokenRefused("exp")
-        leeway = self._settings.jwt_leeway_seconds
+        leeway = self._settings.tuning.jwt_leeway_seconds
         starts = max(_moment(claims, "nbf") or 0, _moment(claims, "iat") or 0)
         expire_time = datetime.fromtimestamp(ends, UTC)
         caller = replace(self._grants.caller(claims), expire_time=expire_time)

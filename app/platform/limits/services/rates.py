@@ -88,7 +88,9 @@ class Rates:
     def __init__(self, db: Database, clock: Clock, settings: Settings) -> None:
         def rate(bound: Bound, units_per_second: int) -> Rate | None:
             pace = BucketPace.of(
-                units_per_second, settings.rate_burst_seconds, settings.tuning.rate_block_seconds
+                units_per_second,
+                settings.tuning.rate_burst_seconds,
+                settings.tuning.rate_block_seconds,
             )
             return Rate(db, clock, bound, pace) if units_per_second else None
 

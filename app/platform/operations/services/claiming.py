@@ -41,8 +41,8 @@ class Claiming:
     def __init__(self, db: Database, clock: Clock, settings: Settings) -> None:
         self._db = db
         self._clock = clock
-        self._lease = timedelta(seconds=settings.worker_lease_seconds)
-        self._interval = timedelta(seconds=settings.worker_full_look_seconds)
+        self._lease = timedelta(seconds=settings.tuning.worker_lease_seconds)
+        self._interval = timedelta(seconds=settings.tuning.worker_full_look_seconds)
         self._silent_seconds = settings.tuning.worker_silent_node_seconds
         self._looked: float | None = None
         self._left: set[int] = set()

@@ -176,7 +176,7 @@ class Runner:
         self._jobs = jobs
         self._retried = retried if settings.failed_request_retention else ()
         self._claiming = Claiming(db, clock, settings)
-        self._lease = timedelta(seconds=settings.worker_lease_seconds)
+        self._lease = timedelta(seconds=settings.tuning.worker_lease_seconds)
         self._keep = timedelta(seconds=settings.operation_retention_seconds)
         self.notices = Notices()
         self._running: dict[asyncio.Task[None], Claim] = {}

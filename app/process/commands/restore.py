@@ -1,17 +1,15 @@
-"""The command `memory-bank restore`.
-
-The implementation, `app.process.restoring`, is slow to import and is imported when needed.
-"""
+"""Restore an engine from an archive; the same command goes on after a break."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from app.process import restoring
 from app.process.remote_api import KeyFile, Url
 
 
-def restore(
+def run(
     *,
     file: Annotated[Path, typer.Argument(help="An archive, as `memory-bank export` writes it.")],
     engine: Annotated[
@@ -34,8 +32,5 @@ def restore(
     url: Url = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Restore an engine from an archive; the same command goes on after a break."""
-    from app.process import restoring  # noqa: PLC0415 - slow import
-
     wanted = restoring.WantedRestore(file, engine, extend_recovery, verify)
     restoring.run(wanted, url, key_file)

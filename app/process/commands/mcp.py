@@ -1,6 +1,6 @@
-"""The command `memory-bank mcp`, and the configuration that connects agents to the service.
+"""Serve MCP on standard input and output, for clients that cannot use HTTP.
 
-The proxy, `app.surfaces.mcp.stdio`, is slow to import and is imported only when needed.
+The key is read from MEMORY_BANK_CLIENT_KEY, never from an argument, which others could read.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from app.adapters.terminal import MISUSED, fail
 from app.process.remote_api import KEY_VARIABLE, URL_VARIABLE
 from app.process.typed import whole_path
 from app.settings.environment import PREFIX, environment
+from app.surfaces.mcp import stdio
 
 _DEFAULT_PORT = 8_000
 _PATH = "/mcp"
@@ -22,7 +23,7 @@ _STAND_IN = "KEY"
 """Placeholder for the secret, which is shown only once."""
 
 
-def mcp(
+def run(
     *,
     url: Annotated[
         str | None,
@@ -33,18 +34,12 @@ def mcp(
         typer.Option(help="KEY=VALUE of the scope, where the key does not fix it; repeatable."),
     ] = None,
 ) -> None:
-    """Serve MCP on standard input and output, for clients that cannot use HTTP.
-
-    The key is read from MEMORY_BANK_CLIENT_KEY, never from an argument, which others could read.
-    """
     key = environment().get(KEY_VARIABLE, "").strip()
     if not key:
         fail(
             f"Set {KEY_VARIABLE} to a key, such as one of `keys create --for-agent USER`.", MISUSED
         )
     pairs = dict(_pair(written) for written in scope or ())
-    from app.surfaces.mcp import stdio  # noqa: PLC0415 - slow import
-
     asyncio.run(stdio.run(url or endpoint(), pairs, key))
 
 

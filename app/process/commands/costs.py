@@ -1,7 +1,4 @@
-"""The command `memory-bank costs`: the API's cost estimates of strategies.
-
-It needs no server and no database. Slow modules are imported only when needed.
-"""
+"""Estimate what contexts cost under each strategy, in tokens and money."""
 
 import json
 import re
@@ -13,7 +10,11 @@ import typer
 from pydantic import ValidationError
 
 from app.adapters.terminal import MISUSED, fail
+from app.conversation.costs.schemas import EstimateContextCostsRequest
+from app.conversation.costs.services import printed
+from app.conversation.costs.services.costs import estimate
 from app.kernel.errors import InvalidArgument
+from app.kernel.wire.violations import invalid_fields
 
 _MAX_DIGITS = 18
 """Largest number of digits of a whole number; longer numbers are not parsed."""
@@ -90,7 +91,7 @@ _BestCap = Annotated[bool, typer.Option("--best-cap", help="Also find the cheape
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]
 
 
-def costs(  # noqa: PLR0913 - one parameter for each option: typer reads them
+def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
     *,
     messages: _Messages = None,
     message_tokens: _MessageTokens = None,
@@ -107,7 +108,6 @@ def costs(  # noqa: PLR0913 - one parameter for each option: typer reads them
     best_cap: _BestCap = False,
     as_json: _AsJson = False,
 ) -> None:
-    """Estimate the cost of contexts under each strategy, in tokens and money."""
     given = {
         "messages": messages,
         "messageTokens": message_tokens and _message_tokens(message_tokens),
@@ -172,11 +172,6 @@ def _refuse(error: InvalidArgument) -> NoReturn:
 
 
 def _show(given: Mapping[str, Any], *, as_json: bool) -> None:
-    from app.conversation.costs.schemas import EstimateContextCostsRequest  # noqa: PLC0415 - slow import
-    from app.conversation.costs.services import printed  # noqa: PLC0415 - slow import
-    from app.conversation.costs.services.costs import estimate  # noqa: PLC0415 - slow import
-    from app.kernel.wire.violations import invalid_fields  # noqa: PLC0415 - slow import
-
     try:
         response = estimate(EstimateContextCostsRequest.model_validate(given))
     except ValidationError as error:

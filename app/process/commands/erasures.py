@@ -1,7 +1,4 @@
-"""The implementation of `memory-bank erasures ...`: lists and repeats erasures.
-
-The database is chosen as for `memory-bank keys`.
-"""
+"""Keep the list of erasures outside the database, and repeat them after a restore."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -9,9 +6,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from app.adapters.resources import Resources
-from app.adapters.terminal import fail
+from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import FailedPrecondition, InvalidArgument, Reason
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.memory.erasures.services.certificates import line_of
@@ -26,11 +26,51 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
 from app.platform.operations.schemas import Operation
 from app.platform.operations.store import repository as operations
-from app.process.on_database import run
+from app.process.on_database import run_on_database
+from app.process.restoring import header_of
 from app.process.worker import make_runner
-from app.settings.settings import Settings
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False)
 
 _LOOK_SECONDS = 0.5
+_DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")]
+_File = Annotated[Path, typer.Argument(help="File with a line for each erasure.")]
+
+
+@app.command("export")
+def export(file: _File, data_dir: _DataDir = None) -> None:
+    """Write the list of all erasures into FILE; it has pseudonyms only."""
+    text = run_on_database(read_settings(data_dir=data_dir), listed)
+    with _failing():
+        file.write_text(text, encoding="utf-8")
+    count = text.count("\n")
+    typer.echo(f"Erasures written: {count}.")
+
+
+@app.command("apply")
+def apply(
+    file: _File,
+    archive: Annotated[
+        Path | None, typer.Option(help="Archive from which --engine was restored.")
+    ] = None,
+    engine: Annotated[
+        int | None, typer.Option(help="Engine that was restored from --archive, by its id.")
+    ] = None,
+    data_dir: _DataDir = None,
+) -> None:
+    """Erase again what a restored backup or archive has brought back, by the list in FILE."""
+    if (archive is None) != (engine is None):
+        fail("--archive and --engine belong together.", MISUSED)
+    settings = read_settings(data_dir=data_dir)
+    with _failing():
+        lines = read_lines(file.read_text(encoding="utf-8"))
+    if archive is not None and engine is not None:
+        header = header_of(archive)
+        restored = RestoredEngine(engine, header.engine, header.export_time)
+        count = run_on_database(settings, lambda resources: restored.erase_again(resources, lines))
+    else:
+        count = run_on_database(settings, lambda resources: repeated(resources, lines))
+    typer.echo(f"Erasures repeated: {count}.")
 
 
 @dataclass(frozen=True)
@@ -49,6 +89,8 @@ class RestoredEngine:
 
     async def erase_again(self, resources: Resources, lines: Sequence[ErasureLine]) -> int:
         """Repeat the erasures since the export; return the number that found data.
+
+        The archive cannot contain data that was erased earlier.
 
         Raises:
             FailedPrecondition: an erasure failed, or the list was made with another key.
@@ -93,27 +135,6 @@ async def repeated(resources: Resources, lines: Sequence[ErasureLine]) -> int:
 async def _operation(resources: Resources, name: OperationName) -> Operation:
     async with resources.db.snapshot() as session:
         return Operation.from_row(await operations.get(session, name, resources.clock.now()))
-
-
-def export(settings: Settings, file: Path) -> int:
-    """Write the list to a file and return the number of lines."""
-    text = run(settings, listed)
-    with _failing():
-        file.write_text(text, encoding="utf-8")
-    return text.count("\n")
-
-
-def apply(settings: Settings, file: Path, restored: RestoredEngine | None = None) -> int:
-    """Repeat the erasures of a file; return the number that found data.
-
-    With an engine restored from an archive, only the erasures of the archived engine since the
-    export are repeated. The archive cannot contain data that was erased earlier.
-    """
-    with _failing():
-        lines = read_lines(file.read_text(encoding="utf-8"))
-    if restored is not None:
-        return run(settings, lambda resources: restored.erase_again(resources, lines))
-    return run(settings, lambda resources: repeated(resources, lines))
 
 
 @contextmanager

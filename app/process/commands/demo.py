@@ -1,7 +1,4 @@
-"""`memory-bank demo`: the main features on a temporary server with bundled conversations.
-
-The demonstration is an ordinary client and sends every request over HTTP.
-"""
+"""Demonstrate the service on a temporary server with bundled conversations."""
 
 import asyncio
 import json
@@ -13,10 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import typer
 from pydantic import SecretStr
 
+from app.adapters.terminal import read_settings
 from app.process.listening import ServeError
-from app.process.serving import open_process, serving
+from app.process.reporting import status_of
+from app.process.serving import run as run_process
+from app.process.serving import serving
+from app.process.start import open_process
 from app.settings.settings import Settings
 
 _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
@@ -24,12 +26,13 @@ _POLL_SECONDS = 0.1
 Json = dict[str, Any]
 
 
-async def run() -> None:
-    """Run the demonstration on its own temporary server, whose data is deleted at the end.
+def run() -> None:
+    read_settings(log_level="ERROR")
+    raise typer.Exit(status_of(lambda: run_process(_demonstrate)))
 
-    Raises:
-        ServeError: the conversations are not installed, or an operation fails.
-    """
+
+async def _demonstrate() -> None:
+    """Run all steps as a client of a temporary server, whose data is deleted at the end."""
     key = secrets.token_urlsafe()
     with tempfile.TemporaryDirectory(prefix="memory-bank-demo-") as folder:
         # The embedded Postgres may run as another user, who needs access to this folder.
@@ -51,7 +54,7 @@ async def run() -> None:
 
 def conversations_folder() -> Path:
     """Return the folder of the conversations in the package or in a source checkout."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     for folder in (package / "conversations", package.parents[1] / "tests/data/conversations"):
         if folder.is_dir():
             return folder

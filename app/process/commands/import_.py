@@ -1,7 +1,4 @@
-"""The command `memory-bank import`: imports memories of other products over the REST API.
-
-Converters and the client are slow to import and are imported only when needed.
-"""
+"""Import memories of another product; the same command again doubles nothing."""
 
 import json
 import os
@@ -13,20 +10,23 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
+from app.adapters.api_client import RemoteError
 from app.adapters.terminal import FAILED, MISUSED, fail
 from app.kernel.clock import SystemClock
+from app.memory.transfer.logic.importers.drafts import Options
+from app.memory.transfer.logic.importers.records import FileError, read_records
+from app.memory.transfer.logic.importers.registry import SOURCES, Converted, Product, converted
+from app.process.import_files import LinesFile, opened
+from app.process.import_history import RevisedMemories, finish, preview
+from app.process.import_preview import Preview, listed
+from app.process.importing import Importer, Sending, undo
 from app.process.progress import progress, stoppable
 from app.process.remote_api import KeyFile, Url, connected
 from app.process.target_engine import TargetEngine
-
-if TYPE_CHECKING:
-    from app.memory.transfer.logic.importers.drafts import Options
-    from app.memory.transfer.logic.importers.registry import Converted, Product
-    from app.process.importing import Importer, Sending
 
 _STDIN, _STDIN_NAME = "-", "stdin"
 _SEVERAL = re.compile("=.*,[^,=]+=")
@@ -84,7 +84,7 @@ _Revisions = Annotated[
 _Undo = Annotated[bool, typer.Option("--undo", help="Undo the import that wrote this FILE.result.")]
 
 
-def import_memories(  # noqa: PLR0913 - one parameter for each option: typer reads them
+def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
     *,
     file: _File = None,
     source: _From = None,
@@ -103,7 +103,6 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
     url: Url = None,
     key_file: KeyFile = None,
 ) -> None:
-    """Import memories of another product; the same command again doubles nothing."""
     if file is None:
         fail("Give a FILE, or - for the standard input.", MISUSED)
     if revisions is not None:
@@ -124,8 +123,6 @@ def import_memories(  # noqa: PLR0913 - one parameter for each option: typer rea
     elif target is None:
         _preview(reading, with_ended=with_ended)
     else:
-        from app.process.importing import Sending  # noqa: PLC0415 - slow import
-
         _import(reading, target, Sending(infer, with_ended, overwrite), url, key_file)
 
 
@@ -157,8 +154,8 @@ class _Input:
     """An input file with the options for reading it."""
 
     file: str
-    source: "Product"
-    options: "Options"
+    source: Product
+    options: Options
     limit: int | None
 
     def check(self) -> None:
@@ -171,23 +168,19 @@ class _Input:
         return Path((_STDIN_NAME if self.file == _STDIN else self.file) + ending)
 
     @contextmanager
-    def converted(self, losses: Counter[str], doing: str) -> Iterator[Iterator["Converted"]]:
+    def converted(self, losses: Counter[str], doing: str) -> Iterator[Iterator[Converted]]:
         """Yield the converted items while a progress bar is shown.
 
         Raises:
             FileError: the file cannot be read to its end.
         """
-        from app.memory.transfer.logic.importers.records import read_records  # noqa: PLC0415 - slow import
-        from app.memory.transfer.logic.importers.registry import converted  # noqa: PLC0415 - slow import
-        from app.process.import_files import opened  # noqa: PLC0415 - slow import
-
         with (
             opened(self.file, self.source.members) as data,
             progress(doing, data.total, "items") as shown,
         ):
             records = islice(read_records(data.pieces, self.source.containers), self.limit)
 
-            def counted() -> Iterator["Converted"]:
+            def counted() -> Iterator[Converted]:
                 for made in converted(records, self.options, losses):
                     yield made
                     shown.advance(1, data.done() - shown.done)
@@ -202,10 +195,7 @@ def _options(
     metadata: Sequence[str],
     *,
     sessions: bool,
-) -> tuple["Product", "Options"]:
-    from app.memory.transfer.logic.importers.drafts import Options  # noqa: PLC0415 - slow import
-    from app.memory.transfer.logic.importers.registry import SOURCES  # noqa: PLC0415 - slow import
-
+) -> tuple[Product, Options]:
     if source not in SOURCES:
         fail(f"--from: must be one of {', '.join(SOURCES)}.", MISUSED)
     if any(_SEVERAL.search(written) for written in scope):
@@ -242,15 +232,10 @@ def _pairs(option: str, written: Sequence[str]) -> dict[str, str]:
 def _import(
     reading: _Input,
     target: TargetEngine,
-    sending: "Sending",
+    sending: Sending,
     url: str | None,
     key_file: Path | None,
 ) -> None:
-    from app.adapters.api_client import RemoteError  # noqa: PLC0415 - slow import
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
-    from app.process.import_files import LinesFile  # noqa: PLC0415 - slow import
-    from app.process.importing import Importer  # noqa: PLC0415 - slow import
-
     losses: Counter[str] = Counter()
     results, rejections = reading.beside(".result"), reading.beside(".rejected.ndjson")
     _check_writable(results, rejections)
@@ -291,9 +276,7 @@ def _check_writable(*files: Path) -> None:
             fail(f"{file} cannot be written.", MISUSED)
 
 
-def _report(importer: "Importer", results: Path) -> None:
-    from app.process.import_preview import listed  # noqa: PLC0415 - slow import
-
+def _report(importer: Importer, results: Path) -> None:
     counts = importer.counts
     told = {name: count for name, count in counts.items() if name != "rejected"}
     for name, count in told.items():
@@ -315,9 +298,6 @@ def _words(name: str) -> str:
 
 def _preview(reading: _Input, *, with_ended: bool) -> None:
     """Print a preview of the import without sending data."""
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
-    from app.process.import_preview import Preview  # noqa: PLC0415 - slow import
-
     losses: Counter[str] = Counter()
     preview = Preview(losses, with_ended)
     try:
@@ -340,9 +320,6 @@ def _import_history(
     key_file: Path | None,
 ) -> None:
     """Import memories with their revisions; without an engine, print a preview."""
-    from app.memory.transfer.logic.importers.records import FileError  # noqa: PLC0415 - slow import
-    from app.process.import_history import RevisedMemories, finish, preview  # noqa: PLC0415 - slow import
-
     losses: Counter[str] = Counter()
     histories = RevisedMemories(reading.options.now, losses)
     # A fixed time, because a repeated command must build the same archive despite expiry.
@@ -365,8 +342,6 @@ def _import_history(
 
 def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
     """Undo the steps in a file of results, the last one first; then remove the file."""
-    from app.process.importing import undo  # noqa: PLC0415 - slow import
-
     noted = _noted(file)
     counts: Counter[str] = Counter()
     with (

@@ -1,23 +1,30 @@
-"""The command `memory-bank distribute`."""
+"""Spread an external database over the nodes of a Citus cluster, by engine. Experimental.
+
+Run again, it adds what is new: nodes, or tables of a later release. The service must not run
+while tables are distributed.
+"""
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from app.adapters.db.cluster import Address
+from app.adapters.db.distribute import (
+    AskedDistribution,
+    ChecksFailedError,
+    Distributed,
+    distribute,
+)
 from app.adapters.db.migrate import SchemaError
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.process.progress import stoppable
 
-if TYPE_CHECKING:
-    from app.adapters.db.cluster import Address
-    from app.adapters.db.distribute import AskedDistribution, Distributed
-
 _REBALANCE = "select citus_rebalance_start('by_shard_count')"
 
 
-def distribute(
+def run(
     *,
     coordinator: Annotated[
         str,
@@ -42,15 +49,7 @@ def distribute(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Spread an external database over the nodes of a Citus cluster, by engine. Experimental.
-
-    Run again, it adds what is new: nodes, or tables of a later release. The service must not run
-    while tables are distributed.
-    """
     url = _url()
-    # Imported here, so that `--help` and usage errors answer at once.
-    from app.adapters.db.distribute import AskedDistribution  # noqa: PLC0415 - as above
-
     workers = [_address("--worker", each) for each in worker or ()]
     asked = AskedDistribution(
         _address("--coordinator", coordinator), workers, shards, is_dry=dry_run
@@ -70,13 +69,8 @@ def _url() -> str:
     return settings.database_url.get_secret_value()
 
 
-def _done(url: str, asked: "AskedDistribution", *, as_json: bool) -> "Distributed":
+def _done(url: str, asked: AskedDistribution, *, as_json: bool) -> Distributed:
     """Distribute, or end the command with the reasons why not."""
-    from app.adapters.db.distribute import (  # noqa: PLC0415 - as above
-        ChecksFailedError,
-        distribute,
-    )
-
     try:
         with stoppable("Stopped: no table was distributed. Nodes that were added stay."):
             return distribute(url, asked)
@@ -89,20 +83,18 @@ def _done(url: str, asked: "AskedDistribution", *, as_json: bool) -> "Distribute
         fail(str(error))
 
 
-def _address(option: str, given: str) -> "Address":
-    from app.adapters.db.cluster import Address  # noqa: PLC0415 - as above
-
+def _address(option: str, given: str) -> Address:
     try:
         return Address.parse(given)
     except ValueError:
         fail(f"{option} must be HOST:PORT; got {given}.", MISUSED)
 
 
-def _text(done: "Distributed", asked: "AskedDistribution") -> str:
+def _text(done: Distributed, asked: AskedDistribution) -> str:
     return "\n".join(_lines(done, asked))
 
 
-def _lines(done: "Distributed", asked: "AskedDistribution") -> Iterator[str]:
+def _lines(done: Distributed, asked: AskedDistribution) -> Iterator[str]:
     """Yield a line for each node and table, then what there is to do."""
     if not done.is_changed:
         yield f"already distributed over {_workers(done)}"
@@ -125,7 +117,7 @@ def _lines(done: "Distributed", asked: "AskedDistribution") -> Iterator[str]:
     yield from _next(done)
 
 
-def _held(done: "Distributed") -> Iterator[str]:
+def _held(done: Distributed) -> Iterator[str]:
     width = max((len(str(held.node)) for held in done.held), default=0)
     for held in done.held:
         yield (
@@ -134,7 +126,7 @@ def _held(done: "Distributed") -> Iterator[str]:
         )
 
 
-def _next(done: "Distributed") -> Iterator[str]:
+def _next(done: Distributed) -> Iterator[str]:
     if done.added and done.was_distributed:
         yield f"Next, move shards to the new workers: {_REBALANCE}"
     if done.late_sessions:
@@ -146,11 +138,11 @@ def _next(done: "Distributed") -> Iterator[str]:
         yield "Next, start the service again."
 
 
-def _workers(done: "Distributed") -> str:
+def _workers(done: Distributed) -> str:
     return f"{done.workers} worker{'' if done.workers == 1 else 's'}"
 
 
-def _document(done: "Distributed", asked: "AskedDistribution") -> dict[str, Any]:
+def _document(done: Distributed, asked: AskedDistribution) -> dict[str, Any]:
     return {
         "dryRun": asked.is_dry,
         "changed": done.is_changed and not asked.is_dry,

@@ -1,14 +1,20 @@
-"""Three small calls of the configured model: structured output, a quote and a conversation."""
+"""Ask the configured model three small questions, and print what to set.
+
+The status is 0 if it can write memories, else 1.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC
 from math import ceil
 
 from pydantic import BaseModel
+from typing_extensions import override
 
+from app.adapters.llm.factory import open_models
 from app.adapters.llm.ports import Meter, OutputT, Prompt, TextModel
+from app.adapters.terminal import fail, read_settings
 from app.kernel.clock import SystemClock
 from app.kernel.text import fold
 from app.kernel.wire.model_entries import EntryTally
@@ -18,8 +24,15 @@ from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide, conversation, extraction, today
 from app.memory.generation.logic.replies import Facts
 from app.memory.generation.logic.sources import Sources
+from app.process.checked_models import ModelCheck, run_check
 from app.settings.settings import Settings
 
+_NO_MODEL = (
+    "MEMORY_BANK_MODEL is not set, so built-in rules write memories. Set it, such as\n"
+    "  MEMORY_BANK_MODEL=openai:gpt-5-mini OPENAI_API_KEY=...\n"
+    "  MEMORY_BANK_MODEL=ollama:qwen3\n"
+    "  MEMORY_BANK_MODEL=openai:any MEMORY_BANK_MODEL_BASE_URL=http://127.0.0.1:8080/v1"
+)
 _LINE = (
     "Tomorrow \u2014 at 7:30 \u2014 I\u2019ll bring Zo\u00eb\u2019s \u201cblue\u201d folder,"
     " not the red one."
@@ -47,26 +60,32 @@ class _Quote(BaseModel):
     quote: str
 
 
-@dataclass
-class ModelCheck:
-    """A check of a model with its findings so far.
+def run() -> None:
+    settings = read_settings(log_level="ERROR")
+    if settings.model is None:
+        fail(_NO_MODEL)
+    run_check(lambda: _check(settings), settings.model_base_url)
 
-    Attributes:
-        advice: settings to change, as `NAME=value`, and other advice, as sentences.
-        is_passed: False once the model proves unusable with this configuration.
-    """
+
+async def _check(settings: Settings) -> None:
+    models = open_models(settings.model_copy(update={"model_max_attempts": 1}))
+    try:
+        model = models.default
+        assert model is not None
+        await _TextModelCheck(model, settings).show(model.model_id, settings.model_base_url)
+    finally:
+        await models.close()
+
+
+@dataclass
+class _TextModelCheck(ModelCheck):
+    """Structured output, a quote and a conversation."""
 
     model: TextModel
     settings: Settings
-    advice: list[str] = field(default_factory=list)
-    is_passed: bool = True
 
+    @override
     def steps(self) -> Iterator[Callable[[], Awaitable[Sequence[str]]]]:
-        """Yield the calls in order; each returns lines for people.
-
-        Raises:
-            ServiceError: as `TextModel.ask`.
-        """
         yield self._structure
         yield self._quotes
         yield self._talk

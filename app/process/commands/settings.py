@@ -1,4 +1,4 @@
-"""The command `memory-bank settings`."""
+"""List settings with their defaults, bounds, and values here; secrets are hidden."""
 
 import json
 import shutil
@@ -17,12 +17,11 @@ _INDENT = "    "
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 
 
-def settings(
+def run(
     word: Annotated[
         str | None, typer.Argument(help="A part of the name or of the description.")
     ] = None,
 ) -> None:
-    """List settings with their defaults, bounds, and values here; secrets are hidden."""
     wanted = (word or "").lower()
     entries = [
         _entry(name, shown)

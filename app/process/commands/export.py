@@ -1,14 +1,13 @@
-"""The implementation of `memory-bank export`: downloads and verifies an archive."""
+"""Write an engine to an archive: configuration, memories with history, sessions, tasks."""
 
 import json
 import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -20,44 +19,59 @@ from app.memory.transfer.logic.memory_kinds import MEMORY
 from app.memory.transfer.logic.plain import plain_memory
 from app.memory.transfer.logic.reading import ArchiveReader, Block
 from app.process.progress import progress, stoppable
-from app.process.remote_api import connected, engine_path
+from app.process.remote_api import KeyFile, Url, connected, engine_path
 
 _STDOUT = "-"
 _POLL_SECONDS = 1.0
 _WARNING = "Note: the export holds personal data in clear; keep it as safe as the database."
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportCommand:
-    """The options of the command."""
-
-    engine: str
-    output: str | None
-    vectors: bool
-    artifacts: bool
-    sessions: bool
-    is_plain: bool
-    wait_seconds: float
-    replaces: bool
-
-
-def run(wanted: ExportCommand, url: str | None, key_file: Path | None) -> None:
-    """Export an engine to a file or to standard output."""
-    path = engine_path(wanted.engine)
-    target = None if wanted.output == _STDOUT else Path(wanted.output or _file_name(wanted))
-    if target is not None and target.exists() and not wanted.replaces:
+def run(  # noqa: PLR0913 - one argument an option
+    *,
+    engine: Annotated[str, typer.Option(help="Engine, by its id.")] = "1",
+    output: Annotated[
+        str | None,
+        typer.Option(
+            help="File to write, or - for standard output.", show_default="ENGINE-TIME.omb.gz"
+        ),
+    ] = None,
+    vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors.")] = False,
+    no_artifacts: Annotated[
+        bool, typer.Option("--no-artifacts", help="Without the artifacts of task memory.")
+    ] = False,
+    no_sessions: Annotated[
+        bool, typer.Option("--no-sessions", help="Without sessions and their states.")
+    ] = False,
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain", help="Only the memories that are live, one JSON a line, as imports take it."
+        ),
+    ] = False,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Seconds to wait first until every operation has ended.")
+    ] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    url: Url = None,
+    key_file: KeyFile = None,
+) -> None:
+    path = engine_path(engine)
+    suffix = "jsonl" if plain else "omb.gz"
+    name = output or f"{engine}-{SystemClock().now():%Y%m%dT%H%M%SZ}.{suffix}"
+    target = None if name == _STDOUT else Path(name)
+    if target is not None and target.exists() and not force:
         fail(f"{target} exists; --force replaces it.")
+    query = {
+        "vectors": vectors,
+        "artifacts": not (no_artifacts or plain),
+        "sessions": not (no_sessions or plain),
+    }
     with connected(url, key_file) as api, stoppable("Stopped: nothing is exported."):
-        _wait(api, path, wanted.wait_seconds)
+        _wait(api, path, wait)
         typer.echo(_WARNING, err=True)
         with _written(target) as file:
-            reader = _copy(api, path, wanted, file)
+            reader = _copy(api.download(f"{path}:export", query), file, is_plain=plain)
     _report(reader, target)
-
-
-def _file_name(wanted: ExportCommand) -> str:
-    suffix = "jsonl" if wanted.is_plain else "omb.gz"
-    return f"{wanted.engine}-{SystemClock().now():%Y%m%dT%H%M%SZ}.{suffix}"
 
 
 def _wait(api: ApiClient, path: str, seconds: float) -> None:
@@ -94,25 +108,19 @@ def _written(target: Path | None) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def _copy(api: ApiClient, path: str, wanted: ExportCommand, file: BinaryIO) -> ArchiveReader:
+def _copy(
+    download: AbstractContextManager[Iterator[bytes]], file: BinaryIO, *, is_plain: bool
+) -> ArchiveReader:
     """Write the download to the file; return the reader that verified it."""
     reader = ArchiveReader()
-    query = {
-        "vectors": wanted.vectors,
-        "artifacts": wanted.artifacts and not wanted.is_plain,
-        "sessions": wanted.sessions and not wanted.is_plain,
-    }
     try:
-        with (
-            api.download(f"{path}:export", query) as pieces,
-            progress("Exporting", unit="lines") as shown,
-        ):
+        with download as pieces, progress("Exporting", unit="lines") as shown:
             for piece in pieces:
-                if not wanted.is_plain:
+                if not is_plain:
                     file.write(piece)
                 for block in reader.feed(piece):
                     shown.advance(len(block.lines))
-                    if wanted.is_plain:
+                    if is_plain:
                         file.write(_plain(block))
         reader.end()
     except ServiceError as error:

@@ -1,91 +1,60 @@
-"""The implementation of `memory-bank backup`, `backups`, `restore-backup` and `pg`."""
+"""Restore a backup of the embedded Postgres, and erase again what was erased after it."""
 
 import asyncio
-import signal
-import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from app.adapters.db import migrate
-from app.adapters.postgres import backup as backups
-from app.adapters.postgres.backup import BACKUPS, RunningCluster, Taken
 from app.adapters.postgres.catalog import Backup, BackupFolder
-from app.adapters.postgres.embedded import running_postgres
-from app.adapters.postgres.files import find_binaries, postgres_program
 from app.adapters.postgres.manifest import BackupError, Report
 from app.adapters.postgres.restored import restored
-from app.adapters.postgres.server import variables_of
 from app.adapters.resources import open_resources
+from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.checks import CheckName, Level
 from app.kernel.errors import InvalidArgument
 from app.memory.erasures.services.certificates import LIST
 from app.memory.erasures.services.restores import read_lines
-from app.process import erasure_admin
+from app.process.backup_steps import Directory, backup_steps
+from app.process.commands.erasures import repeated
 from app.process.database_check import check_database
-from app.process.erasure_lists import joined, keep_copy, lists_of
+from app.process.erasure_lists import joined, lists_of
 from app.process.features import register
-from app.settings.environment import environment
 from app.settings.settings import Settings
 
-PROGRAMS = ("pg_dump", "pg_restore", "psql", "pg_waldump")
-"""The bundled programs that an operator may run."""
 _OF_SCHEMA = (CheckName.EXTENSION, CheckName.REVISION, CheckName.OBJECTS)
 
 
-@dataclass(frozen=True)
-class BackedUp:
-    """A new backup, and the ids of old backups that were removed."""
-
-    taken: Taken
-    removed: Sequence[str]
-
-
-def back_up(
-    settings: Settings, directory: Path, *, is_incremental: bool, kept: int, report: Report
-) -> BackedUp:
-    """Make a backup and remove the oldest ones.
-
-    Raises:
-        BackupError: the backup cannot be made.
-        PostgresStartError: there is no database, or its server cannot run.
-    """
-    folder = BackupFolder(directory)
-    _check_outside(folder.path, settings.data_dir.resolve())
-    with running_postgres(settings) as url, folder.locked():
-        cluster = RunningCluster(settings.data_dir, url)
-        if is_incremental:
-            taken = backups.take_incremental(cluster, folder, report)
-        else:
-            taken = Taken(backups.take_full(cluster, folder, report))
-        keep_copy(settings.data_dir, folder)
-        return BackedUp(taken, backups.keep(folder, kept, report))
-
-
-def _check_outside(directory: Path, data_dir: Path) -> None:
-    if directory.is_relative_to(data_dir) and not directory.is_relative_to(data_dir / BACKUPS):
-        raise BackupError(
-            f"{directory} is in the data folder: a backup there is lost with it. Name another"
-            f" folder, or {data_dir / BACKUPS}."
-        )
-
-
-def verified(directory: Path, report: Report) -> Iterator[tuple[Backup, str | None]]:
-    """Verify each backup of a folder; yield it with the reason why it is unusable, if any.
-
-    Raises:
-        BackupError: the folder has no backup, or the catalogue cannot be read.
-    """
-    folder = BackupFolder(directory)
-    for backup in folder.list_some():
-        try:
-            folder.chain_of(backup)
-            backups.verify(folder, backup, report)
-        except BackupError as error:
-            yield backup, str(error)
-        else:
-            yield backup, None
+def run(
+    directory: Directory,
+    *,
+    data_dir: Annotated[
+        Path, typer.Option(help="Data folder to restore into, without a database.")
+    ],
+    name: Annotated[
+        str | None, typer.Option("--id", help="Backup to restore.", show_default="the newest")
+    ] = None,
+    erasures: Annotated[
+        Path | None, typer.Option(help="List of erasures to apply besides that in DIR.")
+    ] = None,
+    no_erasures: Annotated[
+        bool, typer.Option("--no-erasures", help="Bring back what was erased after the backup.")
+    ] = False,
+) -> None:
+    if erasures is not None and no_erasures:
+        fail("Give --erasures or --no-erasures, not both.", MISUSED)
+    # The erasures and models belong to this folder, not to an external database.
+    settings = read_settings(data_dir=data_dir).model_copy(update={"database_url": None})
+    asked = BackupRestore(directory, name, erasures, no_erasures)
+    with backup_steps(f"Stopped; {data_dir} has no database.") as report:
+        done = restore(settings, asked, report)
+    typer.echo(f"{done.backup.id}: restored into {data_dir} and checked.")
+    typer.echo(f"Erasures repeated: {done.erased}.")
+    if done.faults:
+        fail("\n".join(("The database was not whole when it was backed up:", *done.faults)), FAILED)
 
 
 @dataclass(frozen=True)
@@ -180,27 +149,4 @@ async def _faults(settings: Settings, url: str) -> list[str]:
 
 async def _erase_again(settings: Settings, url: str, erasures: str) -> int:
     async with open_resources(settings, url) as resources:
-        return await erasure_admin.repeated(register(resources), read_lines(erasures))
-
-
-def run_program(settings: Settings, program: str, arguments: Sequence[str]) -> int:
-    """Run a bundled program on the database of the data folder and return its exit status.
-
-    Raises:
-        PostgresStartError: there is no database, or its server cannot run.
-    """
-    path = str(postgres_program(find_binaries(), program))
-    with running_postgres(settings) as url, _left_to_child():
-        variables = {**environment(), **variables_of(url)}
-        return subprocess.run([path, *arguments], env=variables, check=False).returncode  # noqa: S603 - a program of the installed package
-
-
-@contextmanager
-def _left_to_child() -> Iterator[None]:
-    """Leave Ctrl-C to the program in the foreground, as a shell does."""
-    # The program would inherit SIG_IGN, but not a handler.
-    former = signal.signal(signal.SIGINT, lambda *_: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, former)
+        return await repeated(register(resources), read_lines(erasures))

@@ -1,28 +1,32 @@
-"""The command `memory-bank check`."""
+"""Check that the database is whole, beside a running service or without one.
+
+The status is 0 if it is, 1 if it is not, and 2 if it cannot be checked.
+"""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
+from app.adapters.postgres.embedded import embedded_postgres
 from app.adapters.postgres.process import PostgresStartError
+from app.adapters.postgres.server import find_running, has_cluster
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
+from app.platform.checking.logic.report import CheckReport
+from app.platform.checking.service import CheckOptions
+from app.process.database_check import check_database
 from app.process.progress import progress, stoppable
-
-if TYPE_CHECKING:
-    from app.platform.checking.logic.report import CheckReport
-    from app.platform.checking.service import CheckOptions
-    from app.settings.settings import Settings
+from app.settings.settings import Settings
 
 
-def check(
+def run(
     *,
     quick: Annotated[
         bool, typer.Option("--quick", help="Check only the schema and the clocks.")
@@ -44,16 +48,9 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,
 ) -> None:
-    """Check that the database is whole, beside a running service or without one.
-
-    The status is 0 if it is, 1 if it is not, and 2 if it cannot be checked.
-    """
     if quick and full:
         fail("Give --quick or --full, not both.", MISUSED)
     settings = read_settings(data_dir=data_dir)
-    # Imported here, because `--help` and usage errors should respond at once.
-    from app.platform.checking.service import CheckOptions  # noqa: PLC0415 - slow import
-
     options = CheckOptions(engine, quick, full, after_restore)
     try:
         with (
@@ -72,25 +69,20 @@ def check(
 
 
 async def _checked(
-    settings: "Settings", options: "CheckOptions", examined: Callable[[int], None]
-) -> "CheckReport":
-    from app.process.database_check import check_database  # noqa: PLC0415 - slow import
-
+    settings: Settings, options: CheckOptions, examined: Callable[[int], None]
+) -> CheckReport:
     async with _database(settings) as url:
         return await check_database(settings, url, options, examined)
 
 
 @asynccontextmanager
-async def _database(settings: "Settings") -> AsyncIterator[str]:
+async def _database(settings: Settings) -> AsyncIterator[str]:
     """Open the database as it is, even if it is damaged or belongs to another release.
 
     Raises:
         PostgresStartError: the embedded Postgres cannot start, or there is no database.
         SchemaError: the address is malformed.
     """
-    from app.adapters.postgres.embedded import embedded_postgres  # noqa: PLC0415 - slow import
-    from app.adapters.postgres.server import find_running, has_cluster  # noqa: PLC0415 - slow import
-
     if settings.database_url is not None:
         url = settings.database_url.get_secret_value()
         yield migrate.check_address(url, "MEMORY_BANK_DATABASE_URL")

@@ -1,38 +1,56 @@
-"""Three small calls of the configured embedder: a vector, a distance test and a large batch."""
+"""Embed a few texts with the configured embedder, and print what to set.
+
+The status is 0 if searches can use it, else 1.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+from typing_extensions import override
 
+from app.adapters.llm.factory import choose_embedder
 from app.adapters.llm.managed import BatchSize, ManagedEmbedder
 from app.adapters.llm.ports import Vectors
+from app.adapters.terminal import fail, read_settings
+from app.process.checked_models import ModelCheck, run_check
+from app.settings.settings import EmbedderChoice, Settings
 
+_NOT_USED = (
+    "MEMORY_BANK_EMBEDDER is {choice}, so MEMORY_BANK_EMBEDDING_MODEL is not used. Set"
+    " MEMORY_BANK_EMBEDDER=http."
+)
 _QUERY = "Which drinks does she like?"
 _NEAR = "Nora's favourite tea is jasmine."
 _FAR = "The invoice of March was paid by bank transfer."
 
 
-@dataclass
-class EmbedderCheck:
-    """A check of an embedder with its findings so far.
+def run() -> None:
+    settings = read_settings(log_level="ERROR")
+    if settings.embedding_model is not None and settings.embedder is not EmbedderChoice.HTTP:
+        fail(_NOT_USED.format(choice=settings.embedder))
+    run_check(lambda: _check(settings), settings.embedding_base_url)
 
-    Attributes:
-        advice: recommended actions.
-        is_passed: False once the embedder proves unusable with this configuration.
-    """
+
+async def _check(settings: Settings) -> None:
+    embedder = choose_embedder(settings.model_copy(update={"model_max_attempts": 1}))
+    try:
+        is_remote = settings.embedder is EmbedderChoice.HTTP
+        address = settings.embedding_base_url if is_remote else None
+        await _EmbedderCheck(embedder).show(embedder.model_id, address)
+    finally:
+        await embedder.close()
+
+
+@dataclass
+class _EmbedderCheck(ModelCheck):
+    """A vector, a test of distances and a large batch."""
 
     embedder: ManagedEmbedder
-    advice: list[str] = field(default_factory=list)
-    is_passed: bool = True
 
+    @override
     def steps(self) -> Iterator[Callable[[], Awaitable[Sequence[str]]]]:
-        """Yield the calls in order; each returns lines for people.
-
-        Raises:
-            ServiceError: as `Embedder.embed`.
-        """
         yield self._vector
         yield self._meaning
         yield self._size

@@ -1,0 +1,1 @@
+"""The commands of `memory-bank`, one a module."""
