@@ -22,7 +22,7 @@ from app.settings.secret_files import (
     take_provider_keys,
 )
 from app.settings.setting_types import is_of_a_link
-from app.settings.settings import CONSTANTS, Settings
+from app.settings.settings import CONSTANTS, FormerSettings, Settings
 
 TUNING = f"{PREFIX}TUNING"
 """The variable that changes constants."""
@@ -84,7 +84,10 @@ def _warn(tuning: Tuning) -> None:
     unread = unknown(environment(), VARIABLES)
     for name in sorted(constants.keys() & set(unread)):
         constant = constants[name]
-        meaning = f"a constant now; {TUNING} changes {constant!r} if it must be"
+        until = (
+            "; read in this release for the last time" if constant in FormerSettings.NAMES else ""
+        )
+        meaning = f"a constant now{until}; {TUNING} changes {constant!r} if it must be"
         value = getattr(tuning, constant)
         log.warning("setting.retired", name=name, why=meaning, in_force=value)
     if others := [name for name in unread if name not in constants]:

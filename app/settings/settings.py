@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pydantic import Field, IPvAnyNetwork, SecretStr, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from typing_extensions import override
@@ -21,6 +22,7 @@ from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
 from app.settings.connection_settings import ConnectionSettings
 from app.settings.console_settings import ConsoleSettings
 from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
+from app.settings.environment import PREFIX, environment
 from app.settings.mcp_settings import McpSettings
 from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
 from app.settings.secret_files import SecretFiles
@@ -48,6 +50,40 @@ class LogFormat(StrEnum):
 
     CONSOLE = "console"
     JSON = "json"
+
+
+class FormerSettings(PydanticBaseSettingsSource):
+    """The settings of the former release that are constants now; read until the next release."""
+
+    NAMES = frozenset(
+        {
+            "embedding_cache_entries",
+            "jwt_leeway_seconds",
+            "max_page_bytes",
+            "mcp_wait_seconds",
+            "model_mode_retry_seconds",
+            "rate_burst_seconds",
+            "stall_exit_seconds",
+            "sweep_interval_seconds",
+            "task_chunk_overlap_tokens",
+            "task_chunk_tokens",
+            "task_max_inline_bytes",
+            "task_max_inline_tokens",
+            "task_max_namespace_artifacts",
+            "worker_full_look_seconds",
+            "worker_lease_seconds",
+        }
+    )
+
+    @override
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        return environment().get(f"{PREFIX}{field_name.upper()}"), field_name, False
+
+    @override
+    def __call__(self) -> dict[str, Any]:
+        variables = {name.lower(): value for name, value in environment().items()}
+        given = {name: variables.get(f"{PREFIX}{name}".lower()) for name in self.NAMES}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class Settings(
@@ -332,7 +368,12 @@ class Settings(
         **__: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read the environment and files with secrets, but no `.env` file and no secrets folder."""
-        return init_settings, SecretFiles(settings_cls), env_settings
+        return (
+            init_settings,
+            SecretFiles(settings_cls),
+            env_settings,
+            FormerSettings(settings_cls),
+        )
 
     @override
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from app.adapters.terminal import read_settings
 from app.kernel.tuning import Tuning
-from app.settings.settings import CONSTANTS, Settings
+from app.settings.settings import CONSTANTS, FormerSettings, Settings
 from tests.architecture.code import modules
 
 
@@ -87,3 +87,17 @@ def test_a_setting_that_has_become_a_constant_is_told_and_not_read(
     assert (line["event"], line["name"]) == ("setting.retired", "MEMORY_BANK_IDLE_SECONDS")
     assert "idle_seconds" in line["why"]
     assert line["in_force"] == 75
+
+
+def test_a_setting_of_the_former_release_is_still_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.adapters.terminal.configure_logs", lambda _: None)
+    monkeypatch.setenv("MEMORY_BANK_WORKER_LEASE_SECONDS", "7")
+    with capture_logs() as logs:
+        assert read_settings().tuning == Tuning(worker_lease_seconds=7.0)
+    (line,) = logs
+    assert (line["event"], line["in_force"]) == ("setting.retired", 7.0)
+    assert "for the last time" in line["why"]
+
+
+def test_every_former_setting_is_a_constant() -> None:
+    assert FormerSettings.NAMES <= CONSTANTS
