@@ -35,7 +35,7 @@ from app.memory.memories.schemas.memories import stored_type
 from app.memory.revisions.schemas import ExtractedMemory
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import REVISIONS_IN_LINE, ArchiveWriter, Header
-from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, REVISION
+from app.memory.transfer.logic.kinds import ENGINE, MEMORY, REVISION
 from app.process.imports.files import LinesFile, opened
 from app.process.imports.items import ItemError, Json, check_storable, fields_of, moment_of
 from app.process.imports.preview import listed

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.memory.transfer.logic.memory_kinds import MEMORY
+from app.memory.transfer.logic.kinds import MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader
 from app.process.import_history import RevisedMemories, archive_of
 from app.process.imports.items import Options

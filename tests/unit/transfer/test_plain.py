@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.memory.transfer.logic.memory_kinds import MEMORY
-from app.memory.transfer.logic.plain import plain_memory
+from app.memory.transfer.logic.kinds import MEMORY
+from app.process.commands.export import plain_memory
 from app.process.imports.items import Options
 from app.process.imports.products import ItemLine, converted
 from app.process.imports.records import Record
