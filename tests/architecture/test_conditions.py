@@ -50,7 +50,7 @@ UNREACHED = {
     "app.artifacts.tasks.store.restored.list_begun": _RESTORES,
     "app.artifacts.tasks.store.restored.make_ready": _RESTORES,
     "app.artifacts.tasks.store.restored.find_incomplete": _RESTORES,
-    "app.memory.ingestion.store.restored.count_again": _RESTORES,
+    "app.memory.ingestion.store.repository.count_again": _RESTORES,
     "app.platform.sessions.store.restored.find_miscounted": _RESTORES,
     "app.artifacts.tasks.store.erasure.remove_of_engine": _TAKES_BACK,
     "app.memory.generation.store.repository.remove_of_engine": _TAKES_BACK,

@@ -3,8 +3,8 @@
 import ast
 import re
 
-from app.memory.transfer.logic.importers.registry import SOURCES
 from app.process.commands.import_ import run as import_memories
+from app.process.imports.products import SOURCES
 from tests.support.documents import DOCS, samples
 
 _GUIDE = DOCS / "guides" / "import.md"

@@ -18,8 +18,7 @@ from app.memory.transfer.logic.format import (
     Tally,
     line_of,
 )
-from app.memory.transfer.logic.kinds import KINDS
-from app.memory.transfer.logic.memory_kinds import REVISION
+from app.memory.transfer.logic.kinds import KINDS, REVISION
 
 BANKS = sorted((Path(__file__).parents[1] / "data/archives/banks").glob("*.omb.gz"))
 """An archive of a bank for each format, oldest first."""

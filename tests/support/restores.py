@@ -8,7 +8,7 @@ from typing import Any
 
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import ArchiveWriter, Header
-from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, REVISION
+from app.memory.transfer.logic.kinds import ENGINE, MEMORY, REVISION
 
 GZIP = {"content-type": "application/gzip"}
 EXPORTED = datetime(2026, 1, 10, 12, tzinfo=UTC)

@@ -263,7 +263,7 @@ class _Ingestion:
         if left.ready_oldest is not None:
             ripe = self.service.ripe_time(stream, left.ready, left.ready_oldest, now)
             if ripe <= now:
-                await self._go_on(session, now, details)
+                await self.job.go_on(session, now, details)
                 return
         await self.job.finish(session, self._response(details), details)
         if left.count:
@@ -271,9 +271,6 @@ class _Ingestion:
             new = new.noting(pendingEventCount=left.count)
             due = await self.service.due_time(session, stream, now)
             await self.service.open(session, stream, new, due)
-
-    async def _go_on(self, session: Session, now: datetime, details: dict[str, Any]) -> None:
-        await self.job.go_on(session, now, details)
 
     def _response(self, details: Mapping[str, Any]) -> dict[str, Any]:
         name = details.get(_GENERATION, self.job.claim.details.get(_GENERATION))

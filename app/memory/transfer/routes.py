@@ -16,9 +16,9 @@ from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.permissions import Permission
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse
-from app.memory.transfer.services.exports import EngineExports
+from app.memory.transfer.services import exports
+from app.memory.transfer.services.exports import ExportOptions
 from app.memory.transfer.services.restore import Restore, RestoreRequest
-from app.memory.transfer.services.writing import ExportOptions
 from app.web.admission import Gate, audited
 from app.web.body import media_type, pieces
 from app.web.context import Context
@@ -80,15 +80,15 @@ async def export_engine(
     The archive has personal data in clear. Bytes of sensitive artifacts are in it if the key has
     `artifacts.content`.
     """
-    service = EngineExports.of(context.resources)
     gate: Gate = request.app.state.gate
-    name = await service.find(engine)
+    name = await exports.find(context.resources, engine)
     event = audited(request, _EXPORT, name)
 
     async def ended(error: ServiceError | None) -> None:
         await gate.auditor.record_alone(replace(event, method=_FINISHED), error)
 
-    parts = service.export(
+    parts = exports.export(
+        context.resources,
         name,
         ExportOptions(vectors, artifacts, sessions),
         ended,

@@ -4,10 +4,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
@@ -15,8 +15,7 @@ from app.adapters.api_client import ApiClient, Query
 from app.adapters.terminal import fail
 from app.kernel.clock import SystemClock
 from app.kernel.errors import ServiceError
-from app.memory.transfer.logic.memory_kinds import MEMORY
-from app.memory.transfer.logic.plain import plain_memory
+from app.memory.transfer.logic.kinds import MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader, Block
 from app.process.progress import progress, stoppable
 from app.process.remote_api import KeyFile, Url, connected, engine_path
@@ -24,6 +23,8 @@ from app.process.remote_api import KeyFile, Url, connected, engine_path
 _STDOUT = "-"
 _POLL_SECONDS = 1.0
 _WARNING = "Note: the export holds personal data in clear; keep it as safe as the database."
+_NOT_IMPORTED = {"version", "source", "position", "heldTime", "deleteTime", "recoverUntil"}
+"""Fields of archived memories that an import does not accept."""
 
 
 def run(  # noqa: PLR0913 - one argument an option
@@ -134,6 +135,21 @@ def _plain(block: Block) -> bytes:
     return b"".join(
         json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines if line is not None
     )
+
+
+def plain_memory(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a line of `memories:import` from the values of a memory; None: it is deleted."""
+    if values["delete_time"] is not None:
+        return None
+    encoded = MEMORY.encode([values[field.column] for field in MEMORY.fields])
+    if values["held_time"] is not None:
+        # Edited by hand since its event, so the time of the last change applies instead.
+        encoded.pop("eventTime", None)
+    return {
+        name: value
+        for name, value in encoded.items()
+        if name not in _NOT_IMPORTED and value not in ({}, [])
+    }
 
 
 def _report(reader: ArchiveReader, target: Path | None) -> None:

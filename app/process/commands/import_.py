@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from app.adapters.api_client import RemoteError
 from app.adapters.terminal import FAILED, MISUSED, fail
 from app.kernel.clock import SystemClock
-from app.memory.transfer.logic.importers.drafts import Options
-from app.memory.transfer.logic.importers.records import FileError, read_records
-from app.memory.transfer.logic.importers.registry import SOURCES, Converted, Product, converted
-from app.process.import_files import LinesFile, opened
 from app.process.import_history import RevisedMemories, finish, preview
-from app.process.import_preview import Preview, listed
-from app.process.importing import Importer, Sending, undo
+from app.process.imports.files import LinesFile, opened
+from app.process.imports.items import Options
+from app.process.imports.preview import Preview, listed
+from app.process.imports.products import SOURCES, Converted, converted
+from app.process.imports.records import FileError, read_records
+from app.process.imports.sending import Importer, undo
 from app.process.progress import progress, stoppable
 from app.process.remote_api import KeyFile, Url, connected
 from app.process.target_engine import TargetEngine
@@ -106,24 +106,31 @@ def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
     if file is None:
         fail("Give a FILE, or - for the standard input.", MISUSED)
     if revisions is not None:
-        named = ("--undo", "--infer", "--sessions", "--with-ended", "--overwrite")
-        given = (undo, infer, sessions, with_ended, overwrite)
-        _check_fits_revisions(file, source, dict(zip(named, given, strict=True)))
+        others = {
+            "--undo": undo,
+            "--infer": infer,
+            "--sessions": sessions,
+            "--with-ended": with_ended,
+            "--overwrite": overwrite,
+        }
+        _check_fits_revisions(file, source, others)
     if undo:
         _undo(Path(file), url, key_file)
         return
     if source is None:
         fail("--from: must name the product that the file is of.", MISUSED)
-    chosen, options = _options(source, scope or (), label or (), metadata or (), sessions=sessions)
-    reading = _Input(file, chosen, options, limit)
-    reading.check()
+    options = _options(source, scope or (), label or (), metadata or (), sessions=sessions)
+    options = replace(options, infer=infer, with_ended=with_ended, overwrite=overwrite)
+    reading = _Input(file, options, limit)
+    if file != _STDIN and not Path(file).exists():
+        fail(f"{file} does not exist.", MISUSED)
     target = _target(reading, engine, is_dry=dry_run)
     if revisions is not None:
         _import_history(reading, revisions, target, url, key_file)
     elif target is None:
-        _preview(reading, with_ended=with_ended)
+        _preview(reading)
     else:
-        _import(reading, target, Sending(infer, with_ended, overwrite), url, key_file)
+        _import(reading, target, url, key_file)
 
 
 def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bool]) -> None:
@@ -154,14 +161,8 @@ class _Input:
     """An input file with the options for reading it."""
 
     file: str
-    source: Product
     options: Options
     limit: int | None
-
-    def check(self) -> None:
-        """End the command if the file does not exist."""
-        if self.file != _STDIN and not Path(self.file).exists():
-            fail(f"{self.file} does not exist.", MISUSED)
 
     def beside(self, ending: str) -> Path:
         """Return the path of an output file of the import, next to the input."""
@@ -174,11 +175,12 @@ class _Input:
         Raises:
             FileError: the file cannot be read to its end.
         """
+        product = SOURCES[self.options.source]
         with (
-            opened(self.file, self.source.members) as data,
+            opened(self.file, product.members) as data,
             progress(doing, data.total, "items") as shown,
         ):
-            records = islice(read_records(data.pieces, self.source.containers), self.limit)
+            records = islice(read_records(data.pieces, product.containers), self.limit)
 
             def counted() -> Iterator[Converted]:
                 for made in converted(records, self.options, losses):
@@ -195,7 +197,7 @@ def _options(
     metadata: Sequence[str],
     *,
     sessions: bool,
-) -> tuple[Product, Options]:
+) -> Options:
     if source not in SOURCES:
         fail(f"--from: must be one of {', '.join(SOURCES)}.", MISUSED)
     if any(_SEVERAL.search(written) for written in scope):
@@ -208,7 +210,7 @@ def _options(
         fail("--scope: must be KEY=VALUE, or KEY,KEY.", MISUSED)
     if sessions and not SOURCES[source].has_sessions:
         fail("--sessions: must be used with letta or vertex.", MISUSED)
-    return SOURCES[source], Options(
+    return Options(
         source,
         SystemClock().now(),
         pairs,
@@ -229,13 +231,7 @@ def _pairs(option: str, written: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _import(
-    reading: _Input,
-    target: TargetEngine,
-    sending: Sending,
-    url: str | None,
-    key_file: Path | None,
-) -> None:
+def _import(reading: _Input, target: TargetEngine, url: str | None, key_file: Path | None) -> None:
     losses: Counter[str] = Counter()
     results, rejections = reading.beside(".result"), reading.beside(".rejected.ndjson")
     _check_writable(results, rejections)
@@ -248,7 +244,7 @@ def _import(
         path = target.path(api)
         name = path.removeprefix("/")
         typer.echo(f"Importing into {name} (--engine {name.partition('/')[2]}).", err=True)
-        importer = Importer(api, path, sending, reading.options, noted, rejected, losses)
+        importer = Importer(api, path, reading.options, noted, rejected, losses)
         broken: FileError | None = None
         try:
             try:
@@ -277,10 +273,8 @@ def _check_writable(*files: Path) -> None:
 
 
 def _report(importer: Importer, results: Path) -> None:
-    counts = importer.counts
-    told = {name: count for name, count in counts.items() if name != "rejected"}
-    for name, count in told.items():
-        if count or name == "imported":
+    for name, count in importer.counts.items():
+        if name != "rejected" and (count or name == "imported"):
             typer.echo(f"{_words(name)}: {count:,}")
     for line in listed("Left out", importer.losses):
         typer.echo(line)
@@ -296,10 +290,10 @@ def _words(name: str) -> str:
     return text.capitalize()
 
 
-def _preview(reading: _Input, *, with_ended: bool) -> None:
+def _preview(reading: _Input) -> None:
     """Print a preview of the import without sending data."""
     losses: Counter[str] = Counter()
-    preview = Preview(losses, with_ended)
+    preview = Preview(losses, reading.options.with_ended)
     try:
         with stoppable("Interrupted."), reading.converted(losses, "Reading") as items:
             for made in items:
@@ -368,13 +362,8 @@ def _noted(file: Path) -> list[dict[str, str]]:
     except OSError as error:
         fail(f"{file} cannot be read: {error.strerror}.", MISUSED)
     except ValueError:
-        _refuse(file)
-    if not all(
-        isinstance(step, dict) and [*step] in (["operation"], ["session"]) for step in noted
-    ):
-        _refuse(file)
+        noted = [None]
+    steps = (["operation"], ["session"])
+    if not all(isinstance(step, dict) and [*step] in steps for step in noted):
+        fail(f"{file} must be the .result file of an import.", MISUSED)
     return noted
-
-
-def _refuse(file: Path) -> NoReturn:
-    fail(f"{file} must be the .result file of an import.", MISUSED)

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from prometheus_client import REGISTRY
 
 from app.adapters.db.session import Database
 from app.adapters.llm.models import TextModels
@@ -14,7 +15,7 @@ from app.adapters.llm.ports import Usage
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, InvalidArgument, Reason, Unavailable
-from app.memory.ingestion.services.streams import read_pending
+from app.memory.ingestion.services.upkeep import refresh_metrics
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
@@ -365,9 +366,14 @@ async def test_a_spent_budget_postpones_and_does_not_refuse(
 async def test_what_waits_is_a_metric(
     client: httpx.AsyncClient, clock: FixedClock, resources: Resources
 ) -> None:
-    assert (await read_pending(resources)).count == 0
+    assert await _waiting(resources) == (0, 0, 0)
     await ingest(client, TEA, **rule(event_count=9))
     clock.advance(timedelta(seconds=90))
     await ingest(client, OSLO, **rule(event_count=9), streamId="other")
-    pending = await read_pending(resources)
-    assert (pending.count, pending.oldest_age_seconds) == (2, 90)
+    assert await _waiting(resources) == (2, 90, 0)
+
+
+async def _waiting(resources: Resources) -> tuple[float | None, ...]:
+    await refresh_metrics(resources)
+    names = ("ingestion_pending_events", "ingestion_oldest_pending_seconds", "streams_failed")
+    return tuple(REGISTRY.get_sample_value(f"memory_bank_{name}") for name in names)

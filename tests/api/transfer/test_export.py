@@ -18,10 +18,9 @@ from app.kernel.errors import DeadlineExceeded, Reason, ServiceError
 from app.kernel.names import EngineName
 from app.kernel.release import RELEASE
 from app.memory.transfer.logic.fields import Kind
-from app.memory.transfer.logic.kinds import KINDS, OMITTED
-from app.memory.transfer.logic.memory_kinds import MEMORY, REVISION
-from app.memory.transfer.services.exports import EngineExports
-from app.memory.transfer.services.writing import ExportOptions
+from app.memory.transfer.logic.kinds import KINDS, MEMORY, OMITTED, REVISION
+from app.memory.transfer.services import exports
+from app.memory.transfer.services.exports import ExportOptions
 from app.platform.operations.services.runner import Runner
 from app.platform.usage.store.tables import ModelUsageRow
 from app.process.metadata import metadata
@@ -248,8 +247,7 @@ async def _nothing(_: ServiceError | None) -> None:
 
 
 def _begun(resources: Resources, ended: Any = _nothing) -> AsyncIterator[bytes]:
-    service = EngineExports.of(resources)
-    return service.export(_NAME, ExportOptions(), ended, reads_sensitive=True)
+    return exports.export(resources, _NAME, ExportOptions(), ended, reads_sensitive=True)
 
 
 async def test_an_archive_shows_one_moment(client: httpx.AsyncClient, resources: Resources) -> None:

@@ -24,7 +24,7 @@ from app.adapters.api_client import ApiClient, RemoteError
 from app.process.cli import app
 from tests.packaging.checkout import scratch_folder
 from tests.support.live import KEY, LiveServer, live_server
-from tests.unit.transfer.test_importers import CASES
+from tests.unit.imports.test_products import CASES
 
 _DATA = Path(__file__).parents[2] / "data/importers"
 _ROWS = 1_000

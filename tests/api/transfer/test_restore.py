@@ -16,8 +16,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import ArchiveWriter, Header, line_of
-from app.memory.transfer.logic.kinds import OPERATION, USAGE
-from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY_VECTOR
+from app.memory.transfer.logic.kinds import ENGINE, MEMORY_VECTOR, OPERATION, USAGE
 from app.process.main import create_app
 from tests.conftest import ADMIN_KEY, START
 from tests.support.bank import ENGINE_URL, Json, ok

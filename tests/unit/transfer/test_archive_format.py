@@ -15,8 +15,7 @@ from app.kernel.errors import InvalidArgument, Reason
 from app.memory.transfer.logic import codecs
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import ArchiveWriter, Header, line_of
-from app.memory.transfer.logic.kinds import BY_NAME, KINDS
-from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, REVISION
+from app.memory.transfer.logic.kinds import BY_NAME, ENGINE, KINDS, MEMORY, REVISION
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line, is_later
 from tests.support.forgeries import YOUNGER
 

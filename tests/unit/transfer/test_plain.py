@@ -1,14 +1,16 @@
 """Plain lines of an export, and what an import makes of them."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from app.memory.transfer.logic.importers.drafts import Draft, Options, Record
-from app.memory.transfer.logic.importers.jsonl import convert
-from app.memory.transfer.logic.memory_kinds import MEMORY
-from app.memory.transfer.logic.plain import plain_memory
+from app.memory.transfer.logic.kinds import MEMORY
+from app.process.commands.export import plain_memory
+from app.process.imports.items import Options
+from app.process.imports.products import ItemLine, converted
+from app.process.imports.records import Record
 from tests.support.restores import SAMPLES
 
 _SAID = datetime(2020, 6, 1, tzinfo=UTC)
@@ -34,9 +36,9 @@ def test_a_line_has_the_time_at_which_its_fact_was_said(
     line = plain_memory(_values(**changed))
     assert line is not None
     assert line.get("eventTime") == said
-    (draft,) = convert(Record(1, line), Options("jsonl", _SAID))
-    assert isinstance(draft, Draft)
-    assert draft.fields.get("eventTime") == said
+    (made,) = converted([Record(1, line)], Options("jsonl", _SAID), Counter())
+    assert isinstance(made, ItemLine)
+    assert made.line.get("eventTime") == said
 
 
 def test_a_deleted_memory_has_no_line() -> None:

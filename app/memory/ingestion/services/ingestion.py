@@ -23,16 +23,23 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import exhausted
 from app.kernel.names import WILDCARD, EngineName
 from app.kernel.scopes import scope_hash
+from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp, utc_offset
-from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.generation import model_of, reads_files, untouched
+from app.memory.erasures.logic.pseudonyms import Pseudonyms
+from app.memory.erasures.services.certificates import pseudonyms_of
+from app.memory.generation.schemas import MAX_EVENT_ID_CHARS, ContentEvent
+from app.memory.generation.services.generation import (
+    MASKED_FIELDS,
+    model_of,
+    reads_files,
+    untouched,
+)
 from app.memory.ingestion.logic.triggers import Buffer, is_own_failure, pause, ripe_time, rule_for
 from app.memory.ingestion.schemas import (
     FlushStreamRequest,
     IngestEventsRequest,
     merged_options,
 )
-from app.memory.ingestion.services.admission import admitted
 from app.memory.ingestion.store import erasure, listing, repository
 from app.memory.ingestion.store.repository import StreamKey, rule_of
 from app.memory.ingestion.store.tables import StreamRow
@@ -56,6 +63,7 @@ EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
 """Response of an operation that had nothing to process."""
 FAILED_OPERATION = "failedOperation"
 """Key in a stream operation's metadata with the failed operation that it replaces."""
+_MARK_CHARS = 16
 
 
 @dataclass(frozen=True)
@@ -105,7 +113,7 @@ class IngestionService:
         check_scope_size(self.memories.settings, request.scope)
         check_metadata_size(self.memories.settings, request.metadata)
         key = StreamKey(name.engine, scope_hash(request.scope), request.stream)
-        request, masked = await admitted(self.privacy, name, request)
+        request, masked = await _admitted(self.privacy, name, request)
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.new_operation(name_of(engine), key, request.scope, now)
@@ -364,6 +372,40 @@ class IngestionService:
         # These operations find no events, and end.
         await leases.run_now(session, engine_id, open_ids, self.memories.clock.now())
         return sum(count for count, _ in erased)
+
+
+async def _admitted(
+    privacy: PrivacyService, name: EngineName, sent: IngestEventsRequest
+) -> tuple[IngestEventsRequest, Mapping[str, int]]:
+    """Return the masked request, and the number of masked values by kind.
+
+    A stream ignores repeated event ids. A masked id therefore gets a suffix, the keyed digest of
+    the original id.
+
+    Raises:
+        NotFound: the engine does not exist.
+        InvalidArgument: the request contains values that the engine refuses.
+    """
+    request, masked = await privacy.admit(name, Place.GENERATION, sent, MASKED_FIELDS)
+    before, after = sent.direct_contents_source, request.direct_contents_source
+    if before is None or after is None:
+        return request, masked
+    pairs = list(zip(before.events, after.events, strict=True))
+    if all(one.event_id == other.event_id for one, other in pairs):
+        return request, masked
+    async with privacy.db.snapshot() as session:
+        pseudonyms = await pseudonyms_of(session, privacy.settings)
+    events = [_distinct(one, other, pseudonyms) for one, other in pairs]
+    source = after.model_copy(update={"events": events})
+    return request.model_copy(update={"direct_contents_source": source}), masked
+
+
+def _distinct(sent: ContentEvent, masked: ContentEvent, pseudonyms: Pseudonyms) -> ContentEvent:
+    if sent.event_id is None or masked.event_id is None or sent.event_id == masked.event_id:
+        return masked
+    mark = pseudonyms.of({"eventId": sent.event_id})[-_MARK_CHARS:]
+    kept = masked.event_id[: MAX_EVENT_ID_CHARS - len(mark) - 1]
+    return masked.model_copy(update={"event_id": f"{kept}-{mark}"})
 
 
 def _is_settled(row: OperationRow, now: datetime) -> bool:

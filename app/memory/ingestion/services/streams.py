@@ -1,7 +1,6 @@
-"""Use cases of streams: list them, and count their waiting events."""
+"""The list of an engine's streams."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from app.adapters.db.lists import list_page
@@ -11,23 +10,11 @@ from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest
 from app.memory.ingestion.schemas import ListStreamsResponse, Stream
 from app.memory.ingestion.services.ingestion import FAILED_OPERATION
-from app.memory.ingestion.store import listing, repository
+from app.memory.ingestion.store import listing
 from app.memory.ingestion.store.repository import StreamKey
 from app.memory.ingestion.store.tables import StreamRow
 from app.platform.engines.store import repository as engines
 from app.platform.operations.store.tables import OperationRow
-
-
-@dataclass(frozen=True)
-class Pending:
-    """Totals over the waiting events of all streams; ages in seconds.
-
-    `failed_streams` is the number of streams whose last operation failed.
-    """
-
-    count: int
-    oldest_age_seconds: float
-    failed_streams: int
 
 
 async def list_streams(
@@ -64,13 +51,6 @@ async def _described(
         )
         for row in rows
     ]
-
-
-async def read_pending(resources: Resources) -> Pending:
-    """Return the waiting events of all engines' streams, for the metrics."""
-    oldest, count, failed = await resources.db.read_all(repository.oldest_pending)
-    now = resources.clock.now()
-    return Pending(count, max(0.0, (now - (oldest or now)).total_seconds()), failed)
 
 
 def _id_before(row: OperationRow) -> str:

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from app.memory.transfer.logic.codecs import read_time, write_time
 from app.memory.transfer.logic.fields import Kind
-from app.memory.transfer.logic.memory_kinds import MEMORY, REVISION
+from app.memory.transfer.logic.kinds import MEMORY, REVISION
 
 FORMAT = "open-memory-bank/1"
 MEDIA_TYPE = "application/gzip"

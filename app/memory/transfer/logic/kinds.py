@@ -11,32 +11,132 @@ from app.memory.transfer.logic.codecs import (
     DURATION,
     FLAG,
     HASH,
+    ID,
     NUMBER,
     OBJECT,
     OBJECTS,
     OFFSET,
+    PLACE,
     TEXT,
     TEXTS,
     TIME,
+    VECTOR,
     WHOLE,
 )
 from app.memory.transfer.logic.fields import ENGINE_ID, ArchiveField, Kind
-from app.memory.transfer.logic.memory_kinds import (
-    CREATE_TIME,
-    ENGINE,
-    EXPIRE_TIME,
-    MEMORY,
-    MEMORY_VECTOR,
-    REVISION,
-    UPDATE_TIME,
-    VERSION,
-)
 
 OMITTED = "omitted"
 """Column with the reason why an artifact's bytes are left out; no table has this column."""
 _INDEXED = "made again from the bytes"
 
-TOOL_POLICY = Kind(
+_CONTENT = (
+    ArchiveField("fact", TEXT, is_nullable=True),
+    ArchiveField("display_name", TEXT, is_nullable=True),
+    ArchiveField("description", TEXT, is_nullable=True),
+    ArchiveField("topics", OBJECTS),
+    ArchiveField("metadata", OBJECT),
+    ArchiveField("memory_type", TEXT),
+    ArchiveField("structured_content", OBJECT, is_nullable=True),
+    ArchiveField("context", TEXT, is_nullable=True),
+    ArchiveField("source", TEXT, is_nullable=True),
+    ArchiveField("position", PLACE, is_nullable=True),
+    ArchiveField("event_time", TIME, is_nullable=True),
+)
+_CREATE_TIME = ArchiveField("create_time", TIME)
+_UPDATE_TIME = ArchiveField("update_time", TIME)
+_EXPIRE_TIME = ArchiveField("expire_time", TIME)
+_VERSION = ArchiveField("version", WHOLE)
+
+ENGINE = Kind(
+    "engine",
+    "engines",
+    (),
+    (
+        ArchiveField("display_name", TEXT, is_nullable=True),
+        ArchiveField("description", TEXT, is_nullable=True),
+        ArchiveField("labels", OBJECT),
+        ArchiveField("bank_config", OBJECT, is_nullable=True, wire="memoryBankConfig"),
+        ArchiveField("encryption_spec", OBJECT, is_nullable=True),
+        _CREATE_TIME,
+    ),
+    {
+        **ENGINE_ID,
+        "project": "that of the engine that it is written to",
+        "location": "that of the engine that it is written to",
+        "version": "counts the changes of this engine",
+        "update_time": "the last change of this engine",
+        "delete_time": "a deleted engine is not exported",
+        "embedding_model": "in the header",
+        "embedding_target": "re-embedding starts anew",
+        "stale_vectors_until": "re-embedding starts anew",
+        "restore": "an engine that is being restored is not exported",
+    },
+)
+MEMORY = Kind(
+    "memory",
+    "memories",
+    ("memory_id",),
+    (
+        ArchiveField("memory_id", TEXT),
+        _VERSION,
+        ArchiveField("scope", OBJECT),
+        *_CONTENT,
+        _CREATE_TIME,
+        _UPDATE_TIME,
+        ArchiveField("expire_time", TIME, is_nullable=True),
+        ArchiveField("delete_time", TIME, is_nullable=True),
+        ArchiveField("recover_until", TIME, is_nullable=True),
+        ArchiveField("held_time", TIME, is_nullable=True),
+    ),
+    {
+        **ENGINE_ID,
+        "scope_hash": "the digest of the scope",
+        "language": "found again from the fact",
+        "terms": "computed by the database",
+        "cues": "made again from the fact",
+        "grams": "made again from the fact",
+    },
+)
+REVISION = Kind(
+    "revision",
+    "memory_revisions",
+    ("memory_id", "version"),
+    (
+        ArchiveField("memory_id", TEXT),
+        ArchiveField("revision_id", ID),
+        _VERSION,
+        *_CONTENT,
+        ArchiveField("action", TEXT),
+        ArchiveField("memory_expire_time", TIME, is_nullable=True),
+        ArchiveField("labels", OBJECT),
+        ArchiveField("extracted_memories", OBJECTS),
+        ArchiveField("author", TEXT, is_nullable=True),
+        ArchiveField("prompt_version", TEXT, is_nullable=True),
+        ArchiveField("operation_id", TEXT, is_nullable=True),
+        ArchiveField("caller", TEXT, is_nullable=True),
+        ArchiveField("restored_revision_id", ID, is_nullable=True),
+        ArchiveField("redact_time", TIME, is_nullable=True),
+        _CREATE_TIME,
+        _EXPIRE_TIME,
+    ),
+)
+"""A revision in a separate line, used only if a memory's line cannot hold all revisions."""
+MEMORY_VECTOR = Kind(
+    "vector",
+    "memory_vectors",
+    ("memory_id", "model_id"),
+    (
+        ArchiveField("memory_id", TEXT),
+        ArchiveField("model_id", TEXT),
+        ArchiveField("vector", VECTOR),
+    ),
+    {
+        **ENGINE_ID,
+        "scope_hash": "that of the memory",
+        "expire_time": "that of the memory",
+    },
+)
+_TOOL_POLICY = Kind(
     "toolPolicy",
     "tool_policies",
     ("memory", "tool"),
@@ -47,9 +147,9 @@ TOOL_POLICY = Kind(
         ArchiveField("max_inline_tokens", WHOLE, is_nullable=True),
         ArchiveField("sensitive", FLAG),
         ArchiveField("ttl", DURATION, is_nullable=True),
-        VERSION,
-        CREATE_TIME,
-        UPDATE_TIME,
+        _VERSION,
+        _CREATE_TIME,
+        _UPDATE_TIME,
     ),
 )
 _SESSION_ID = ArchiveField("session_id", TEXT)
@@ -76,11 +176,11 @@ SESSION = Kind(
         ArchiveField("cleared_seq", WHOLE),
         ArchiveField("cleared_exchange", WHOLE),
         ArchiveField("memory_policy", OBJECT, is_nullable=True),
-        VERSION,
-        CREATE_TIME,
-        UPDATE_TIME,
+        _VERSION,
+        _CREATE_TIME,
+        _UPDATE_TIME,
         ArchiveField("shown_update_time", TIME),
-        EXPIRE_TIME,
+        _EXPIRE_TIME,
     ),
 )
 _EVENT = Kind(
@@ -105,7 +205,7 @@ _EVENT = Kind(
         ArchiveField("token_count", WHOLE, is_nullable=True),
         ArchiveField("delete_time", TIME, is_nullable=True),
         ArchiveField("size_bytes", WHOLE),
-        CREATE_TIME,
+        _CREATE_TIME,
     ),
 )
 _SUMMARY = Kind(
@@ -119,7 +219,7 @@ _SUMMARY = Kind(
         ArchiveField("policy", OBJECT),
         ArchiveField("kind", TEXT, wire="summaryKind"),
         ArchiveField("state", TEXT),
-        VERSION,
+        _VERSION,
         ArchiveField("first_seq", WHOLE),
         ArchiveField("last_seq", WHOLE),
         ArchiveField("last_exchange", WHOLE),
@@ -136,8 +236,8 @@ _SUMMARY = Kind(
         ArchiveField("error_reason", TEXT, is_nullable=True),
         ArchiveField("attempts", WHOLE),
         ArchiveField("retry_time", TIME, is_nullable=True),
-        CREATE_TIME,
-        UPDATE_TIME,
+        _CREATE_TIME,
+        _UPDATE_TIME,
     ),
 )
 _STREAM_KEY = (ArchiveField("scope_hash", HASH), ArchiveField("stream_id", TEXT))
@@ -150,7 +250,7 @@ STREAM = Kind(
         ArchiveField("scope", OBJECT),
         ArchiveField("rule", OBJECT, is_nullable=True),
         ArchiveField("options", OBJECT),
-        CREATE_TIME,
+        _CREATE_TIME,
         ArchiveField("last_arrival_time", TIME),
         ArchiveField("oldest_pending_time", TIME, is_nullable=True),
         ArchiveField("pending_count", WHOLE),
@@ -190,7 +290,7 @@ _READ_LINE = Kind(
         ArchiveField("scope_hash", HASH),
         ArchiveField("digest", HASH),
         ArchiveField("scope", OBJECT),
-        EXPIRE_TIME,
+        _EXPIRE_TIME,
     ),
 )
 """A line that was already read; it stops the engine from learning deleted facts again."""
@@ -209,10 +309,10 @@ NAMESPACE = Kind(
         ArchiveField("tool", TEXT, is_nullable=True),
         ArchiveField("activity", TEXT, is_nullable=True),
         ArchiveField("last_ordinal", WHOLE),
-        VERSION,
-        CREATE_TIME,
-        UPDATE_TIME,
-        EXPIRE_TIME,
+        _VERSION,
+        _CREATE_TIME,
+        _UPDATE_TIME,
+        _EXPIRE_TIME,
     ),
     {
         **ENGINE_ID,
@@ -240,9 +340,9 @@ ARTIFACT = Kind(
         ArchiveField("derived_from", OBJECTS, is_nullable=True),
         ArchiveField("source_deleted", FLAG),
         ArchiveField("input_hash", HASH, is_nullable=True),
-        VERSION,
-        CREATE_TIME,
-        EXPIRE_TIME,
+        _VERSION,
+        _CREATE_TIME,
+        _EXPIRE_TIME,
         ArchiveField(OMITTED, TEXT, is_nullable=True),
     ),
     {
@@ -275,8 +375,8 @@ OPERATION = Kind(
         ArchiveField("response", OBJECT, is_nullable=True),
         ArchiveField("error", OBJECT, is_nullable=True),
         ArchiveField("details", OBJECT),
-        CREATE_TIME,
-        UPDATE_TIME,
+        _CREATE_TIME,
+        _UPDATE_TIME,
         ArchiveField("start_time", TIME, is_nullable=True),
         ArchiveField("remove_time", TIME, is_nullable=True),
         ArchiveField("attempts", WHOLE),
@@ -316,7 +416,7 @@ USAGE = Kind(
 
 KINDS = (
     ENGINE,
-    TOOL_POLICY,
+    _TOOL_POLICY,
     MEMORY,
     REVISION,
     MEMORY_VECTOR,

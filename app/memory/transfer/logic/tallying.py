@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 
 from app.memory.transfer.logic.codecs import write_time
 from app.memory.transfer.logic.format import Header, Trailer
-from app.memory.transfer.logic.kinds import ARTIFACT, NAMESPACE, SESSION
-from app.memory.transfer.logic.memory_kinds import MEMORY
+from app.memory.transfer.logic.kinds import ARTIFACT, MEMORY, NAMESPACE, SESSION
 from app.memory.transfer.logic.reading import Block
 
 _EXPIRING = (MEMORY, SESSION, NAMESPACE, ARTIFACT)

@@ -1,34 +1,73 @@
 """Export of an engine: streams an archive of its rows from one snapshot."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from uuid import uuid4
 
 import structlog
 
-from app.adapters.db.session import Database
+from app.adapters.db.alone import open_snapshot
+from app.adapters.db.revisions import wanted_revision
 from app.adapters.db.urls import plain_url
 from app.adapters.resources import Resources
 from app.adapters.stepping import stepped
-from app.kernel.clock import Clock
-from app.kernel.errors import Cancelled, DeadlineExceeded, Reason, ServiceError
+from app.kernel.errors import Cancelled, DeadlineExceeded, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName
-from app.memory.transfer.logic.format import ArchiveWriter
-from app.memory.transfer.services.writing import EngineWriting, ExportOptions, compressed
-from app.memory.transfer.store.snapshot import opened
+from app.kernel.release import RELEASE
+from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.format import REVISIONS_IN_LINE, ArchiveWriter, Header
+from app.memory.transfer.logic.kinds import (
+    ARTIFACT_KINDS,
+    KINDS,
+    MEMORY,
+    MEMORY_VECTOR,
+    REVISION,
+    SESSION_KINDS,
+)
+from app.memory.transfer.store.snapshot import EngineSnapshot, Pace
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
 from app.platform.limits.services.refusals import too_many
-from app.settings.settings import Settings
 
 log = structlog.get_logger()
 
 Ended = Callable[[ServiceError | None], Awaitable[None]]
 """Callback that records the end of an export, with the error if it failed."""
 
+_LEVEL = 1
+_GZIP_WINDOW = 31
+_PART_BYTES = 64 * 1024
 
-class ExportPlaces:
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """Optional parts of an archive, besides memories and configuration."""
+
+    vectors: bool = False
+    artifacts: bool = True
+    sessions: bool = True
+
+    def wire(self) -> dict[str, bool]:
+        """Return the options by name."""
+        return {"vectors": self.vectors, "artifacts": self.artifacts, "sessions": self.sessions}
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """The kinds of lines in order, without revisions, which are written with memories."""
+        unwanted = {REVISION}
+        unwanted |= set() if self.vectors else {MEMORY_VECTOR}
+        unwanted |= set() if self.artifacts else ARTIFACT_KINDS
+        unwanted |= set() if self.sessions else SESSION_KINDS
+        return [kind for kind in KINDS if kind not in unwanted]
+
+
+class _Places:
     """Counter of the exports that run in this process."""
 
     def __init__(self) -> None:
@@ -50,101 +89,183 @@ class ExportPlaces:
             self._taken -= 1
 
 
+async def find(resources: Resources, name: EngineName) -> EngineName:
+    """Return the full name of an engine.
+
+    Raises:
+        NotFound: the engine does not exist.
+    """
+    async with resources.db.snapshot() as session:
+        return name_of(await engines.get(session, name))
+
+
+async def export(
+    resources: Resources,
+    name: EngineName,
+    options: ExportOptions,
+    ended: Ended,
+    *,
+    reads_sensitive: bool,
+) -> AsyncIterator[bytes]:
+    """Yield an archive in parts; an incomplete archive has no trailer.
+
+    Args:
+        resources: the resources of the process.
+        name: the full name of the engine.
+        options: the contents of the archive.
+        ended: called at the end or on failure, if any part was yielded.
+        reads_sensitive: True includes the bytes of sensitive artifacts.
+
+    Raises:
+        NotFound: the engine does not exist.
+        ResourceExhausted: the process already runs the maximum number of exports.
+        DeadlineExceeded: the export takes longer than the settings allow.
+        Unavailable: the database fails.
+    """
+    writer = ArchiveWriter()
+    has_begun = False
+    error: ServiceError | None = Cancelled(
+        "The reader of the archive has gone.", Reason.REQUEST_ABANDONED
+    )
+    places: _Places = resources.kept.setdefault(_Places, _Places())
+    with places.occupied(resources.settings.max_exports):
+        try:
+            async with resources.db.translated_errors():
+                parts = _parts(resources, name, options, writer, reads_sensitive=reads_sensitive)
+                async for part in stepped(parts, "export"):
+                    has_begun = True
+                    yield part
+            error = None
+        except ServiceError as failure:
+            error = failure
+            raise
+        finally:
+            if has_begun:
+                reason = None if error is None else error.reason
+                log.info("engine.exported", engine=name.engine, counts=writer.counts, reason=reason)
+                await ended(error)
+
+
+def _parts(
+    resources: Resources,
+    name: EngineName,
+    options: ExportOptions,
+    writer: ArchiveWriter,
+    *,
+    reads_sensitive: bool,
+) -> Generator[bytes, None, None]:
+    """Yield an archive in parts; each step blocks its thread."""
+    now, settings = resources.clock.now(), resources.settings
+    seconds = settings.export_max_seconds
+    ends = time.monotonic() + seconds
+    with open_snapshot(_url(resources), settings, seconds) as connection:
+        snapshot = EngineSnapshot(connection, name.engine, now, reads_sensitive=reads_sensitive)
+        writing = _EngineWriting(snapshot, name, options, now, writer)
+        for part in _compressed(writing.lines()):
+            if time.monotonic() > ends:
+                raise DeadlineExceeded(
+                    f"The export takes longer than {seconds:g} seconds, the limit of"
+                    " MEMORY_BANK_EXPORT_MAX_SECONDS.",
+                    Reason.EXPORT_TOO_SLOW,
+                )
+            yield part
+
+
+def _url(resources: Resources) -> str:
+    read_url = resources.settings.read_url
+    if read_url is not None and resources.db.is_primary_away:
+        return plain_url(read_url.get_secret_value())
+    return resources.database_url
+
+
 @dataclass(frozen=True)
-class EngineExports:
-    """Exports of engines."""
+class _EngineWriting:
+    """Writer of one engine's archive.
 
-    db: Database
-    clock: Clock
-    settings: Settings
-    database_url: str
-    places: ExportPlaces
+    Attributes:
+        snapshot: the snapshot of the engine.
+        name: the full name of the engine.
+        options: the contents of the archive.
+        now: the time of the snapshot.
+        writer: encodes and counts the lines.
+    """
 
-    @classmethod
-    def of(cls, resources: Resources) -> "EngineExports":
-        """Build the service from the process's resources."""
-        places = resources.kept.setdefault(ExportPlaces, ExportPlaces())
-        return cls(
-            resources.db, resources.clock, resources.settings, resources.database_url, places
-        )
+    snapshot: EngineSnapshot
+    name: EngineName
+    options: ExportOptions
+    now: datetime
+    writer: ArchiveWriter
 
-    async def find(self, name: EngineName) -> EngineName:
-        """Return the full name of an engine.
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines.
 
         Raises:
             NotFound: the engine does not exist.
         """
-        async with self.db.snapshot() as session:
-            return name_of(await engines.get(session, name))
-
-    async def export(
-        self, name: EngineName, options: ExportOptions, ended: Ended, *, reads_sensitive: bool
-    ) -> AsyncIterator[bytes]:
-        """Yield an archive in parts; an incomplete archive has no trailer.
-
-        Args:
-            name: the full name of the engine.
-            options: the contents of the archive.
-            ended: called at the end or on failure, if any part was yielded.
-            reads_sensitive: True includes the bytes of sensitive artifacts.
-
-        Raises:
-            NotFound: the engine does not exist.
-            ResourceExhausted: the process already runs the maximum number of exports.
-            DeadlineExceeded: the export takes longer than the settings allow.
-            Unavailable: the database fails.
-        """
-        writer = ArchiveWriter()
-        has_begun = False
-        error: ServiceError | None = Cancelled(
-            "The reader of the archive has gone.", Reason.REQUEST_ABANDONED
+        model = self.snapshot.model()
+        if model is None:
+            raise NotFound.of(self.name)
+        engine = str(self.name)
+        yield self.writer.header(
+            Header(
+                archive_id=str(uuid4()),
+                release=RELEASE,
+                schema_revision=wanted_revision(),
+                engine=engine,
+                export_time=self.now,
+                embedding_model=model.model_id,
+                dimensions=model.dimensions,
+                options=self.options.wire(),
+            )
         )
-        with self.places.occupied(self.settings.max_exports):
-            try:
-                async with self.db.translated_errors():
-                    parts = self._parts(name, options, writer, reads_sensitive=reads_sensitive)
-                    async for part in stepped(parts, "export"):
-                        has_begun = True
-                        yield part
-                error = None
-            except ServiceError as failure:
-                error = failure
-                raise
-            finally:
-                if has_begun:
-                    reason = None if error is None else error.reason
-                    log.info(
-                        "engine.exported", engine=name.engine, counts=writer.counts, reason=reason
-                    )
-                    await ended(error)
+        for kind in self.options.kinds:
+            yield from self._memories() if kind is MEMORY else self._rows(kind, engine)
+        yield self.writer.end(self.snapshot.left_out(self.options.wire()))
 
-    def _parts(
-        self,
-        name: EngineName,
-        options: ExportOptions,
-        writer: ArchiveWriter,
-        *,
-        reads_sensitive: bool,
-    ) -> Generator[bytes, None, None]:
-        """Yield an archive in parts; each step blocks its thread."""
-        now = self.clock.now()
-        seconds = self.settings.export_max_seconds
-        ends = time.monotonic() + seconds
-        with opened(
-            self._url(), self.settings, name.engine, now, reads_sensitive=reads_sensitive
-        ) as snapshot:
-            writing = EngineWriting(snapshot, name, options, now, writer)
-            for part in compressed(writing.lines()):
-                if time.monotonic() > ends:
-                    raise DeadlineExceeded(
-                        f"The export takes longer than {seconds:g} seconds, the limit of"
-                        " MEMORY_BANK_EXPORT_MAX_SECONDS.",
-                        Reason.EXPORT_TOO_SLOW,
-                    )
-                yield part
+    def _rows(self, kind: Kind, engine: str) -> Iterator[bytes]:
+        pace = Pace()
+        for row in self.snapshot.rows(kind, pace):
+            line = self.writer.add(kind, kind.encode(row, engine=engine))
+            pace.note(len(line))
+            yield line
 
-    def _url(self) -> str:
-        read_url = self.settings.read_url
-        if read_url is not None and self.db.is_primary_away:
-            return plain_url(read_url.get_secret_value())
-        return self.database_url
+    def _memories(self) -> Iterator[bytes]:
+        """Yield the lines of memories and their revisions, which two cursors read in one order."""
+        pace, histories = Pace(), _Histories(self.snapshot)
+        for row in self.snapshot.rows(MEMORY, pace):
+            memory = MEMORY.encode(row)
+            revisions = histories.of(memory["memoryId"])
+            line = self.writer.add_memory(memory, [*islice(revisions, REVISIONS_IN_LINE)])
+            pace.note(len(line))
+            yield line
+            for revision in revisions:
+                yield self.writer.add_revision(revision)
+
+
+class _Histories:
+    """Revisions of memories; the caller must request them in the order of memory ids."""
+
+    def __init__(self, snapshot: EngineSnapshot) -> None:
+        self._pace = Pace()
+        self._encoded = map(REVISION.encode, snapshot.rows(REVISION, self._pace))
+        self._next = next(self._encoded, None)
+
+    def of(self, memory_id: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the revisions of one memory."""
+        while self._next is not None and self._next["memoryId"] == memory_id:
+            revision, self._next = self._next, next(self._encoded, None)
+            self._pace.note(len(revision.get("fact", "")))
+            yield revision
+
+
+def _compressed(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines as gzip in parts; the first part has only the first line."""
+    packing = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
+    yield packing.compress(next(lines)) + packing.flush(zlib.Z_SYNC_FLUSH)
+    part = bytearray()
+    for line in lines:
+        part += packing.compress(line)
+        if len(part) >= _PART_BYTES:
+            yield bytes(part)
+            part.clear()
+    yield bytes(part) + packing.flush()

@@ -32,12 +32,10 @@ from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.transfer.logic.checking import LineChecks
 from app.memory.transfer.logic.failures import RefusedArchive, refused
 from app.memory.transfer.logic.format import Header, Trailer
-from app.memory.transfer.logic.kinds import ARTIFACT, KINDS, PAGE, SESSION, USAGE
-from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY
+from app.memory.transfer.logic.kinds import ARTIFACT, ENGINE, KINDS, MEMORY, PAGE, SESSION, USAGE
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line
 from app.memory.transfer.logic.tallying import PassedLines, Recovery, warnings_of
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse, VectorsUse
-from app.memory.transfer.services.refusal import Refusal
 from app.memory.transfer.store import progress, writing
 from app.memory.transfer.store.progress import RestoreState
 from app.memory.transfer.store.writing import Target
@@ -90,6 +88,54 @@ class RestoreRequest:
     record_end: Callable[[Session], Awaitable[None]]
 
 
+@dataclass(frozen=True)
+class _Refusal:
+    """Rollback of a restore whose archive was refused.
+
+    The rows from the archive are deleted in batches, in the same order as for engine deletion. If
+    the rollback is interrupted, the engine stays closed. The next restore completes it first.
+    """
+
+    resources: Resources
+
+    async def take_back(self, name: EngineName, archive_id: str) -> None:
+        """Remove the rows of an archive from an engine if its restore there has not ended."""
+        async with self.resources.db.transaction() as session:
+            row = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
+            state = RestoreState.of(row)
+            if state is None or state.archive_id != archive_id:
+                return
+            await progress.advance(session, name.engine, replace(state, next_line=0))
+        await self.finish(name)
+
+    async def finish(self, name: EngineName) -> None:
+        """Complete a pending removal, if there is one."""
+        while await self._removes_more(name):
+            pass
+        EngineCache.of(self.resources).forget(name.engine)
+
+    async def _removes_more(self, name: EngineName) -> bool:
+        """Remove a batch; return False once the engine has its former state."""
+        async with self.resources.db.transaction() as session:
+            row = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
+            state = RestoreState.of(row)
+            if state is None or not state.is_refused:
+                return False
+            if await self._removed(session, name.engine):
+                return True
+            await progress.reopen(session, row, state, self.resources.clock.now())
+            return False
+
+    async def _removed(self, session: Session, engine_id: int) -> int:
+        limit = self.resources.settings.tuning.sweep_batch_rows
+        for archived in self.resources.registry.archived:
+            if archived.remove is not None and (
+                count := await archived.remove(session, engine_id, limit)
+            ):
+                return count
+        return await progress.remove_replaced(session, engine_id)
+
+
 class Restore:
     """One restore.
 
@@ -118,7 +164,7 @@ class Restore:
         own usage. This cannot be undone, so they are written at the end."""
         # In parts: the audit log has one event for the restore, even if its removal takes many
         # transactions.
-        self._refusal = Refusal(replace(resources, db=resources.db.in_parts()))
+        self._refusal = _Refusal(replace(resources, db=resources.db.in_parts()))
         self._writing = WriteBehind()
 
     async def run(self, pieces: AsyncIterator[bytes]) -> RestoreReasoningEngineResponse:

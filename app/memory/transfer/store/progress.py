@@ -12,7 +12,7 @@ from sqlalchemy import delete, literal, select, union_all
 
 from app.adapters.db.session import Session
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp
-from app.memory.transfer.logic.memory_kinds import ENGINE
+from app.memory.transfer.logic.kinds import ENGINE
 from app.memory.transfer.store.tables import renamed_of, table_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow

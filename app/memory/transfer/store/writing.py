@@ -21,8 +21,17 @@ from app.memory.memories.store import ledger, vectors
 from app.memory.memories.store.vectors import Vector
 from app.memory.transfer.logic.failures import RefusedArchive, refused
 from app.memory.transfer.logic.fields import Kind
-from app.memory.transfer.logic.kinds import ARTIFACT, OMITTED, OPERATION, PAGE, USAGE
-from app.memory.transfer.logic.memory_kinds import ENGINE, MEMORY, MEMORY_VECTOR, REVISION
+from app.memory.transfer.logic.kinds import (
+    ARTIFACT,
+    ENGINE,
+    MEMORY,
+    MEMORY_VECTOR,
+    OMITTED,
+    OPERATION,
+    PAGE,
+    REVISION,
+    USAGE,
+)
 from app.memory.transfer.logic.reading import Line
 from app.memory.transfer.logic.tallying import Recovery
 from app.memory.transfer.store.tables import renamed_of, row_of, table_of

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from app.memory.bulk.schemas import ImportedMemory
-from app.memory.transfer.logic.importers.drafts import Draft, ItemError, Options
-from app.memory.transfer.logic.importers.rules import EXPIRED, line_of
+from app.process.imports.items import EXPIRED, Draft, ItemError, Options, line_of
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _USER = {"user_id": "42"}

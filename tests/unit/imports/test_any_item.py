@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.memory.transfer.logic.importers.drafts import Options, Record
-from app.memory.transfer.logic.importers.registry import SOURCES, ItemLine, Rejected, converted
+from app.process.imports.items import Options
+from app.process.imports.products import SOURCES, ItemLine, Rejected, converted
+from app.process.imports.records import Record
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _FIELDS = {

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from app.memory.transfer.logic.importers.drafts import Options
-from app.memory.transfer.logic.importers.records import read_records
-from app.memory.transfer.logic.importers.registry import SOURCES, converted
-from app.memory.transfer.logic.importers.vertex_history import archive_of
-from app.memory.transfer.logic.memory_kinds import MEMORY
+from app.memory.transfer.logic.kinds import MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader
-from app.process.import_history import RevisedMemories
+from app.process.import_history import RevisedMemories, archive_of
+from app.process.imports.items import Options
+from app.process.imports.products import SOURCES, converted
+from app.process.imports.records import read_records
 
-_DATA = Path(__file__).parents[1] / "data/importers"
+_DATA = Path(__file__).parents[2] / "data/importers"
 _NOW = datetime(2026, 11, 1, tzinfo=UTC)
 _ENGINE = {
     "name": "projects/p/locations/l/reasoningEngines/1",

@@ -6,28 +6,29 @@ Source: docs.letta.com, "AgentFile"; `AgentFileSchema` of letta.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.kernel.wire.scalars import format_timestamp
-from app.memory.transfer.logic.importers.drafts import (
+from app.process.imports.items import (
     Conversation,
     Draft,
     Json,
-    Lost,
-    Made,
     Options,
-    Record,
     fields_of,
+    made_id,
+    moment_of,
 )
-from app.memory.transfer.logic.importers.rules import made_id, moment_of
+from app.process.imports.records import Record
 
-CONTAINERS = ()
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _USER = "user"
 
 
-def convert(record: Record, options: Options) -> Iterator[Made]:
+def convert(
+    record: Record, options: Options, losses: Counter[str]
+) -> Iterator[Draft | Conversation]:
     """Yield a draft for each paragraph of a core block, and the messages of each agent."""
     document = fields_of(record.value)
     if "core_memory" in document:
@@ -36,10 +37,12 @@ def convert(record: Record, options: Options) -> Iterator[Made]:
         fields_of(document, "agents", "blocks")
         agents, blocks = _objects(document["agents"]), _by_id(document["blocks"])
     for agent in agents:
-        yield from _agent(agent, blocks, options)
+        yield from _agent(agent, blocks, options, losses)
 
 
-def _agent(agent: Json, blocks: Mapping[str, Json], options: Options) -> Iterator[Made]:
+def _agent(
+    agent: Json, blocks: Mapping[str, Json], options: Options, losses: Counter[str]
+) -> Iterator[Draft | Conversation]:
     name = fields_of(agent, "name")["name"]
     ids = agent.get("block_ids")
     keys = map(str, ids) if isinstance(ids, list) else ()
@@ -48,23 +51,19 @@ def _agent(agent: Json, blocks: Mapping[str, Json], options: Options) -> Iterato
         yield from _block(block, name)
     messages = _objects(agent.get("messages"))
     if not options.sessions:
-        yield Lost("messages, without --sessions", len(messages))
+        if messages:
+            losses["messages, without --sessions"] += len(messages)
         return
-    events: list[Json] = []
-    for message in messages:
-        made = _event(message, str(name), options)
-        if isinstance(made, Lost):
-            yield made
-        else:
-            events.append(made)
+    made = (_event(message, str(name), options, losses) for message in messages)
+    events = tuple(event for event in made if event is not None)
     user = options.pairs.get("user_id") or str(name)
     if events:
         # Agent ids are unique only within a file: most files begin with agent-0.
         session_id = made_id(options.source, json.dumps([agent.get("id"), name, user]))
-        yield Conversation(session_id, user, tuple(events), {"displayName": str(name)})
+        yield Conversation(session_id, user, events, {"displayName": str(name)})
 
 
-def _block(block: Json, name: Any) -> Iterator[Made]:  # noqa: ANN401 - any JSON value
+def _block(block: Json, name: Any) -> Iterator[Draft]:  # noqa: ANN401 - any JSON value
     label, value = block.get("label"), block.get("value")
     for paragraph in _PARAGRAPHS.split(value if isinstance(value, str) else ""):
         text = paragraph.strip()
@@ -77,8 +76,8 @@ def _block(block: Json, name: Any) -> Iterator[Made]:  # noqa: ANN401 - any JSON
             )
 
 
-def _event(message: Json, agent: str, options: Options) -> Json | Lost:
-    """Return the event of a message, or a loss for system messages and empty ones."""
+def _event(message: Json, agent: str, options: Options, losses: Counter[str]) -> Json | None:
+    """Return the event of a message; None for system messages and empty ones, which are losses."""
     role, text = message.get("role"), _text(message.get("content", message.get("text")))
     is_user = role in (_USER, "tool")
     if role == _USER:
@@ -89,9 +88,11 @@ def _event(message: Json, agent: str, options: Options) -> Json | Lost:
         parts = [{"text": text}] if text else []
         parts += [_call(call) for call in _objects(message.get("tool_calls"))]
     if role == "system" or (role == _USER and text is None):
-        return Lost("system messages")
+        losses["system messages"] += 1
+        return None
     if role not in (_USER, "assistant", "tool") or not parts:
-        return Lost("messages without content")
+        losses["messages without content"] += 1
+        return None
     moment = moment_of(message.get("created_at")) or options.now
     return {
         "author": _USER if role == _USER else agent,

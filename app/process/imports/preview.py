@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from app.memory.transfer.logic.importers.drafts import Conversation
-from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Rejected
+from app.process.imports.items import Conversation
+from app.process.imports.products import Converted, ItemLine, Rejected
 
 _SAMPLES = 5
 _SHOWN_CHARS = 400

@@ -16,7 +16,7 @@ from typing import IO, Any, Protocol, Self
 
 from typing_extensions import override
 
-from app.memory.transfer.logic.importers.records import FileError
+from app.process.imports.records import FileError
 
 STDIN = "-"
 MAX_UNPACKED_BYTES = 8 * 1024**3

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.memory.transfer.logic.importers.records import FileError
-from app.process.import_files import LinesFile, opened
+from app.process.imports.files import LinesFile, opened
+from app.process.imports.records import FileError
 
 _TEXT = b'[{"id": "a"}]'
 _MEMBERS = ("memories.json", "memories.jsonl.gz")
@@ -78,7 +78,7 @@ def test_a_file_that_is_packed_too_well_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_too_long_unpacked_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.process.import_files.MAX_UNPACKED_BYTES", len(_TEXT) - 1)
+    monkeypatch.setattr("app.process.imports.files.MAX_UNPACKED_BYTES", len(_TEXT) - 1)
     file = tmp_path / "file"
     file.write_bytes(gzip.compress(_TEXT))
     with pytest.raises(FileError, match=f"more than {len(_TEXT) - 1} bytes unpacked"):

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from app.adapters.api_client import ApiClient, Query, RemoteError
-from app.memory.transfer.logic.importers.drafts import Conversation, Options
-from app.memory.transfer.logic.importers.registry import Converted, ItemLine, Rejected
-from app.process.import_files import LinesFile
+from app.process.imports.files import LinesFile
+from app.process.imports.items import Conversation, Options
+from app.process.imports.products import Converted, ItemLine, Rejected
 from app.process.remote_api import BUSY, listed, patiently, wait
 
 BATCH_LINES = 1_000
@@ -26,21 +26,6 @@ _NDJSON = "application/x-ndjson"
 _ENDED_KEY = "ended_import"
 _COUNTS = ("imported", "restored", "overwritten", "existing", "changedHere", "expired")
 _NOT_FOUND, _CONFLICT = 404, 409
-
-
-@dataclass(frozen=True)
-class Sending:
-    """The options of a command for sending items.
-
-    Attributes:
-        infer: True to generate memories from texts instead of storing the texts.
-        with_ended: True to store ended facts and delete them at once.
-        overwrite: True to replace memories that were changed in the service.
-    """
-
-    infer: bool = False
-    with_ended: bool = False
-    overwrite: bool = False
 
 
 class _Batch:
@@ -76,7 +61,6 @@ class Importer:
 
     api: ApiClient
     path: str
-    sending: Sending
     options: Options
     results: LinesFile
     rejections: LinesFile
@@ -98,9 +82,9 @@ class Importer:
             self.reject(made)
         elif isinstance(made, Conversation):
             self._converse(made)
-        elif made.ended and not (self.sending.with_ended and not self.sending.infer):
+        elif made.ended and not (self.options.with_ended and not self.options.infer):
             self.losses["ended facts"] += 1
-        elif self.sending.infer:
+        elif self.options.infer:
             self._infer(made)
         else:
             self._add_line(made)
@@ -114,7 +98,7 @@ class Importer:
         self._send(self._lasting)
         self._send(self._ended)
         self._generate_all()
-        if self.sending.infer:
+        if self.options.infer:
             for name in self.operations:
                 self._count_generated(wait(self.api, name))
 
@@ -142,7 +126,7 @@ class Importer:
         query: Query = {
             "importId": self.import_id,
             "maxErrors": max(_MIN_ERRORS, len(sent)),
-            "overwrite": self.sending.overwrite,
+            "overwrite": self.options.overwrite,
         }
         body = b"\n".join(text for _, text in sent)
         path = f"{self.path}/memories:import"

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from app.process.cli import app
 
-_DATA = Path(__file__).parents[1] / "data/importers"
+_DATA = Path(__file__).parents[2] / "data/importers"
 _MEM0 = str(_DATA / "mem0.json")
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from app.memory.bulk.schemas import ImportedMemory
-from app.memory.transfer.logic.importers.drafts import Conversation, Options
-from app.memory.transfer.logic.importers.records import read_records
-from app.memory.transfer.logic.importers.registry import SOURCES, ItemLine, Rejected, converted
 from app.platform.sessions.schemas.events import AppendEventRequest
+from app.process.imports.items import Conversation, Options
+from app.process.imports.products import SOURCES, ItemLine, Rejected, converted
+from app.process.imports.records import read_records
 
 _DATA = Path(__file__).parents[2] / "data/importers"
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -8,10 +8,9 @@ of a list at a time.
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
-
-from app.memory.transfer.logic.importers.drafts import Record
 
 MAX_VALUE_CHARS = 64 * 1024 * 1024
 """Maximum length of a record, or of another field of a document."""
@@ -19,6 +18,23 @@ _PEEK_CHARS = 1024 * 1024
 _PEEK_LINES = 10
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record in a file.
+
+    Attributes:
+        number: line number, or position in a document, from 1.
+        value: the JSON value; the raw line if `error` is set.
+        heading: the document's other fields that precede the record.
+        error: the reason why the line could not be parsed.
+    """
+
+    number: int
+    value: Any
+    heading: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
 
 
 class FileError(Exception):

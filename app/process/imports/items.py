@@ -1,4 +1,8 @@
-"""Rules of all importers: convert a draft to a line of `memories:import`, or refuse it (pure)."""
+"""Items of other products, and the rules by which they become lines of `memories:import` (pure).
+
+A converter knows its product and makes drafts. `line_of` turns a draft into a line, or refuses it:
+ids, scopes, limits, metadata and times follow the same rules for all products.
+"""
 
 import hashlib
 import json
@@ -6,15 +10,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from app.kernel.names import CHOSEN_ID
 from app.kernel.text import is_storable
 from app.kernel.wire.scalars import format_timestamp
-from app.memory.transfer.logic.importers.drafts import Draft, ItemError, Json, Options
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
+Json = dict[str, Any]
+
+EXPIRED = "expired memories"
 _MAX_PAIRS = 5
 _MAX_KEY_CHARS = 256
 _MAX_VALUE_CHARS = 1_024
@@ -23,9 +30,141 @@ _MAX_METADATA_KEY_CHARS = 128
 _MAX_METADATA_CHARS = 4_096
 _MAX_EXACT = 2**53
 _DIGEST_CHARS = 32
+_SHOWN_FIELDS = 30
 _ID = re.compile(CHOSEN_ID)
 _MOMENT_KEY = "_at"
-EXPIRED = "expired memories"
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of an import command.
+
+    Attributes:
+        source: name of the product, such as `mem0`.
+        now: start of the import.
+        pairs: key-value pairs to add to each scope.
+        keys: scope keys to keep; for `langgraph`, the names of the namespace's levels.
+        labels: labels of each memory's first revision.
+        metadata: metadata to add to each memory.
+        sessions: True converts messages as well.
+        infer: True generates memories from texts instead of storing the texts.
+        with_ended: True stores ended facts and deletes them at once.
+        overwrite: True replaces memories that were changed in the service.
+    """
+
+    source: str
+    now: datetime
+    pairs: Mapping[str, str] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    sessions: bool = False
+    infer: bool = False
+    with_ended: bool = False
+    overwrite: bool = False
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An unchecked memory of a product.
+
+    Attributes:
+        source_id: id at the source; None: scope and fact identify the memory.
+        memory_id: id to keep if it is valid.
+        metadata: values of any type, by name.
+        moments: additional metadata with times as text.
+        ended: True if the source considers the fact outdated.
+        fields: additional fields of the line, in the form of the API.
+        item: the item to show if the draft is rejected; None: the whole record.
+    """
+
+    fact: Any
+    scope: Mapping[str, Any]
+    source_id: str | None = None
+    memory_id: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    moments: Mapping[str, Any] = field(default_factory=dict)
+    create_time: Any = None
+    update_time: Any = None
+    expire_time: Any = None
+    ended: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    item: Any = None
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A session with its events in order, in the form that `events:batch` accepts."""
+
+    session_id: str
+    user_id: str
+    events: tuple[Json, ...]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ItemError(Exception):
+    """An item that cannot be imported.
+
+    Attributes:
+        reason: a constant such as `FACT_EMPTY`.
+        detail: a sentence for the user, without texts from the item.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+def fields_of(value: Any, *needed: str) -> Json:  # noqa: ANN401 - any JSON value
+    """Return an item after a check for the fields that its source requires.
+
+    Raises:
+        ItemError: the item is not an object, or lacks a field. The detail names its fields.
+    """
+    if not isinstance(value, dict):
+        raise ItemError("ITEM_UNKNOWN", "The item must be a JSON object.")
+    missing = [name for name in needed if name not in value]
+    if missing:
+        has = ", ".join(sorted(value)[:_SHOWN_FIELDS]) or "none"
+        raise ItemError("ITEM_UNKNOWN", f"The item lacks {', '.join(missing)}; it has: {has}.")
+    return value
+
+
+def count_unknown(item: Json, losses: Counter[str], *known: str) -> None:
+    """Count each field with a value that a converter does not know as a loss."""
+    unknown = item.keys() - set(known)
+    losses.update(f"field {name}" for name in unknown if item[name] not in _EMPTY)
+
+
+def id_of(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
+    """Return an id as text, or None for an empty value, so that no two items share an empty id."""
+    return None if value in _EMPTY else str(value)
+
+
+def made_id(source: str, source_id: str) -> str:
+    """Return a deterministic id for an item of a source."""
+    # Ids from JSON may contain lone surrogates, which strict UTF-8 cannot encode.
+    digest = hashlib.sha256(source_id.encode(errors="surrogatepass")).hexdigest()
+    return f"{source}-{digest[:_DIGEST_CHARS]}"
+
+
+def moment_of(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
+    """Parse an ISO 8601 time, in UTC if it has no offset; return None for any other value."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def check_storable(line: Json) -> None:
+    """Raise ItemError if a text of the line cannot be stored."""
+    if not is_storable(line):
+        raise ItemError("TEXT_UNSTORABLE", "A text has U+0000 or half of a surrogate pair.")
 
 
 def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None:
@@ -52,30 +191,6 @@ def line_of(draft: Draft, options: Options, losses: Counter[str]) -> Json | None
     _join(line, "revisionLabels", options.labels)
     check_storable(line)
     return line
-
-
-def check_storable(line: Json) -> None:
-    """Raise ItemError if a text of the line cannot be stored."""
-    if not is_storable(line):
-        raise ItemError("TEXT_UNSTORABLE", "A text has U+0000 or half of a surrogate pair.")
-
-
-def made_id(source: str, source_id: str) -> str:
-    """Return a deterministic id for an item of a source."""
-    # Ids from JSON may contain lone surrogates, which strict UTF-8 cannot encode.
-    digest = hashlib.sha256(source_id.encode(errors="surrogatepass")).hexdigest()
-    return f"{source}-{digest[:_DIGEST_CHARS]}"
-
-
-def moment_of(value: Any) -> datetime | None:  # noqa: ANN401 - any JSON value
-    """Parse an ISO 8601 time, in UTC if it has no offset; return None for any other value."""
-    if not isinstance(value, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def _join(line: Json, name: str, more: Mapping[str, Any]) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.transfer.logic.importers import records
-from app.memory.transfer.logic.importers.records import FileError, read_records
+from app.process.imports import records
+from app.process.imports.records import FileError, read_records
 
 _A, _B = {"id": "a", "n": [1, {"x": "]}"}]}, {"id": "b \u00e9 \U0001f600"}
 _HEAD = {"user": {"id": "u"}}

@@ -1,1 +1,0 @@
-"""Converters for other products' memories, with one module per source (pure)."""

@@ -1,0 +1,1 @@
+"""Imports of memories from other products, as clients of the API."""
