@@ -74,8 +74,8 @@ async def test_the_last_of_a_list_is_the_last_before_a_gap(
         ok(await client.delete(f"http://test/v1beta1/{event['name']}"))
     name = await name_of(client, path)
     async with database.snapshot() as session:
-        texts = await lookups.list_active(session, name, key, 0)
-        ranges = await lookups.list_ranges(session, name, key, 0)
+        texts = await lookups.list_active(session, name, key, 0, with_text=True)
+        ranges = await lookups.list_active(session, name, key, 0, with_text=False)
         last = await lookups.list_last(session, name, key, 0)
         after = await lookups.list_last(session, name, key, 4)
         count = await lookups.count_active(session, name, key)

@@ -140,15 +140,10 @@ class StoringService:
         namespace = request.namespace or new_namespace()
         place = NamespaceName(name, namespace)
         reference = await self._store(place, beginning, decided.items, once)
-        may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
         return ProcessOutputResponse(
             disposition=Disposition.STORED,
-            prompt_text=prompt_text(
-                reference, request.tool, request.activity, may_derive=may_derive
-            ),
-            reference=reference,
             passthrough=list(decided.passed) or None,
-            warnings=warned(reference, may_derive=may_derive) or None,
+            **_shown(reference, request, caller),
         )
 
     async def store(
@@ -171,17 +166,7 @@ class StoringService:
         items = await asyncio.to_thread(items_of, artifacts, self._limits)
         beginning = await self.tasks.under_policy(name.memory, NamespaceDraft.of(request))
         reference = await self._store(name, beginning, items, once)
-        may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
-        return StoreArtifactsResponse(
-            reference=reference,
-            prompt_text=prompt_text(
-                reference,
-                request.tool or _STORED,
-                request.activity or _STORED,
-                may_derive=may_derive,
-            ),
-            warnings=warned(reference, may_derive=may_derive) or None,
-        )
+        return StoreArtifactsResponse(**_shown(reference, request, caller))
 
     async def _masked(self, name: EngineName, output: Output) -> Output:
         """Return an output masked by the engine's privacy rules, even if it will not be stored."""
@@ -347,6 +332,17 @@ class StoringService:
             await erasure.remove_artifact(session, row, artifact)
             row = await self.tasks.places.uncount(session, row, artifact)
         return row
+
+
+def _shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> dict[str, Any]:
+    """Return the fields of a response that show what was stored."""
+    tool, activity = request.tool or _STORED, request.activity or _STORED
+    may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
+    return {
+        "reference": reference,
+        "prompt_text": prompt_text(reference, tool, activity, may_derive=may_derive),
+        "warnings": warned(reference, may_derive=may_derive) or None,
+    }
 
 
 async def _names(session: Session, batch: ArtifactBatch, row: NamespaceRow) -> list[str]:

@@ -7,7 +7,7 @@ text. `text` has lines such as `Human: ...` and `AI: ...`, one or more for each 
 joiner separates summaries. Continuation lines are indented to prevent a text from imitating another
 speaker. Summaries and memories stand between marks that declare them to be data, and no content can
 forge the closing mark. A text that begins like a marked one gets its own mark in front
-(`marks.py`).
+(`lines.py`).
 
 Each item has a piece, which is the text used to count its tokens. The rendered texts together are
 never longer than the pieces of all items. A file counts only as the text that mentions it.
@@ -21,13 +21,14 @@ from typing import Any
 from unicodedata import normalize
 
 from app.conversation.strategies.logic.forms import Format, SourceField
-from app.conversation.strategies.logic.lines import line, line_of
-from app.conversation.strategies.logic.marks import (
+from app.conversation.strategies.logic.lines import (
     SUMMARY_BEGIN,
     SUMMARY_END,
     SUMMARY_NOTE,
     SYSTEM_MARK,
     guarded,
+    line,
+    line_of,
 )
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.shapes import ShownItem, as_gemini, as_openai

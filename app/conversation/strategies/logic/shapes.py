@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.conversation.strategies.logic.forms import Format
-from app.conversation.strategies.logic.marks import guarded
+from app.conversation.strategies.logic.lines import guarded
 from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
 
 _MAX_CALL_ID_CHARS = 40

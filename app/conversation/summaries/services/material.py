@@ -160,7 +160,7 @@ class SessionReader:
             return ()
         session, name, cleared = self.session, self.name, self.row.cleared_seq
         if as_of is None:
-            return await lookups.list_active(session, name, self._key, cleared)
+            return await lookups.list_active(session, name, self._key, cleared, with_text=True)
         return await lookups.list_as_of(session, name, self._key, cleared, as_of)
 
     async def _ranges(self) -> Sequence[ListedSummary]:
@@ -172,12 +172,11 @@ class SessionReader:
         made = self.scale.rules.summarising
         if made is None:
             return ()
-        read = lookups.list_ranges
-        if made.combine is Combine.SPLIT:
-            read = lookups.list_active
-        elif made.combine is Combine.APPEND and made.most is None:
-            read = lookups.list_last
-        return await read(self.session, self.name, self._key, self.row.cleared_seq)
+        session, name, cleared = self.session, self.name, self.row.cleared_seq
+        if made.combine is Combine.APPEND and made.most is None:
+            return await lookups.list_last(session, name, self._key, cleared)
+        needs_text = made.combine is Combine.SPLIT
+        return await lookups.list_active(session, name, self._key, cleared, with_text=needs_text)
 
     async def _gap_end(self, summaries: Sequence[ListedSummary]) -> int | None:
         made = self.scale.rules.summarising

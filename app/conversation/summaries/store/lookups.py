@@ -62,22 +62,14 @@ class SummarySpending:
 
 
 async def list_active(
-    session: Session, name: SessionName, policy_key: str, cleared_seq: int
+    session: Session, name: SessionName, policy_key: str, cleared_seq: int, *, with_text: bool
 ) -> list[ListedSummary]:
     """Return the contiguous active summaries after `cleared_seq`, oldest first.
 
     An erased event leaves a gap until its summary is made again. Summaries after the gap are left
     out until it is closed.
     """
-    statement = _listed(_active(name, policy_key), with_text=True).order_by(_R.last_seq)
-    return _without_gap(await _read(session, statement), cleared_seq)
-
-
-async def list_ranges(
-    session: Session, name: SessionName, policy_key: str, cleared_seq: int
-) -> list[ListedSummary]:
-    """Return the same summaries as `list_active`, without texts."""
-    statement = _listed(_active(name, policy_key), with_text=False).order_by(_R.last_seq)
+    statement = _listed(_active(name, policy_key), with_text=with_text).order_by(_R.last_seq)
     return _without_gap(await _read(session, statement), cleared_seq)
 
 
