@@ -36,7 +36,7 @@ from app.platform.sessions.store import event_texts
 from app.platform.sessions.store.tables import SessionRow
 
 _PAGE = 200
-_MOST_IN_VAIN = 3
+_MOST_DISCARDED = 3
 """Consecutive discarded summaries after which the job gives up for now."""
 _MOST_LOOKS = 3
 """Checks without the lock after which a constantly changing session is checked under it."""
@@ -90,7 +90,7 @@ class _Summarizing:
     Attributes:
         is_own: whether the policy was the session's own when the operation was requested. If so,
             no summary is due once the session has another policy.
-        in_vain: number of consecutive discarded summaries.
+        discarded: number of consecutive discarded summaries.
         looks: number of consecutive checks that found no summary due but a changed session.
     """
 
@@ -98,7 +98,7 @@ class _Summarizing:
     counter: Counter
     shares: Shares
     is_own: bool
-    in_vain: int = 0
+    discarded: int = 0
     looks: int = 0
 
     async def run(self) -> None:
@@ -116,13 +116,13 @@ class _Summarizing:
         state, inputs = await self._read()
         if inputs is None:
             return await self._end(state)
-        if self.in_vain == _MOST_IN_VAIN:
+        if self.discarded == _MOST_DISCARDED:
             raise Aborted(
-                f"The session changed each of the {_MOST_IN_VAIN} times that it was summarised.",
+                f"The session changed each of the {_MOST_DISCARDED} times that it was summarised.",
                 Reason.CONCURRENT_CHANGE,
             )
         is_kept = await self.work.make(inputs)
-        self.in_vain = 0 if is_kept else self.in_vain + 1
+        self.discarded = 0 if is_kept else self.discarded + 1
         self.looks = 0
         return False
 

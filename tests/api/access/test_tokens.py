@@ -194,7 +194,6 @@ _WHOLE = {
         ("ALGORITHMS", '["none"]'),
         ("ALGORITHMS", '["RS256", "HS512"]'),
         ("ALGORITHMS", "[]"),
-        ("LEEWAY_SECONDS", "301"),
         ("ROLE_MAP", '{"ops": "root"}'),
     ],
 )

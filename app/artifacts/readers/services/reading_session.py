@@ -122,9 +122,9 @@ async def _read_namespace(
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name.memory.engine))
         row = await repository.get_namespace(session, name, now)
-        inside = await lookups.measure(session, name, now)
+        unreadable, indexing = await lookups.measure(session, name, now)
         artifacts = await lookups.list_readable(session, name, now)
-        unread = await list_unread(session, name, now) if inside.unreadable else ()
+        unread = await list_unread(session, name, now) if unreadable else ()
     may_show = not row.sensitive or caller.may(Permission.ARTIFACTS_CONTENT)
     if not request.off_prompt and not may_show:
         raise PermissionDenied(
@@ -137,8 +137,8 @@ async def _read_namespace(
     readers = resources.readers.by_name
     reader = choose(request.model, readers, allowed, is_sensitive=row.sensitive)
     full = NamespaceName(TaskMemoryName(engine, name.memory.memory), name.namespace)
-    opened = OpenNamespace(full, row, reader, artifacts, inside.unreadable, unread, may_show)
-    return opened, inside.indexing
+    opened = OpenNamespace(full, row, reader, artifacts, unreadable, unread, may_show)
+    return opened, indexing
 
 
 def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:

@@ -56,34 +56,18 @@ class Texts:
     now: datetime
 
 
-@dataclass(frozen=True)
-class Inside:
-    """Amounts of content in a namespace.
-
-    Attributes:
-        unreadable: number of artifacts without text.
-        indexing: ids of contents that are still being indexed.
-    """
-
-    artifacts: int
-    chunks: int
-    unreadable: int
-    indexing: Sequence[str] = ()
-
-
-async def measure(session: Session, name: NamespaceName, now: datetime) -> Inside:
-    """Return the amounts of content in a namespace."""
+async def measure(
+    session: Session, name: NamespaceName, now: datetime
+) -> tuple[int, Sequence[str]]:
+    """Return the number of artifacts without text, and the contents that are being indexed."""
     row = ArtifactRow
     is_indexing = row.state == ArtifactState.INDEXING
     has_none = and_(row.chunks == 0, row.state == ArtifactState.READY)
     statement = select(
-        func.count(),
-        func.coalesce(func.sum(row.chunks), 0),
-        func.count().filter(has_none),
-        func.array_agg(row.content_id).filter(is_indexing),
+        func.count().filter(has_none), func.array_agg(row.content_id).filter(is_indexing)
     ).where(*_readable(name, now))
-    artifacts, chunks, unreadable, indexing = (await session.execute(statement)).one()
-    return Inside(artifacts, int(chunks), unreadable, indexing or ())
+    unreadable, indexing = (await session.execute(statement)).one()
+    return unreadable, indexing or ()
 
 
 @dataclass(frozen=True)
@@ -91,27 +75,17 @@ class Readable:
     """An artifact with text; `tokens` is its length, `depth` its number of derivations."""
 
     name: str
-    ordinal: int
     content_id: str
     chunks: int
     tokens: int
     depth: int
-    expire_time: datetime
 
 
 async def list_readable(session: Session, name: NamespaceName, now: datetime) -> list[Readable]:
     """Return the artifacts with text, in order."""
     row = ArtifactRow
     statement = (
-        select(
-            row.name,
-            row.ordinal,
-            row.content_id,
-            row.chunks,
-            row.token_estimate,
-            row.depth,
-            row.expire_time,
-        )
+        select(row.name, row.content_id, row.chunks, row.token_estimate, row.depth)
         .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks > 0)
         .order_by(row.ordinal)
     )
@@ -334,10 +308,7 @@ def _weights(held: CTE, terms: int) -> CTE:
 
 
 def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
-    return [
-        is_in(ArtifactRow, name),
-        is_readable(now),
-    ]
+    return [is_in(ArtifactRow, name), is_readable(now)]
 
 
 def _is_among_texts(texts: Texts) -> list[ColumnElement[bool]]:

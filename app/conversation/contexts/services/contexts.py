@@ -201,13 +201,13 @@ class ContextComposer:
             if self.request.consistency is not Consistency.WAIT or not is_for_now:
                 return current
             waited = OperationName(current.composed.session.engine, operation)
-            await operations.wait(waited, left, partial(self._is_in_vain, current))
+            await operations.wait(waited, left, partial(self._is_wait_over, current))
             current = await self._find()
             if not current.due.is_due or current.due.attempts > attempts or loop.time() >= deadline:
                 break
         return current
 
-    async def _is_in_vain(self, current: _Found) -> bool:
+    async def _is_wait_over(self, current: _Found) -> bool:
         """Return True if the client no longer waits, or the summary has failed again."""
         if await self.is_given_up():
             return True

@@ -114,10 +114,7 @@ class SessionReader:
         covered = await self._covered(read, reached)
         is_all = False
         while reached < last and not is_all and not read.is_full:
-            numbers = EventNumbers(reached + 1, last)
-            page = await event_texts.list_event_texts(
-                self.session, self.name, numbers, read.page, newest=False
-            )
+            page = await self._oldest(reached, last, read)
             if not page:
                 reached = last
                 break
@@ -199,19 +196,20 @@ class SessionReader:
         if made.recompute is not Recompute.FULL_UNTIL_OVERFLOW:
             return None
         earlier, reached = _Read(self.scale), self.row.cleared_seq
-        while reached < boundary:
-            numbers = EventNumbers(reached + 1, boundary)
-            page = await event_texts.list_event_texts(
-                self.session, self.name, numbers, earlier.page, newest=False
-            )
-            if not page:
-                break
+        while reached < boundary and (page := await self._oldest(reached, boundary, earlier)):
             await earlier.add(page)
             reached = page[-1].seq
             if earlier.tokens > rules.limit or earlier.is_full:
                 return None
         read.said |= earlier.said
         return earlier.tokens
+
+    async def _oldest(self, after: int, last: int, read: "_Read") -> list[EventText]:
+        """Return the next page of events after an event."""
+        numbers = EventNumbers(after + 1, last)
+        return await event_texts.list_event_texts(
+            self.session, self.name, numbers, read.page, newest=False
+        )
 
     def _next_end(self, summaries: Sequence[ListedSummary], read: "_Read") -> int | None:
         made = self.scale.rules.summarising
