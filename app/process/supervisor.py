@@ -165,6 +165,12 @@ class ProcessSupervisor:
             try:
                 pid = os.fork()
             except OSError as error:
+                os.close(report)
+                os.close(tell)
+                if child.starts:
+                    # The machine lacks memory or process ids at the moment; the others continue.
+                    child.postpone(time.monotonic())
+                    return
                 message = f"The system cannot start another process: {error.strerror}."
                 raise ServeError(message) from error
             if pid == 0:

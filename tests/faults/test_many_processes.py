@@ -370,3 +370,37 @@ def test_a_failure_of_the_supervisor_ends_its_processes() -> None:
     said = ended.stdout.splitlines()
     assert (said[0], said[-1]) == ("stop", "It came back as another.")
     assert set(said[1:-1]) == {"ended first", "ended second"}
+
+
+_FORKS_AGAIN_AT_THE_SECOND_ATTEMPT = """
+import errno, os, sys
+from app.process.supervisor import ProcessRole, ProcessSupervisor
+
+fork, attempts = os.fork, []
+
+def failing():
+    attempts.append(None)
+    if len(attempts) == 2:
+        raise OSError(errno.EAGAIN, "no process is free")
+    return fork()
+
+def work(start):
+    start.tell("up")
+    return 0 if start.is_first else 75
+
+os.fork = failing
+supervisor = ProcessSupervisor(stop_seconds=60, on_stop=lambda: None, on_end=lambda name: None)
+status = supervisor.run([[ProcessRole("first", work)]])
+print(status, len(attempts))
+"""
+
+
+def test_a_restart_that_the_system_refuses_is_repeated() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _FORKS_AGAIN_AT_THE_SECOND_ATTEMPT],
+        capture_output=True,
+        text=True,
+        timeout=SOON_SECONDS,
+        check=True,
+    )
+    assert ended.stdout.splitlines()[-1] == "75 3"
