@@ -73,7 +73,7 @@ class EventBatch:
 
 async def ingest(job: Job, resources: Resources) -> None:
     """Run the operation of a stream."""
-    await _Ingestion(job, resources, IngestionService.of(resources)).run()
+    await _Ingestion(job, resources, IngestionService(resources)).run()
 
 
 @dataclass

@@ -48,7 +48,7 @@ async def ingest_events(
     All requests on a stream get the same operation until its events have become memories; its
     response then names the operation of that generation.
     """
-    service = IngestionService.of(context.resources)
+    service = IngestionService(context.resources)
     return Operation.from_row(await service.ingest(engine, body, context.once(body.sent)))
 
 
@@ -75,5 +75,5 @@ async def flush_stream(
 
     Returns the operation of the stream; it is done if no event waits. The stream keeps its rule.
     """
-    service = IngestionService.of(context.resources)
+    service = IngestionService(context.resources)
     return Operation.from_row(await service.flush(engine, body, context.once(body.sent())))

@@ -49,7 +49,7 @@ class RetentionService:
     @classmethod
     def of(cls, resources: Resources) -> "RetentionService":
         """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources), IngestionService.of(resources))
+        return cls(MemoryService.of(resources), IngestionService(resources))
 
     async def purge(
         self, name: EngineName, request: PurgeMemoriesRequest, once: IdempotencyKey | None

@@ -8,13 +8,14 @@ from app.kernel.limits import Counted
 from app.kernel.names import MemoryName, RevisionName, parse_revision_id
 from app.kernel.permissions import Permission
 from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
+from app.memory.revisions import service
 from app.memory.revisions.schemas import (
     ListMemoryRevisionsResponse,
     ListRevisionLabelsResponse,
     MemoryRevision,
     RollbackMemoryRequest,
 )
-from app.memory.revisions.service import ALL_MEMORIES, RevisionService
+from app.memory.revisions.service import ALL_MEMORIES
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation
@@ -59,9 +60,8 @@ async def list_all_revisions(
     Filters name `labels."key"`, `memory`, `action`, `author`, `caller`, `operation`, `create_time`,
     `scope` and `scope."key"`.
     """
-    service = RevisionService.of(context.resources)
     parent = MemoryName(engine, ALL_MEMORIES)
-    return await service.list_revisions(parent, filter, page)
+    return await service.list_revisions(context.resources, parent, filter, page)
 
 
 @router.get(
@@ -77,7 +77,7 @@ async def export_revisions(
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> Response:
     """Export the revisions until now, oldest first, one revision a line; filter as in the list."""
-    return await ndjson(RevisionService.of(context.resources).export(engine, filter))
+    return await ndjson(service.export(context.resources, engine, filter))
 
 
 @router.get(
@@ -109,8 +109,7 @@ async def list_labels(
 
     Labels of expired revisions and of erased memories are not in use.
     """
-    service = RevisionService.of(context.resources)
-    return await service.list_labels(engine, key or None, prefix, page)
+    return await service.list_labels(context.resources, engine, key or None, prefix, page)
 
 
 @router.get(_COLLECTION, summary="List a memory's revisions", operation_id="listMemoryRevisions")
@@ -124,8 +123,7 @@ async def list_revisions(
 
     Filters name the fields of the list of all memories' revisions, but for `memory`.
     """
-    service = RevisionService.of(context.resources)
-    return await service.list_revisions(memory, filter, page)
+    return await service.list_revisions(context.resources, memory, filter, page)
 
 
 @router.get(_COLLECTION + "/{revision}", summary="Get a revision", operation_id="getMemoryRevision")
@@ -133,7 +131,7 @@ async def get_revision(
     context: Context, name: Annotated[RevisionName, Depends(_revision)]
 ) -> MemoryRevision:
     """Return a revision."""
-    return await RevisionService.of(context.resources).get(name)
+    return await service.get(context.resources, name)
 
 
 @router.post(_MEMORY + ":rollback", summary="Roll a memory back", operation_id="rollbackMemory")
@@ -145,6 +143,5 @@ async def roll_back(
     With `validateOnly`, nothing changes: the response has the change as `plannedChanges`.
     """
     once = context.once({"body": body.sent(), "etag": if_match})
-    service = RevisionService.of(context.resources)
-    row = await service.roll_back(name, body, if_match, once)
+    row = await service.roll_back(context.resources, name, body, if_match, once)
     return await OperationService.of(context.resources).render(row)

@@ -1,7 +1,6 @@
 """Use cases of revisions: list, export, get, and rollback."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +19,7 @@ from app.kernel.paging import PageRequest
 from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
 from app.memory.memories.schemas.memories import Memory
+from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.services.memories import MemoryService, finish_with_memory
 from app.memory.memories.services.versions import find_known, find_version
 from app.memory.memories.store import ledger
@@ -52,158 +52,150 @@ ALL_MEMORIES = "-"
 """Path segment for all memories of an engine in a list (AIP-159)."""
 
 
-@dataclass(frozen=True)
-class RevisionService:
-    """History of live and recoverable memories."""
+async def list_revisions(
+    resources: Resources, parent: MemoryName, filter_text: str | None, page: PageRequest
+) -> ListMemoryRevisionsResponse:
+    """Return a page of a memory's revisions, newest first; the id `-` means all memories.
 
-    memories: MemoryService
+    Raises:
+        InvalidArgument: the filter or the token is unreadable, or the filter takes too long.
+    """
+    now = resources.clock.now()
+    memory_id = None if parent.memory == ALL_MEMORIES else parent.memory
+    asked = repository.revisions(parent.engine, memory_id).filtered_page(
+        page,
+        resources.settings,
+        filter_text,
+        engine=parent.engine.engine,
+        memory=parent.memory,
+    )
+    async with resources.db.snapshot() as session:
+        engine = name_of(await engines.get(session, parent.engine))
+        if memory_id is not None:
+            await memories.get(session, parent, memories.is_known(now))
+        found = await repository.read_revisions(session, engine.engine, memory_id, now, asked)
+    shown, token = asked.cut(found)
+    return ListMemoryRevisionsResponse(
+        memory_revisions=[MemoryRevision.from_row(engine, revision) for revision in shown],
+        next_page_token=token,
+    )
 
-    @classmethod
-    def of(cls, resources: Resources) -> "RevisionService":
-        """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources))
 
-    async def list_revisions(
-        self, parent: MemoryName, filter_text: str | None, page: PageRequest
-    ) -> ListMemoryRevisionsResponse:
-        """Return a page of a memory's revisions, newest first; the id `-` means all memories.
+async def export(
+    resources: Resources, name: EngineName, filter_text: str | None
+) -> AsyncIterator[Sequence[MemoryRevision]]:
+    """Yield the present revisions of all memories in small batches, oldest first.
 
-        Raises:
-            InvalidArgument: the filter or the token is unreadable, or the filter takes too long.
-        """
-        now = self.memories.clock.now()
-        memory_id = None if parent.memory == ALL_MEMORIES else parent.memory
-        asked = repository.revisions(parent.engine, memory_id).filtered_page(
-            page,
-            self.memories.settings,
-            filter_text,
-            engine=parent.engine.engine,
-            memory=parent.memory,
-        )
-        async with self.memories.db.snapshot() as session:
-            engine = name_of(await engines.get(session, parent.engine))
-            if memory_id is not None:
-                await memories.get(session, parent, memories.is_known(now))
-            found = await repository.read_revisions(session, engine.engine, memory_id, now, asked)
-        shown, token = asked.cut(found)
-        return ListMemoryRevisionsResponse(
-            memory_revisions=[MemoryRevision.from_row(engine, revision) for revision in shown],
-            next_page_token=token,
-        )
+    Raises:
+        InvalidArgument: the filter is unreadable or takes too long.
+        NotFound: the engine does not exist.
+    """
+    clock, db = resources.clock, resources.db
+    listed = repository.revisions(name, None)
+    first = listed.export(resources.settings, filter_text, clock.now())
+    async with db.snapshot() as session:
+        engine = name_of(await engines.get(session, name))
 
-    async def export(
-        self, name: EngineName, filter_text: str | None
-    ) -> AsyncIterator[Sequence[MemoryRevision]]:
-        """Yield the present revisions of all memories in small batches, oldest first.
-
-        Raises:
-            InvalidArgument: the filter is unreadable or takes too long.
-            NotFound: the engine does not exist.
-        """
-        clock, db = self.memories.clock, self.memories.db
-        listed = repository.revisions(name, None)
-        first = listed.export(self.memories.settings, filter_text, clock.now())
+    async def read(page: Slice) -> ReadRows[ReadRevision]:
         async with db.snapshot() as session:
-            engine = name_of(await engines.get(session, name))
+            return await repository.read_revisions(session, engine.engine, None, clock.now(), page)
 
-        async def read(page: Slice) -> ReadRows[ReadRevision]:
-            async with db.snapshot() as session:
-                return await repository.read_revisions(
-                    session, engine.engine, None, clock.now(), page
-                )
+    async for revisions in exported(first, read):
+        yield [MemoryRevision.from_row(engine, revision) for revision in revisions]
 
-        async for revisions in exported(first, read):
-            yield [MemoryRevision.from_row(engine, revision) for revision in revisions]
 
-    async def list_labels(
-        self, name: EngineName, key: str | None, prefix: str, page: PageRequest
-    ) -> ListRevisionLabelsResponse:
-        """Return a page of the keys of labels in use, or of the values of a key.
+async def list_labels(
+    resources: Resources, name: EngineName, key: str | None, prefix: str, page: PageRequest
+) -> ListRevisionLabelsResponse:
+    """Return a page of the keys of labels in use, or of the values of a key.
 
-        Raises:
-            InvalidArgument: the key or prefix is too long, the token is unreadable, or the query
-                takes too long, since it skips too many labels of other scopes.
-        """
-        _check_length("key", key or "", MAX_LABEL_CHARS)
-        _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
-        listed = labels.VALUES if key else labels.KEYS
-        asked = listed.page(page, engine=name.engine, key=key, prefix=prefix)
-        wanted = WantedLabels(name.engine, key or None, prefix, self.memories.clock.now())
-        async with self.memories.db.snapshot() as session:
-            await engines.get(session, name)
-            async with limited(session, self.memories.settings.filter_timeout_seconds, "prefix"):
-                rows, token = asked.cut(await labels.read_labels(session, wanted, asked))
-        shown = [
-            RevisionLabel(key=key, value=row.value) if key else RevisionLabel(key=row.key)
-            for row in rows
-        ]
-        return ListRevisionLabelsResponse(labels=shown, next_page_token=token)
+    Raises:
+        InvalidArgument: the key or prefix is too long, the token is unreadable, or the query
+            takes too long, since it skips too many labels of other scopes.
+    """
+    _check_length("key", key or "", MAX_LABEL_CHARS)
+    _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
+    listed = labels.VALUES if key else labels.KEYS
+    asked = listed.page(page, engine=name.engine, key=key, prefix=prefix)
+    wanted = WantedLabels(name.engine, key or None, prefix, resources.clock.now())
+    async with resources.db.snapshot() as session:
+        await engines.get(session, name)
+        async with limited(session, resources.settings.filter_timeout_seconds, "prefix"):
+            rows, token = asked.cut(await labels.read_labels(session, wanted, asked))
+    shown = [
+        RevisionLabel(key=key, value=row.value) if key else RevisionLabel(key=row.key)
+        for row in rows
+    ]
+    return ListRevisionLabelsResponse(labels=shown, next_page_token=token)
 
-    async def get(self, name: RevisionName) -> MemoryRevision:
-        """Return a revision of a live or recoverable memory."""
-        now = self.memories.clock.now()
-        async with self.memories.db.snapshot() as session:
-            engine = name_of(await engines.get(session, name.memory.engine))
-            memory = await memories.get(session, name.memory, memories.is_known(now))
-            row = await repository.get(session, name, now)
-            revision = ReadRevision(row, memory.scope, memory.fact is not None)
-            return MemoryRevision.from_row(engine, revision)
 
-    async def roll_back(
-        self,
-        name: MemoryName,
-        request: RollbackMemoryRequest,
-        etag: str | None,
-        once: IdempotencyKey | None,
-    ) -> OperationRow:
-        """Restore a live or deleted memory to a revision, or only plan the change.
+async def get(resources: Resources, name: RevisionName) -> MemoryRevision:
+    """Return a revision of a live or recoverable memory."""
+    now = resources.clock.now()
+    async with resources.db.snapshot() as session:
+        engine = name_of(await engines.get(session, name.memory.engine))
+        memory = await memories.get(session, name.memory, memories.is_known(now))
+        row = await repository.get(session, name, now)
+        revision = ReadRevision(row, memory.scope, memory.fact is not None)
+        return MemoryRevision.from_row(engine, revision)
 
-        Raises:
-            Aborted: the etag is stale.
-            FailedPrecondition: the revision records a deletion.
-            NotFound: the revision does not exist, or can no longer be read.
-        """
-        service = self.memories
-        now = service.clock.now()
-        target = RevisionName(name, _revision_id(name, str(request.target_revision_id)))
-        request, details = await service.admit_labels(name.engine, request)
-        vector = None if request.validate_only else await self._vector(target, now)
-        kind = PREVIEW if request.validate_only else "memories.rollback"
-        method, locked = Method(kind, "RollbackMemory"), engines.locked(name.engine)
-        async with mutate(service, locked, method, once, details=details, now=now) as change:
-            if change.replayed is not None:
-                return change.replayed
-            session, engine = change.session, change.engine
-            row = await memories.get(session, name, memories.is_known(now), for_update=True)
-            change.concerns(row.scope)
-            check_etag(row.version, etag)
-            revision = await repository.get(session, target, now)
-            _check_restorable(target, revision)
-            if request.validate_only:
-                change.note(validateOnly=True)
-                # Called for its checks, too.
-                writing = service.writing(engine, change.operation, request)
-                return await change.done(_planned(writing.engine, row, revision))
-            writing = service.writing(engine, await change.reserved(), request)
-            wanted = Change(
-                row=row,
-                content=content_of(revision),
-                expire_time=memory_expiry(
-                    config_of(engine), Cause.UPDATE, now, None, ahead(row.expire_time, now)
-                ),
-                vector=vector,
-                restores=revision.revision_id,
-                hold=Hold.SET,
-            )
-            written = await ledger.change(session, writing, wanted)
-            return await finish_with_memory(change, writing, written.row)
 
-    async def _vector(self, target: RevisionName, now: datetime) -> Vector | None:
-        """Return the vector of a revision's fact, computed outside transactions."""
-        async with self.memories.db.snapshot() as session:
-            revision = await repository.find(session, target, now)
-        fact = None if revision is None else revision.fact
-        return await self.memories.embedding.fact(target.memory.engine.engine, fact)
+async def roll_back(
+    resources: Resources,
+    name: MemoryName,
+    request: RollbackMemoryRequest,
+    etag: str | None,
+    once: IdempotencyKey | None,
+) -> OperationRow:
+    """Restore a live or deleted memory to a revision, or only plan the change.
+
+    Raises:
+        Aborted: the etag is stale.
+        FailedPrecondition: the revision records a deletion.
+        NotFound: the revision does not exist, or can no longer be read.
+    """
+    service = MemoryService.of(resources)
+    now = service.clock.now()
+    target = RevisionName(name, _revision_id(name, str(request.target_revision_id)))
+    request, details = await service.admit_labels(name.engine, request)
+    vector = None if request.validate_only else await _vector(resources, target, now)
+    kind = PREVIEW if request.validate_only else "memories.rollback"
+    method, locked = Method(kind, "RollbackMemory"), engines.locked(name.engine)
+    async with mutate(service, locked, method, once, details=details, now=now) as change:
+        if change.replayed is not None:
+            return change.replayed
+        session, engine = change.session, change.engine
+        row = await memories.get(session, name, memories.is_known(now), for_update=True)
+        change.concerns(row.scope)
+        check_etag(row.version, etag)
+        revision = await repository.get(session, target, now)
+        _check_restorable(target, revision)
+        if request.validate_only:
+            change.note(validateOnly=True)
+            # Called for its checks, too.
+            writing = service.writing(engine, change.operation, request)
+            return await change.done(_planned(writing.engine, row, revision))
+        writing = service.writing(engine, await change.reserved(), request)
+        wanted = Change(
+            row=row,
+            content=content_of(revision),
+            expire_time=memory_expiry(
+                config_of(engine), Cause.UPDATE, now, None, ahead(row.expire_time, now)
+            ),
+            vector=vector,
+            restores=revision.revision_id,
+            hold=Hold.SET,
+        )
+        written = await ledger.change(session, writing, wanted)
+        return await finish_with_memory(change, writing, written.row)
+
+
+async def _vector(resources: Resources, target: RevisionName, now: datetime) -> Vector | None:
+    """Return the vector of a revision's fact, computed outside transactions."""
+    async with resources.db.snapshot() as session:
+        revision = await repository.find(session, target, now)
+    fact = None if revision is None else revision.fact
+    return await EngineEmbedding.of(resources).fact(target.memory.engine.engine, fact)
 
 
 def _planned(engine: EngineName, row: MemoryRow, revision: RevisionRow) -> dict[str, Any]:

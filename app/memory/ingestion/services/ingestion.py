@@ -15,7 +15,6 @@ from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key
 from app.adapters.db.transaction_settings import limited
-from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import TextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
@@ -70,14 +69,7 @@ _MARK_CHARS = 16
 class IngestionService:
     """Buffers events; `jobs.py` processes them."""
 
-    memories: MemoryService
-    models: TextModels
-    privacy: PrivacyService
-
-    @classmethod
-    def of(cls, resources: Resources) -> "IngestionService":
-        """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources), resources.models, PrivacyService.of(resources))
+    resources: Resources
 
     async def flush(
         self, name: EngineName, request: FlushStreamRequest, once: IdempotencyKey | None
@@ -109,12 +101,12 @@ class IngestionService:
                 large, or the request contains values that the engine refuses.
             ResourceExhausted: the stream would exceed its quota of waiting events.
         """
-        now = self.memories.clock.now()
-        check_scope_size(self.memories.settings, request.scope)
-        check_metadata_size(self.memories.settings, request.metadata)
+        now = self.resources.clock.now()
+        check_scope_size(self.resources.settings, request.scope)
+        check_metadata_size(self.resources.settings, request.metadata)
         key = StreamKey(name.engine, scope_hash(request.scope), request.stream)
-        request, masked = await _admitted(self.privacy, name, request)
-        async with self.memories.db.transaction() as session:
+        request, masked = await _admitted(PrivacyService.of(self.resources), name, request)
+        async with self.resources.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.new_operation(name_of(engine), key, request.scope, now)
             if begins:
@@ -129,10 +121,11 @@ class IngestionService:
             if known is not None:
                 return await known.operation(session, name, now)
             # Called for its checks: a revision expiry in the past is a client error.
-            self.memories.writing(engine, new, request)
+            MemoryService.of(self.resources).writing(engine, new, request)
             stream, dropped = await self._buffer(session, stream, request, engine)
             new = new.noting(pendingEventCount=stream.pending_count, duplicateEventCount=dropped)
-            new = new.noting(**untouched(model_of(self.models, engine), self.memories.settings))
+            model = model_of(self.resources.models, engine)
+            new = new.noting(**untouched(model, self.resources.settings))
             new = new.noting(**noted(masked))
             row = await self._operation(session, stream, new, is_forced=bool(request.force_flush))
             await idempotency.finish(session, once, name.engine, begun=new, inserted=row)
@@ -146,13 +139,14 @@ class IngestionService:
         engine: EngineRow,
     ) -> tuple[StreamRow, int]:
         """Add the new events to the stream; return the stream and the number of duplicates."""
-        now = self.memories.clock.now()
+        now = self.resources.clock.now()
         bank = config_of(engine).generation_config
         default = bank.generation_trigger_config if bank is not None else None
         rule = rule_for(request.generation_trigger_config, default)
         source = request.direct_contents_source
         given = source.events if source is not None else []
-        rows = await self._add_events(session, stream, given, model_of(self.models, engine))
+        model = model_of(self.resources.models, engine)
+        rows = await self._add_events(session, stream, given, model)
         added = len(rows)
         values: dict[str, Any] = {"rule": rule and rule.wire()}
         if request.force_flush and stream.aside_time is not None:
@@ -195,7 +189,7 @@ class IngestionService:
                     continue
                 seen.add(event.event_id)
             new.append(event)
-        now = self.memories.clock.now()
+        now = self.resources.clock.now()
         columns_of_all = await each(new, lambda event: _columns(event, model, now))
         rows = [
             {**key.columns(), "seq": seq, **columns}
@@ -212,7 +206,7 @@ class IngestionService:
         Raises:
             ResourceExhausted: the stream has no room; the error names its quota.
         """
-        settings = self.memories.settings
+        settings = self.resources.settings
         for unit, used, added, limit in (
             ("Events", stream.pending_count, len(rows), settings.tuning.max_stream_pending_events),
             (
@@ -262,7 +256,7 @@ class IngestionService:
     ) -> StreamRow:
         if ended is None or not is_own_failure(ended.state, ended.error):
             return stream
-        first = timedelta(seconds=self.memories.settings.tuning.ingestion_retry_seconds)
+        first = timedelta(seconds=self.resources.settings.tuning.ingestion_retry_seconds)
         failures = stream.failure_count + 1
         until = ended.update_time + pause(failures, first, self._longest)
         values = {"failure_count": failures, "retry_time": until}
@@ -308,13 +302,13 @@ class IngestionService:
 
     @property
     def _longest(self) -> timedelta:
-        return timedelta(seconds=self.memories.settings.tuning.ingestion_max_pending_seconds)
+        return timedelta(seconds=self.resources.settings.tuning.ingestion_max_pending_seconds)
 
     def new_operation(
         self, engine: EngineName, key: StreamKey, scope: Mapping[str, str], now: datetime
     ) -> NewOperation:
         """Return a new operation that will process a stream's events."""
-        keep = self.memories.settings.operation_retention
+        keep = self.resources.settings.operation_retention
         new = NewOperation.of(engine, INGEST, "IngestEvents", now, keep)
         # All generations over the scope share the key, so only one runs at a time.
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
@@ -344,7 +338,7 @@ class IngestionService:
         new = self.new_operation(name_of(engine), StreamKey.of(stream), stream.scope, now)
         new = new.noting(
             pendingEventCount=stream.pending_count,
-            **untouched(model_of(self.models, engine), self.memories.settings),
+            **untouched(model_of(self.resources.models, engine), self.resources.settings),
         )
         stream = await self._pause_failed(session, stream, ended)
         due = await self.due_time(session, stream, now)
@@ -359,7 +353,7 @@ class IngestionService:
         if not filter_text:
             return None
         try:
-            return read_filter(filter_text, erasure.FILTER_FIELDS, self.memories.settings)
+            return read_filter(filter_text, erasure.FILTER_FIELDS, self.resources.settings)
         except InvalidArgument:
             return None
 
@@ -370,7 +364,7 @@ class IngestionService:
         erased = [await erasure.erase(session, key) for key in keys]
         open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
         # These operations find no events, and end.
-        await leases.run_now(session, engine_id, open_ids, self.memories.clock.now())
+        await leases.run_now(session, engine_id, open_ids, self.resources.clock.now())
         return sum(count for count, _ in erased)
 
 

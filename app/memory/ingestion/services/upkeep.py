@@ -28,7 +28,7 @@ _FAILED = of_all(
 
 async def reopen(batches: SweepBatches) -> int:
     """Open new operations for streams whose last one left events waiting; return the count."""
-    service = IngestionService.of(batches.resources)
+    service = IngestionService(batches.resources)
     return await batches.spread(repository.find_stranded, service.reopen)
 
 
