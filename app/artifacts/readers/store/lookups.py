@@ -63,9 +63,10 @@ async def measure(
     row = ArtifactRow
     is_indexing = row.state == ArtifactState.INDEXING
     has_none = and_(row.chunks == 0, row.state == ArtifactState.READY)
-    statement = select(
-        func.count().filter(has_none), func.array_agg(row.content_id).filter(is_indexing)
-    ).where(*_readable(name, now))
+    indexed = func.array_agg(row.content_id).filter(is_indexing)
+    statement = (
+        select(func.count().filter(has_none), indexed).select_from(row).where(*_readable(name, now))
+    )
     unreadable, indexing = (await session.execute(statement)).one()
     return unreadable, indexing or ()
 
