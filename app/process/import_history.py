@@ -21,10 +21,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import typer
 from pydantic import ValidationError
 
-from app.adapters.terminal import FAILED, fail
 from app.kernel.names import MAX_INT64
 from app.kernel.release import RELEASE
 from app.kernel.wire.base import camel_name
@@ -36,9 +34,8 @@ from app.memory.revisions.schemas import ExtractedMemory
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import REVISIONS_IN_LINE, ArchiveWriter, Header
 from app.memory.transfer.logic.kinds import ENGINE, MEMORY, REVISION
-from app.process.imports.files import LinesFile, opened
+from app.process.imports.files import opened
 from app.process.imports.items import ItemError, Json, check_storable, fields_of, moment_of
-from app.process.imports.preview import listed
 from app.process.imports.products import Converted, ItemLine, Rejected
 from app.process.imports.records import Record, read_records
 from app.process.remote_api import connected
@@ -126,11 +123,11 @@ def _time_of(value: Any, now: datetime) -> datetime:  # noqa: ANN401 - any JSON 
 
 def _by_memory(revisions: Iterable[_Revision]) -> dict[str, list[_Revision]]:
     """Group revisions by memory id, and drop duplicates."""
-    found = defaultdict[str, dict[object, _Revision]](dict)
+    grouped = defaultdict[str, dict[object, _Revision]](dict)
     for revision in revisions:
         key = revision.create_time if revision.revision_id is None else revision.revision_id
-        found[revision.memory].setdefault(key, revision)
-    return {memory: list(known.values()) for memory, known in found.items()}
+        grouped[revision.memory].setdefault(key, revision)
+    return {memory: list(known.values()) for memory, known in grouped.items()}
 
 
 @dataclass(frozen=True)
@@ -153,23 +150,22 @@ class RevisedMemories:
     Attributes:
         now: the latest allowed time.
         losses: the numbers of omitted items, by kind.
-        found: the memories.
+        memories: the memories with their numbered revisions.
         added: the number of revisions created from memories that differ from their last revision.
         rejected: the rejected items of both files.
     """
 
     now: datetime
     losses: Counter[str]
-    found: list[RevisedMemory] = field(default_factory=list)
+    memories: list[RevisedMemory] = field(default_factory=list)
     added: int = 0
     rejected: list[Rejected] = field(default_factory=list)
-    _taken: set[int] = field(default_factory=set)
-    """The ids of all revisions so far."""
+    _revision_ids: set[int] = field(default_factory=set)
 
     @property
     def revisions(self) -> int:
         """The number of revisions of all memories."""
-        return sum(len(history.revisions) for history in self.found)
+        return sum(len(history.revisions) for history in self.memories)
 
     def read(self, items: Iterable[Converted], file: Path) -> None:
         """Join the memories with the revisions in a file.
@@ -206,11 +202,11 @@ class RevisedMemories:
         try:
             memory = _checked(made.line)
             versions = []
-            for one in revisions:
+            for revision in revisions:
                 try:
-                    versions.append(_version(one, memory))
+                    versions.append(_version(revision, memory))
                 except ItemError as error:
-                    self._reject(one.record.number, one.record.value, error)
+                    self._reject(revision.record.number, revision.record.value, error)
             versions.sort(key=lambda version: (version["createTime"], version["revisionId"] or 0))
             self._add_history(memory, versions)
         except ItemError as error:
@@ -227,7 +223,7 @@ class RevisedMemories:
         present = _content(memory)
         is_added = not versions or not _is_same(versions[-1], present)
         if is_added:
-            changed = max([updated, *(one["createTime"] for one in versions[-1:])])
+            changed = max([updated, *(version["createTime"] for version in versions[-1:])])
             labels = memory.get("revisionLabels", {})
             added = {"createTime": changed, "expireTime": changed + _LIFE, "labels": labels}
             versions.append({**present, **added})
@@ -242,18 +238,18 @@ class RevisedMemories:
             "expireTime": moment_of(memory.get("expireTime")),
         }
         versions[-1]["memoryExpireTime"] = own["expireTime"]
-        revisions = [_encoded(REVISION, one) for one in versions]
-        self.found.append(RevisedMemory(_encoded(MEMORY, {**present, **own}), revisions))
+        revisions = [_encoded(REVISION, version) for version in versions]
+        self.memories.append(RevisedMemory(_encoded(MEMORY, {**present, **own}), revisions))
         self.added += is_added
 
     def _number(self, version: Json, memory_id: str, number: int) -> None:
         version |= {"memoryId": memory_id, "version": number}
         version.setdefault("action", "CREATED" if number == 1 else "UPDATED")
         kept = version.get("revisionId")
-        if kept is None or kept in self._taken:
+        if kept is None or kept in self._revision_ids:
             digest = hashlib.sha256(f"{memory_id}/{number}".encode()).hexdigest()
             version["revisionId"] = int(digest[:_MADE_ID_CHARS], 16)
-        self._taken.add(version["revisionId"])
+        self._revision_ids.add(version["revisionId"])
 
     def _reject(self, number: int, item: Any, error: ItemError) -> None:  # noqa: ANN401 - any JSON value
         self.rejected.append(Rejected(number, error.reason, error.detail, item))
@@ -285,27 +281,27 @@ def _checked(line: Json) -> Json:
     return {**read.wire(), "memoryType": stored_type(read.memory_type).value}
 
 
-def _version(one: _Revision, memory: Json) -> Json:
+def _version(revision: _Revision, memory: Json) -> Json:
     """Return the version of a memory that a revision made.
 
     Raises:
         ItemError: the version could not be stored.
     """
-    own = {name: inner for name, inner in one.content.items() if name != _DATA}
-    if _DATA in one.content:
+    own = {name: inner for name, inner in revision.content.items() if name != _DATA}
+    if _DATA in revision.content:
         present = memory.get("structuredContent", {})
-        own["structuredContent"] = {**present, "data": one.content[_DATA]}
-    own["revisionLabels"] = {**memory.get("revisionLabels", {}), **one.labels}
-    own["extractedMemories"] = one.extracted
+        own["structuredContent"] = {**present, "data": revision.content[_DATA]}
+    own["revisionLabels"] = {**memory.get("revisionLabels", {}), **revision.labels}
+    own["extractedMemories"] = revision.extracted
     state = _checked({**memory, **own})
     return {
         **_content(state),
-        "revisionId": one.revision_id,
-        "createTime": one.create_time,
-        "expireTime": one.expire_time,
+        "revisionId": revision.revision_id,
+        "createTime": revision.create_time,
+        "expireTime": revision.expire_time,
         "labels": state.get("revisionLabels", {}),
         "extractedMemories": state.get("extractedMemories", []),
-        **(_DELETION if one.is_deletion else {}),
+        **(_DELETION if revision.is_deletion else {}),
     }
 
 
@@ -364,57 +360,20 @@ def archive_of(engine: Json, histories: Iterable[RevisedMemory]) -> Iterator[byt
     yield writer.end({})
 
 
-def preview(histories: RevisedMemories) -> None:
-    """Print a preview; exit with 1 if an item would be rejected."""
-    typer.echo(f"Would import: {len(histories.found):,}")
-    _report(histories)
-    for line in listed("Would reject", Counter(one.reason for one in histories.rejected)):
-        typer.echo(line)
-    if histories.rejected:
-        raise typer.Exit(FAILED)
-
-
-def finish(
-    histories: RevisedMemories,
-    rejections: Path,
-    target: TargetEngine,
-    url: str | None,
-    key_file: Path | None,
+def restore(
+    memories: Iterable[RevisedMemory], target: TargetEngine, url: str | None, key_file: Path | None
 ) -> None:
-    """Restore the memories into an engine and print the result.
+    """Restore an archive of the memories into an engine and keep its configuration.
 
-    Exits with 1 if an item was rejected or a call fails, for example if the engine is not empty.
+    Exits with 1 if a call fails, for example if the engine is not empty.
     """
-    with LinesFile(rejections, adds=False) as rejected:
-        for refused in histories.rejected:
-            rejected.write(refused.wire())
-    if histories.found:
-        with connected(url, key_file) as api:
-            engine = api.ask("GET", target.path(api))
-        _restore(histories.found, engine, url, key_file)
-        target.done()
-    typer.echo(f"Imported: {len(histories.found):,}")
-    _report(histories)
-    if histories.rejected:
-        fail(f"Rejected: {len(histories.rejected):,}; see {rejections}.", FAILED)
-
-
-def _report(histories: RevisedMemories) -> None:
-    typer.echo(f"Revisions: {histories.revisions:,}")
-    if histories.added:
-        typer.echo(f"Of these, made of memories that differ: {histories.added:,}")
-    for line in listed("Left out", histories.losses):
-        typer.echo(line)
-
-
-def _restore(
-    found: Iterable[RevisedMemory], target: Json, url: str | None, key_file: Path | None
-) -> None:
-    """Restore an archive of the memories into an engine and keep its configuration."""
-    engine = target["name"].rpartition("/")[2]
+    with connected(url, key_file) as api:
+        engine = api.ask("GET", target.path(api))
+    engine_id = engine["name"].rpartition("/")[2]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "vertex.omb.gz"
         file.touch(_PRIVATE)
         with gzip.open(file, "wb", compresslevel=1) as written:
-            written.writelines(archive_of(target, found))
-        run(WantedRestore(file, engine, extends_recovery=False, verifies=False), url, key_file)
+            written.writelines(archive_of(engine, memories))
+        run(WantedRestore(file, engine_id, extends_recovery=False, verifies=False), url, key_file)
+    target.done()

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -17,19 +17,22 @@ import typer
 from app.adapters.api_client import RemoteError
 from app.adapters.terminal import FAILED, MISUSED, fail
 from app.kernel.clock import SystemClock
-from app.process.import_history import RevisedMemories, finish, preview
+from app.process.import_history import RevisedMemories, restore
 from app.process.imports.files import LinesFile, opened
-from app.process.imports.items import Options
-from app.process.imports.preview import Preview, listed
-from app.process.imports.products import SOURCES, Converted, converted
+from app.process.imports.items import Conversation, Options
+from app.process.imports.products import SOURCES, Converted, ItemLine, Rejected, converted
 from app.process.imports.records import FileError, read_records
 from app.process.imports.sending import Importer, undo
 from app.process.progress import progress, stoppable
 from app.process.remote_api import KeyFile, Url, connected
 from app.process.target_engine import TargetEngine
 
+_SAMPLES = 5
+_SHOWN_CHARS = 400
 _STDIN, _STDIN_NAME = "-", "stdin"
 _SEVERAL = re.compile("=.*,[^,=]+=")
+_STEPS = (["operation"], ["session"])
+"""Fields of the lines in a file of results."""
 
 _File = Annotated[
     str | None, typer.Argument(help="File with the memories; - reads the standard input.")
@@ -238,13 +241,13 @@ def _import(reading: _Input, target: TargetEngine, url: str | None, key_file: Pa
     with (
         connected(url, key_file) as api,
         stoppable(f"Interrupted. The same command goes on; import --undo {results} takes it back."),
-        LinesFile(results, adds=True) as noted,
+        LinesFile(results, adds=True) as steps,
         LinesFile(rejections, adds=False) as rejected,
     ):
         path = target.path(api)
         name = path.removeprefix("/")
         typer.echo(f"Importing into {name} (--engine {name.partition('/')[2]}).", err=True)
-        importer = Importer(api, path, reading.options, noted, rejected, losses)
+        importer = Importer(api, path, reading.options, steps, rejected, losses)
         broken: FileError | None = None
         try:
             try:
@@ -276,12 +279,20 @@ def _report(importer: Importer, results: Path) -> None:
     for name, count in importer.counts.items():
         if name != "rejected" and (count or name == "imported"):
             typer.echo(f"{_words(name)}: {count:,}")
-    for line in listed("Left out", importer.losses):
-        typer.echo(line)
+    _print_counts("Left out", importer.losses)
     if importer.operations or results.exists():
         typer.echo(f"To take it back: memory-bank import --undo {results}")
     for operation in importer.operations:
         typer.echo(operation)
+
+
+def _print_counts(title: str, counts: Counter[str]) -> None:
+    """Print a title and the counts above zero, sorted by name; nothing if all are zero."""
+    names = sorted(+counts)
+    if names:
+        typer.echo(f"{title}:")
+    for name in names:
+        typer.echo(f"  {name}: {counts[name]:,}")
 
 
 def _words(name: str) -> str:
@@ -290,18 +301,66 @@ def _words(name: str) -> str:
     return text.capitalize()
 
 
+@dataclass
+class _Preview:
+    """Counts of converted items, with the first items as samples.
+
+    Attributes:
+        scopes: the numbers of memories, by the keys of their scopes.
+        conversations: the numbers of sessions and events.
+        reasons: the numbers of rejected items, by reason.
+        losses: the numbers of omitted items, by kind.
+    """
+
+    losses: Counter[str]
+    with_ended: bool
+    scopes: Counter[str] = field(default_factory=Counter)
+    conversations: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    _samples: list[ItemLine] = field(default_factory=list)
+
+    def add(self, made: Converted) -> None:
+        """Count an item."""
+        if isinstance(made, Rejected):
+            self.reasons[made.reason] += 1
+        elif isinstance(made, Conversation):
+            self.conversations.update(sessions=1, events=len(made.events))
+        elif made.ended and not self.with_ended:
+            self.losses["ended facts"] += 1
+        else:
+            self.scopes[", ".join(sorted(made.line["scope"]))] += 1
+            if len(self._samples) < _SAMPLES:
+                self._samples.append(made)
+
+    def print(self) -> None:
+        """Print the counts and samples."""
+        typer.echo(f"Would import: {self.scopes.total():,}")
+        _print_counts("By the keys of their scopes", self.scopes)
+        _print_counts("Conversations", self.conversations)
+        _print_counts("Would reject", self.reasons)
+        _print_counts("Left out", self.losses)
+        for made in self._samples:
+            typer.echo(f"\nBefore: {_shown(made.item)}\nAfter:  {_shown(made.line)}")
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    # A lone surrogate cannot be printed.
+    text = text.encode(errors="replace").decode()
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+
+
 def _preview(reading: _Input) -> None:
     """Print a preview of the import without sending data."""
     losses: Counter[str] = Counter()
-    preview = Preview(losses, reading.options.with_ended)
+    preview = _Preview(losses, reading.options.with_ended)
     try:
         with stoppable("Interrupted."), reading.converted(losses, "Reading") as items:
             for made in items:
                 preview.add(made)
     except FileError as error:
         fail(str(error), FAILED)
-    for line in preview.lines():
-        typer.echo(line)
+    preview.print()
     if preview.reasons:
         raise typer.Exit(FAILED)
 
@@ -327,26 +386,45 @@ def _import_history(
     except FileError as error:
         fail(str(error), FAILED)
     if target is None:
-        preview(histories)
-    else:
-        rejections = reading.beside(".rejected.ndjson")
-        _check_writable(rejections)
-        finish(histories, rejections, target, url, key_file)
+        typer.echo(f"Would import: {len(histories.memories):,}")
+        _report_history(histories)
+        _print_counts("Would reject", Counter(item.reason for item in histories.rejected))
+        if histories.rejected:
+            raise typer.Exit(FAILED)
+        return
+    rejections = reading.beside(".rejected.ndjson")
+    _check_writable(rejections)
+    with LinesFile(rejections, adds=False) as rejected:
+        for item in histories.rejected:
+            rejected.write(item.wire())
+    if histories.memories:
+        restore(histories.memories, target, url, key_file)
+    typer.echo(f"Imported: {len(histories.memories):,}")
+    _report_history(histories)
+    if histories.rejected:
+        fail(f"Rejected: {len(histories.rejected):,}; see {rejections}.", FAILED)
+
+
+def _report_history(histories: RevisedMemories) -> None:
+    typer.echo(f"Revisions: {histories.revisions:,}")
+    if histories.added:
+        typer.echo(f"Of these, made of memories that differ: {histories.added:,}")
+    _print_counts("Left out", histories.losses)
 
 
 def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
     """Undo the steps in a file of results, the last one first; then remove the file."""
-    noted = _noted(file)
+    steps = _steps_in(file)
     counts: Counter[str] = Counter()
     with (
         connected(url, key_file) as api,
         stoppable("Interrupted. The same command goes on."),
-        progress("Undoing", len(noted), "steps") as shown,
+        progress("Undoing", len(steps), "steps") as shown,
     ):
-        for step in reversed(noted):
+        for step in reversed(steps):
             counts.update(undo(api, step))
             shown.advance()
-    if counts["missing"] == len(noted):
+    if counts["missing"] == len(steps):
         fail(f"This service has nothing that {file} names; is it that of --url?", FAILED)
     file.unlink()
     typer.echo(f"Undone: {counts['undone']:,}")
@@ -356,14 +434,13 @@ def _undo(file: Path, url: str | None, key_file: Path | None) -> None:
         typer.echo(f"Sessions deleted: {counts['sessions']:,}")
 
 
-def _noted(file: Path) -> list[dict[str, str]]:
+def _steps_in(file: Path) -> list[dict[str, str]]:
     try:
-        noted = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        steps = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     except OSError as error:
         fail(f"{file} cannot be read: {error.strerror}.", MISUSED)
     except ValueError:
-        noted = [None]
-    steps = (["operation"], ["session"])
-    if not all(isinstance(step, dict) and [*step] in steps for step in noted):
+        steps = [None]
+    if not all(isinstance(step, dict) and [*step] in _STEPS for step in steps):
         fail(f"{file} must be the .result file of an import.", MISUSED)
-    return noted
+    return steps

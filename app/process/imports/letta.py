@@ -46,8 +46,8 @@ def _agent(
     name = fields_of(agent, "name")["name"]
     ids = agent.get("block_ids")
     keys = map(str, ids) if isinstance(ids, list) else ()
-    named = [blocks[key] for key in keys if key in blocks]
-    for block in [*named, *_objects(agent.get("core_memory") or agent.get("memory_blocks"))]:
+    shared = [blocks[key] for key in keys if key in blocks]
+    for block in [*shared, *_objects(agent.get("core_memory") or agent.get("memory_blocks"))]:
         yield from _block(block, name)
     messages = _objects(agent.get("messages"))
     if not options.sessions:
@@ -126,13 +126,13 @@ def _unpacked(text: str | None) -> str | None:
 
 def _call(call: Json) -> Json:
     function = call.get("function")
-    named = function if isinstance(function, dict) else {}
+    function = function if isinstance(function, dict) else {}
     try:
-        arguments = json.loads(named.get("arguments") or "{}")
+        arguments = json.loads(function.get("arguments") or "{}")
     except (ValueError, TypeError, RecursionError):
-        arguments = named.get("arguments")
+        arguments = function.get("arguments")
     args = arguments if isinstance(arguments, dict) else {"arguments": arguments}
-    return {"functionCall": {"name": str(named.get("name")), "args": args, "id": call.get("id")}}
+    return {"functionCall": {"name": str(function.get("name")), "args": args, "id": call.get("id")}}
 
 
 def _response(message: Json, text: str | None) -> Json:

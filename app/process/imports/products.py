@@ -98,15 +98,15 @@ def _openmemory(record: Record, _: Options, losses: Losses) -> Iterator[Draft]:
     count_unknown(item, losses, *_OPENMEMORY_KNOWN)
     # The user's id in an item is only a database key.
     user, ids = heading.get("user"), item.get("category_ids")
-    named = [_named(heading, "categories", key) for key in (ids if isinstance(ids, list) else ())]
+    names = [_name_in(heading, "categories", key) for key in ids] if isinstance(ids, list) else []
     yield Draft(
         fact=item["content"],
         scope={"user_id": user.get("user_id") if isinstance(user, dict) else None},
         source_id=id_of(item["id"]),
         metadata={
-            "app": item.get("app") or _named(heading, "apps", item.get("app_id")),
+            "app": item.get("app") or _name_in(heading, "apps", item.get("app_id")),
             "categories": item.get("categories")
-            or [name for name in named if name is not None]
+            or [name for name in names if name is not None]
             or None,
             **({} if state == "active" else {state: True}),
             **_own_metadata(item),
@@ -116,13 +116,13 @@ def _openmemory(record: Record, _: Options, losses: Losses) -> Iterator[Draft]:
     )
 
 
-def _named(heading: Mapping[str, Any], table: str, key: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _name_in(heading: Mapping[str, Any], table: str, key: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return the name of a row in a table of the heading."""
     rows = heading.get(table)
     if key is None or not isinstance(rows, list):
         return None
-    found = (row for row in rows if isinstance(row, dict) and row.get("id") == key)
-    return next(found, {}).get("name")
+    matching = (row for row in rows if isinstance(row, dict) and row.get("id") == key)
+    return next(matching, {}).get("name")
 
 
 _VERTEX_CONTENT = (
@@ -449,8 +449,8 @@ def _counting_other_lists(
 
     def count() -> None:
         for name in product.other_lists:
-            if isinstance(held := heading.get(name), list) and held:
-                losses[name] += len(held)
+            if isinstance(entries := heading.get(name), list) and entries:
+                losses[name] += len(entries)
 
     for record in records:
         if record.heading is not heading:

@@ -62,17 +62,17 @@ class _Text:
     def __init__(self, pieces: Iterable[bytes]) -> None:
         self._pieces = iter(pieces)
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self.held = ""
-        self.at = 0
+        self.buffer = ""
+        self.position = 0
         self.has_ended = False
 
     def more(self) -> bool:
-        """Read at least as many characters as are held; return False at the end."""
+        """Read at least as many characters as the buffer has; return False at the end."""
         if self.has_ended:
             return False
         # Doubling steps avoid a new scan of a long value after each piece.
-        parts, wanted = [self.held[self.at :]], max(1, len(self.held) - self.at)
-        self.at = 0
+        parts, wanted = [self.buffer[self.position :]], max(1, len(self.buffer) - self.position)
+        self.position = 0
         if wanted > MAX_VALUE_CHARS:
             raise FileError(f"The file has a value of more than {MAX_VALUE_CHARS} characters.")
         while wanted > 0 and not self.has_ended:
@@ -83,42 +83,44 @@ class _Text:
             except UnicodeDecodeError:
                 raise FileError("The file is not UTF-8.") from None
             wanted -= len(parts[-1])
-        self.held = "".join(parts)
+        self.buffer = "".join(parts)
         return True
 
     def skip_blanks(self) -> str:
         """Return the next non-blank character without reading it; "" at the end."""
         while True:
-            match = _BLANK.match(self.held, self.at)
-            self.at = match.end() if match else self.at
-            if self.at < len(self.held):
-                return self.held[self.at]
+            match = _BLANK.match(self.buffer, self.position)
+            self.position = match.end() if match else self.position
+            if self.position < len(self.buffer):
+                return self.buffer[self.position]
             if not self.more():
                 return ""
 
     def line(self) -> str | None:
         """Return the next line; None at the end."""
-        begun = 0
+        searched = 0
         while True:
-            end = self.held.find("\n", self.at + begun)
+            end = self.buffer.find("\n", self.position + searched)
             if end >= 0:
-                line, self.at = self.held[self.at : end], end + 1
+                line, self.position = self.buffer[self.position : end], end + 1
                 return line
-            begun = len(self.held) - self.at
+            searched = len(self.buffer) - self.position
             if not self.more():
-                rest, self.at = self.held[self.at :], len(self.held)
+                rest, self.position = self.buffer[self.position :], len(self.buffer)
                 return rest or None
 
     def has_values_by_line(self) -> bool:
         """Return True if each line seems to be a JSON value; the first line may be invalid."""
-        while self.held.count("\n") < _PEEK_LINES and len(self.held) < _PEEK_CHARS and self.more():
+        while (
+            self.buffer.count("\n") < _PEEK_LINES and len(self.buffer) < _PEEK_CHARS and self.more()
+        ):
             pass
-        lines = [line for line in self.held.split("\n")[:_PEEK_LINES] if line.strip()]
+        lines = [line for line in self.buffer.split("\n")[:_PEEK_LINES] if line.strip()]
         if not lines or _is_json(lines[0]):
             return bool(lines)
         if lines[0].lstrip().startswith("[") or len(lines) == 1:
             return False
-        return _is_json(lines[1]) and not _begins_with_json(self.held)
+        return _is_json(lines[1]) and not _begins_with_json(self.buffer)
 
 
 def _is_json(line: str) -> bool:
@@ -157,16 +159,16 @@ def _unpacked(value: Any, containers: Sequence[str]) -> Iterator[tuple[Any, dict
     if isinstance(value, list):
         yield from ((inner, {}) for inner in value)
         return
-    held = _held(value, containers)
-    if not held:
+    lists = _record_lists(value, containers)
+    if not lists:
         yield value, {}
         return
-    heading = {name: inner for name, inner in value.items() if name not in held}
-    for name in held:
+    heading = {name: inner for name, inner in value.items() if name not in lists}
+    for name in lists:
         yield from ((inner, heading) for inner in value[name])
 
 
-def _held(value: Any, containers: Sequence[str]) -> list[str]:  # noqa: ANN401 - any JSON value
+def _record_lists(value: Any, containers: Sequence[str]) -> list[str]:  # noqa: ANN401 - any JSON value
     if not isinstance(value, dict):
         return []
     return [name for name in value if name in containers and isinstance(value[name], list)]
@@ -200,7 +202,7 @@ class _Documents:
             name = self._value()
             if not isinstance(name, str) or self._text.skip_blanks() != ":":
                 raise self._broken()
-            self._text.at += 1
+            self._text.position += 1
             if name in self._containers and self._text.skip_blanks() == "[":
                 has_records = True
                 yield from self._list(heading)
@@ -211,14 +213,14 @@ class _Documents:
 
     def _entries(self, end: str) -> Iterator[None]:
         """Yield before each entry of the list or object that begins at the current position."""
-        self._text.at += 1
+        self._text.position += 1
         if self._text.skip_blanks() == end:
-            self._text.at += 1
+            self._text.position += 1
             return
         while True:
             yield
             sign = self._text.skip_blanks()
-            self._text.at += 1
+            self._text.position += 1
             if sign == end:
                 return
             if sign != ",":
@@ -228,15 +230,15 @@ class _Documents:
         self._text.skip_blanks()
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._text.held, self._text.at)
+                value, end = _DECODER.raw_decode(self._text.buffer, self._text.position)
             except (ValueError, RecursionError):
                 if self._text.more():
                     continue
                 raise self._broken() from None
             # A number at the end of the buffer may have further digits.
-            if end == len(self._text.held) and self._text.more():
+            if end == len(self._text.buffer) and self._text.more():
                 continue
-            self._text.at = end
+            self._text.position = end
             return value
 
     def _record(self, value: Any, heading: dict[str, Any]) -> Record:  # noqa: ANN401 - any JSON value

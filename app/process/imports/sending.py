@@ -171,8 +171,8 @@ class Importer:
             "directContentsSource": {"events": [_event(made.line) for made in texts]},
         }
         if self.options.metadata:
-            named = {name: {"stringValue": text} for name, text in self.options.metadata.items()}
-            body["metadata"] = named
+            metadata = self.options.metadata
+            body["metadata"] = {name: {"stringValue": metadata[name]} for name in metadata}
         if self.options.labels:
             body["revisionLabels"] = dict(self.options.labels)
         path = f"{self.path}/memories:generate"
@@ -222,8 +222,8 @@ class Importer:
         except RemoteError as error:
             if error.status != _CONFLICT:
                 raise
-            found = patiently(lambda: self.api.ask("GET", f"{path}/{made.session_id}"))
-            if found.get("userId") != made.user_id:
+            session = patiently(lambda: self.api.ask("GET", f"{path}/{made.session_id}"))
+            if session.get("userId") != made.user_id:
                 raise
             events = listed(self.api, f"{path}/{made.session_id}/events", "sessionEvents", _EVENTS)
             return sum(1 for _ in events)

@@ -55,7 +55,7 @@ def _revision(number: object, day: int, fact: str, **more: Any) -> dict[str, Any
 
 
 def _versions(histories: RevisedMemories) -> list[tuple[Any, ...]]:
-    (history,) = histories.found
+    (history,) = histories.memories
     return [
         (one["version"], one["action"], one.get("fact"), one["createTime"])
         for one in history.revisions
@@ -64,7 +64,7 @@ def _versions(histories: RevisedMemories) -> list[tuple[Any, ...]]:
 
 def test_the_sample_becomes_histories() -> None:
     histories = _read((_DATA / "vertex.json").read_bytes(), _DATA / "vertex-revisions.json")
-    seat, mei, profile = histories.found
+    seat, mei, profile = histories.memories
     assert [
         (one["revisionId"], one["action"], one.get("fact"), one["labels"]) for one in seat.revisions
     ] == [
@@ -104,7 +104,7 @@ def test_the_newest_version_is_the_memory(tmp_path: Path) -> None:
 def test_a_revision_keeps_what_only_its_memory_tells(tmp_path: Path) -> None:
     first = _revision(1, 2, "First.", displayName="Seat", labels={"a": "b"})
     histories = _of(tmp_path, first, labels={"origin": "vertex"})
-    version, added = histories.found[0].revisions
+    version, added = histories.memories[0].revisions
     assert (version["source"], version["displayName"]) == ("chat", "Seat")
     assert (version["labels"], added["labels"]) == (
         {"origin": "vertex", "a": "b"},
@@ -142,17 +142,17 @@ def test_ids_are_kept_once(tmp_path: Path) -> None:
     odd = _revision("latest", 3, "Second.")
     huge = _revision(2**63, 4, "Third.")
     histories = _of(tmp_path, same, same, odd, huge)
-    ids = [one["revisionId"] for one in histories.found[0].revisions]
+    ids = [one["revisionId"] for one in histories.memories[0].revisions]
     assert (ids[0], len(ids), len(set(ids))) == ("7", 4, 4)
     assert all(0 < int(one) < 2**63 for one in ids)
     again = _of(tmp_path, same, odd, huge)
-    assert again.found[0].revisions == histories.found[0].revisions
+    assert again.memories[0].revisions == histories.memories[0].revisions
 
 
 def test_the_archive_is_one_and_depends_on_the_memories_alone(tmp_path: Path) -> None:
     many = [_revision(number, 2, f"Fact {number}.") for number in range(1, 251)]
     histories = _of(tmp_path, *many)
-    archive = b"".join(archive_of(_ENGINE, histories.found))
+    archive = b"".join(archive_of(_ENGINE, histories.memories))
     reader = ArchiveReader("projects/p/locations/l/reasoningEngines/2")
     lines = [line for block in reader.feed(archive) for line in block.lines]
     reader.end()
@@ -166,9 +166,9 @@ def test_the_archive_is_one_and_depends_on_the_memories_alone(tmp_path: Path) ->
     headers = [
         json.loads(next(archive_of(engine, found)))["archiveId"]
         for engine, found in (
-            (_ENGINE, _of(tmp_path, *many).found),
-            (other, histories.found),
-            (_ENGINE, _of(tmp_path, *many[1:]).found),
+            (_ENGINE, _of(tmp_path, *many).memories),
+            (other, histories.memories),
+            (_ENGINE, _of(tmp_path, *many[1:]).memories),
         )
     ]
     assert headers[0] == headers[1] == reader.header.archive_id != headers[2]
