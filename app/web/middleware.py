@@ -32,6 +32,16 @@ from app.web.headers import READ_AGE, authority, header, headers, protect
 from app.web.metrics import REQUEST_SECONDS
 
 _PLAIN = frozenset({b"", b"identity"})
+_PROBES = frozenset({"/healthz", "/readyz"})
+"""Paths requested by a machine's address; their answers are the same for every host."""
+_ANY_PORT = 80
+log = structlog.get_logger()
+_MILLISECOND = timedelta(milliseconds=1)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+_TRACEPARENT = re.compile(rb"[0-9a-f-]{55}")
+"""Source: W3C Trace Context, version 00."""
+_RETRY_SECONDS = 1
 
 
 class PlainBody:
@@ -61,11 +71,6 @@ def _is_plain(scope: Scope) -> bool:
     return all(coding.strip() in _PLAIN for coding in codings)
 
 
-_PROBES = frozenset({"/healthz", "/readyz"})
-"""Paths requested by a machine's address; their answers are the same for every host."""
-_ANY_PORT = 80
-
-
 class Hosts:
     """ASGI middleware that answers 421 to hosts not served here."""
 
@@ -89,16 +94,6 @@ class Hosts:
     def _is_served(self, scope: Scope) -> bool:
         host = authority(header(scope, b"host") or b"", _ANY_PORT)
         return scope["path"] in _PROBES or (host is not None and host[0] in self._allowed)
-
-
-log = structlog.get_logger()
-
-_MILLISECOND = timedelta(milliseconds=1)
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
-_TRACEPARENT = re.compile(rb"[0-9a-f-]{55}")
-"""Source: W3C Trace Context, version 00."""
-_RETRY_SECONDS = 1
 
 
 class RequestLog:

@@ -37,6 +37,18 @@ where node.noderole = 'primary' and node.groupid <> 0
 group by node.nodename, node.nodeport
 order by node.nodename, node.nodeport
 """)
+SHARDS = 128
+"""Shards of a new distribution: enough for 64 nodes. Another number later rewrites all rows."""
+_MAX_SHARDS = 1024
+_SESSIONS = text(
+    "select count(*) from pg_stat_activity where datname = current_database()"
+    " and application_name like 'open-memory-bank%'"
+)
+# Within a transaction, the server shows the sessions of the first look.
+_LOOK_ANEW = text("select pg_stat_clear_snapshot()")
+_COUNT = "select count(*) from {}"
+# Without it, the server notices only at the end of a statement that the command is gone.
+_NOTICE_LOSS = text("set local client_connection_check_interval = '1s'")
 
 
 @dataclass(frozen=True)
@@ -55,20 +67,6 @@ def read_held(connection: Connection) -> Sequence[Held]:
         Held(Address(host, port), engines, memories, size)
         for host, port, engines, memories, size in connection.execute(_HELD)
     ]
-
-
-SHARDS = 128
-"""Shards of a new distribution: enough for 64 nodes. Another number later rewrites all rows."""
-_MAX_SHARDS = 1024
-_SESSIONS = text(
-    "select count(*) from pg_stat_activity where datname = current_database()"
-    " and application_name like 'open-memory-bank%'"
-)
-# Within a transaction, the server shows the sessions of the first look.
-_LOOK_ANEW = text("select pg_stat_clear_snapshot()")
-_COUNT = "select count(*) from {}"
-# Without it, the server notices only at the end of a statement that the command is gone.
-_NOTICE_LOSS = text("set local client_connection_check_interval = '1s'")
 
 
 class ChecksFailedError(SchemaError):

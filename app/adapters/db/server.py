@@ -18,8 +18,16 @@ PLACES = 2
 """Most concurrent statements; a node that hangs occupies no more connections."""
 SECONDS = 2.0
 """Time limit for each statement, including its wait for a place."""
-
 _V = TypeVar("_V")
+_CONNECTIONS = Gauge(
+    "memory_bank_database_pool_connections",
+    "Connections of the pool that are in use or idle, and transactions waiting for one.",
+    ["state"],
+)
+_CLOSE_SECONDS = 2.0
+_CLOSE_PAUSE_SECONDS = 0.005
+_LONG_READS = 2
+"""Long reads at a time, so that short ones of others find a core, here and in Postgres."""
 
 
 class AllShards:
@@ -55,13 +63,6 @@ class AllShards:
             return await work()
 
 
-_CONNECTIONS = Gauge(
-    "memory_bank_database_pool_connections",
-    "Connections of the pool that are in use or idle, and transactions waiting for one.",
-    ["state"],
-)
-
-
 class PoolUse:
     """The use of one pool by the transactions of this process."""
 
@@ -91,12 +92,6 @@ class PoolUse:
         _CONNECTIONS.labels("in use").set(in_use)
         _CONNECTIONS.labels("idle").set(idle)
         _CONNECTIONS.labels("waiting").set(max(0, self._open - in_use) + waiting)
-
-
-_CLOSE_SECONDS = 2.0
-_CLOSE_PAUSE_SECONDS = 0.005
-_LONG_READS = 2
-"""Long reads at a time, so that short ones of others find a core, here and in Postgres."""
 
 
 class DatabaseServer:

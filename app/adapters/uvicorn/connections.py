@@ -39,6 +39,21 @@ from app.kernel.errors import DeadlineExceeded, InvalidArgument, Reason, Service
 
 Headers = list[tuple[bytes, bytes]]
 """Names in lower case, and values."""
+CLOSED = Counter(
+    "memory_bank_connections_closed_total",
+    "Connections closed because of the client's behaviour.",
+    ["reason"],
+)
+_LINGER_SECONDS = 1.0
+"""Time to read and discard input after a final answer; a reset instead could lose the answer."""
+RESERVED_HEADER_SECONDS = 2.0
+"""Time limit for a header on a reserved connection; short, because the reserve is small."""
+_MAX_PIPELINED = 32
+"""Most queued requests of a connection; each takes a hundred times its size in memory."""
+_VERSIONS = frozenset({"1.0", "1.1"})
+"""Accepted versions; the parser also accepts a request line without a version, as in HTTP/0.9."""
+Rendered = tuple[int, Headers, bytes]
+"""Status, headers and body of an answer."""
 
 
 def has_one_host(version: str, url: bytes, given: Headers) -> bool:
@@ -115,21 +130,6 @@ class AnswerTransport:
         self._end = self._transport.close
 
 
-CLOSED = Counter(
-    "memory_bank_connections_closed_total",
-    "Connections closed because of the client's behaviour.",
-    ["reason"],
-)
-_LINGER_SECONDS = 1.0
-"""Time to read and discard input after a final answer; a reset instead could lose the answer."""
-RESERVED_HEADER_SECONDS = 2.0
-"""Time limit for a header on a reserved connection; short, because the reserve is small."""
-_MAX_PIPELINED = 32
-"""Most queued requests of a connection; each takes a hundred times its size in memory."""
-_VERSIONS = frozenset({"1.0", "1.1"})
-"""Accepted versions; the parser also accepts a request line without a version, as in HTTP/0.9."""
-
-
 @dataclass(frozen=True)
 class Bounds:
     """The limits for clients; times in seconds."""
@@ -154,8 +154,6 @@ class _Phase(Enum):
 
 _Awaited = tuple[_Phase, int]
 """A message part, and the number of the message."""
-Rendered = tuple[int, Headers, bytes]
-"""Status, headers and body of an answer."""
 
 
 class Connection(HttpToolsProtocol):

@@ -58,6 +58,13 @@ from app.platform.usage.services.recording import finish_in_time
 from app.platform.usage.services.usage import UsageService
 from app.platform.usage.store import repository as usage
 
+log = structlog.get_logger()
+_SaidT = TypeVar("_SaidT", Candidate, FieldValue)
+_MAX_PLANS = 3
+"""Maximum number of plans before a job gives up because other writers keep changing the scope."""
+_MEASURED_MODEL = "MiniLM"
+"""The embedder whose similarities the rules use to interpret a request to forget."""
+
 
 class CheckedTextModel(TextModel):
     """A text model that awaits a check before it asks another; errors of the check pass through."""
@@ -76,16 +83,6 @@ class CheckedTextModel(TextModel):
     async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
         await self._check()
         return await self._model.ask(prompt, output, meter)
-
-
-log = structlog.get_logger()
-
-_SaidT = TypeVar("_SaidT", Candidate, FieldValue)
-
-_MAX_PLANS = 3
-"""Maximum number of plans before a job gives up because other writers keep changing the scope."""
-_MEASURED_MODEL = "MiniLM"
-"""The embedder whose similarities the rules use to interpret a request to forget."""
 
 
 @dataclass(frozen=True)

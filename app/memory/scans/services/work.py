@@ -42,6 +42,10 @@ from app.platform.privacy.logic.guard import Guard
 from app.platform.privacy.services.privacy import SCAN, count
 
 _STRING = "stringValue"
+_MOST_ROWS = 50
+"""Maximum number of memories or texts per batch."""
+_MOST_REVISIONS = 200
+"""Maximum number of revisions per query, since a memory may have many."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +76,6 @@ def look(guard: Guard, columns: Mapping[str, Any]) -> Looked:
 def _cut(value: Mapping[str, Any]) -> dict[str, Any]:
     text = value.get(_STRING)
     return {**value, _STRING: text[:MAX_METADATA_VALUE_CHARS]} if text is not None else {**value}
-
-
-_MOST_ROWS = 50
-"""Maximum number of memories or texts per batch."""
-_MOST_REVISIONS = 200
-"""Maximum number of revisions per query, since a memory may have many."""
 
 
 @dataclass(frozen=True)
