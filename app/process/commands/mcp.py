@@ -14,7 +14,6 @@ from app.adapters.terminal import MISUSED, fail
 from app.process.remote_api import KEY_VARIABLE, URL_VARIABLE
 from app.process.typed import whole_path
 from app.settings.environment import PREFIX, environment
-from app.surfaces.mcp import stdio
 
 _DEFAULT_PORT = 8_000
 _PATH = "/mcp"
@@ -39,6 +38,9 @@ def run(
         fail(
             f"Set {KEY_VARIABLE} to a key, such as one of `keys create --for-agent USER`.", MISUSED
         )
+    # The package takes a second to import, and `keys` imports this module, too.
+    from app.surfaces.mcp import stdio  # noqa: PLC0415 - as above
+
     pairs = dict(_pair(written) for written in scope or ())
     asyncio.run(stdio.run(url or endpoint(), pairs, key))
 
