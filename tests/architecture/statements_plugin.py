@@ -19,7 +19,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.types.json import Jsonb
+from psycopg.types.json import Json, Jsonb
 
 from app.kernel.auth import Conditions
 from app.kernel.guard import open_transaction
@@ -53,6 +53,7 @@ _PASSES_ON = {
     "app.adapters.db.standby.Standby.read",
 }
 _HANDLER = f"{AdmittedRoute.get_route_handler.__qualname__}.<locals>.handle_admitted"
+_BEGUN = ".begun"
 _NUMBER = re.compile(r"\$(\d+)")
 _INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
 
@@ -96,7 +97,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Put a recorder before each method of the driver that takes a statement."""
     folder = config.getoption("statements")
+    if folder and _is_parallel(config):
+        _begun(folder).touch()
     for file in folder.iterdir() if folder and not _is_parallel(config) else ():
+        assert file.suffix != _BEGUN, "a process of the run has left no statements"
         _add(pickle.loads(file.read_bytes()))  # written by this module
     for cursor in _CURSORS:
         for name in ("execute", "executemany", "stream", "copy"):
@@ -117,7 +121,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     folder = session.config.getoption("statements")
     if folder and _is_parallel(session.config):
         own = (recorded, for_engines, for_callers, for_bound, strayed, collected, deselected)
-        (folder / str(os.getpid())).write_bytes(pickle.dumps(own))
+        _begun(folder).write_bytes(pickle.dumps(own))
+        _begun(folder).rename(_begun(folder).with_suffix(""))
+
+
+def _begun(folder: Path) -> Path:
+    """Return the file of this process, which has this name until its statements are in it."""
+    return folder / f"{os.getpid()}{_BEGUN}"
 
 
 def _is_parallel(config: pytest.Config) -> bool:
@@ -191,7 +201,7 @@ def _unwrapped(value: Any) -> Any:
     """Return the value that the driver is told how to send."""
     if isinstance(value, list):
         return [_unwrapped(one) for one in value]
-    return value.obj if isinstance(value, Jsonb) else value
+    return value.obj if isinstance(value, Json | Jsonb) else value
 
 
 async def _inserting(

@@ -247,9 +247,11 @@ def test_inserted_rows_are_read_from_the_parameters() -> None:
 LIST = "jsonb_to_recordset(%(list)s::JSONB) as given(id TEXT, user_id TEXT)"
 
 
-def test_inserted_rows_are_read_from_a_list() -> None:
+@pytest.mark.parametrize("kind", ["jsonb", "json"])
+def test_inserted_rows_are_read_from_a_list(kind: str) -> None:
+    given = LIST.replace("jsonb", kind)
     statement = (
-        f"insert into sessions (session_id, user_id) select given.id, given.user_id from {LIST}"
+        f"insert into sessions (session_id, user_id) select given.id, given.user_id from {given}"
     )
     rows = [{"id": "a", "user_id": "42"}, {"id": "b", "user_id": "7"}]
     assert list(inserted(statement, {"list": rows})) == [

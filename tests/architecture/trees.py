@@ -13,6 +13,7 @@ _VERB = re.compile(
 )
 _QUERIES = (exp.Select, exp.SetOperation, exp.Update, exp.Delete, exp.Insert, exp.Merge)
 _MARK = "?"
+_TO_ROWS = frozenset({"json_to_recordset", "jsonb_to_recordset"})
 
 
 def is_judged(statement: str) -> bool:
@@ -44,7 +45,7 @@ def given_list(query: exp.Expr) -> str | None:
         return None
     table = query.args["from_"].this
     call = table.this
-    if not isinstance(call, exp.Anonymous) or call.name != "jsonb_to_recordset":
+    if not isinstance(call, exp.Anonymous) or call.name not in _TO_ROWS:
         return None
     columns = [one for selected in query.expressions for one in selected.find_all(exp.Column)]
     is_other = [one.find(exp.Query) or not one.find(exp.Column) for one in query.expressions]
