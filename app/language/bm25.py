@@ -66,7 +66,7 @@ class Bm25:
     ) -> float:
         """Return the score of a sentence with its own terms and a share of others'.
 
-        `led` are terms of the text that it answers or follows, `near` those of adjacent sentences.
+        `led` are terms of the text that it answers or follows, `near` terms of adjacent sentences.
         Each term counts once.
         """
         led &= ~own

@@ -18,7 +18,7 @@ from tests.support.tasks import MEMORY as TASK_MEMORY
 
 TEA = "I like tea."
 UNSERVED = {"compactSession"}
-"""Refused whoever asks, so that they change nothing."""
+"""Refused for every caller, so they change nothing."""
 ELSEWHERE = {"exportNamespace", "retryOperation"}
 """Need a folder and a model that fails: see test_exports.py, and test_retry.py."""
 _KEYS = "http://test/v1/keys"

@@ -189,7 +189,7 @@ class _Ingestion:
                 await self._conclude(session, stream, {})
 
     async def _begin(self, session: Session) -> str:
-        """Reserve the generation's operation, or lock that of an earlier part; return its id."""
+        """Reserve the generation's operation, or lock the one of an earlier part; return its id."""
         now, claim = self.job.clock.now(), self.job.claim
         new = NewOperation.of(self._engine, GENERATE, "GenerateMemories", now, self.job.keep)
         new = replace(new.within(claim.scopes), caller=claim.caller)

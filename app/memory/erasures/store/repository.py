@@ -87,7 +87,7 @@ async def of_operation(
 
 
 async def add(session: Session, values: Mapping[str, Any], *, is_known: bool) -> None:
-    """Insert an erasure under a drawn id, or under that of its certificate unless it is there."""
+    """Insert an erasure under a drawn id, or under the id of its certificate, unless it exists."""
     chosen = [values["certificate_id"]] if is_known else []
     await insert_drawn_rows(ErasureRow, session, [{**values}], "certificate_id", chosen=chosen)
 

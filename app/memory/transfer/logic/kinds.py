@@ -61,14 +61,14 @@ ENGINE = Kind(
     ),
     {
         **ENGINE_ID,
-        "project": "that of the engine that it is written to",
-        "location": "that of the engine that it is written to",
+        "project": "taken from the engine that it is written to",
+        "location": "taken from the engine that it is written to",
         "version": "counts the changes of this engine",
         "update_time": "the last change of this engine",
         "delete_time": "a deleted engine is not exported",
         "embedding_model": "in the header",
-        "embedding_target": "re-embedding starts anew",
-        "stale_vectors_until": "re-embedding starts anew",
+        "embedding_target": "re-embedding starts again",
+        "stale_vectors_until": "re-embedding starts again",
         "restore": "an engine that is being restored is not exported",
     },
 )
@@ -132,8 +132,8 @@ MEMORY_VECTOR = Kind(
     ),
     {
         **ENGINE_ID,
-        "scope_hash": "that of the memory",
-        "expire_time": "that of the memory",
+        "scope_hash": "taken from the memory",
+        "expire_time": "taken from the memory",
     },
 )
 _TOOL_POLICY = Kind(
@@ -384,7 +384,7 @@ OPERATION = Kind(
     ),
     {
         **ENGINE_ID,
-        "engine_name": "that of the engine that it is written to",
+        "engine_name": "taken from the engine that it is written to",
         "key": "serialises operations that run",
         "request": "may hold texts that were never stored",
         "due_time": "the place in the queue",
