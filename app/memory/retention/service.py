@@ -16,8 +16,8 @@ from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store import repository as streams
-from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import Memory
+from app.memory.memories.schemas.metadata import metadata_filters
 from app.memory.memories.services.memories import MemoryService, note_revisions
 from app.memory.memories.store import ledger, listing
 from app.memory.memories.store import repository as memories

@@ -20,14 +20,13 @@ from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
 from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.services.embedding import EngineEmbedding
+from app.memory.memories.services.listing import find_known, find_version
 from app.memory.memories.services.memories import MemoryService, finish_with_memory
-from app.memory.memories.services.versions import find_known, find_version
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Action, Change, Hold
 from app.memory.memories.store.columns import content_of, wire_names
-from app.memory.memories.store.roles import ColumnRole
-from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.tables import ColumnRole, MemoryRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.revisions.schemas import (
     ListMemoryRevisionsResponse,

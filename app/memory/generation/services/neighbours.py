@@ -16,7 +16,7 @@ from app.memory.generation.logic.outcomes import Dropped
 from app.memory.generation.logic.timing import is_newer, older, superseded
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
-from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.provenance import EndedFact
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.store import facts as stored_facts

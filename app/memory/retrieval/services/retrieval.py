@@ -13,8 +13,8 @@ from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.ranking import Ranking
 from app.kernel.scopes import scope_hash
-from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, stored_type
+from app.memory.memories.schemas.metadata import metadata_filters
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
 from app.memory.retrieval.logic.asking import read

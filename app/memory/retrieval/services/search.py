@@ -16,7 +16,7 @@ from app.kernel.wire.base import camel_name
 from app.language.tokens import estimate_tokens
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.services.embedding import EmbeddedQuery
-from app.memory.memories.store.records import MemoryRecord
+from app.memory.memories.store.columns import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.asking import RetrievalQuery
 from app.memory.retrieval.logic.ranking import (

@@ -21,8 +21,8 @@ from app.adapters.db.session import Database
 from app.adapters.db.texts import prepared
 from app.kernel.held import hold
 from app.kernel.paging import first_within
+from app.memory.memories.store.columns import MemoryRecord
 from app.memory.memories.store.fast_sql import COLUMNS
-from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import (
