@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 
 from app.language.bm25 import Bm25
 from app.language.dates_in_text import days_between
-from app.memory.retrieval.logic.asking import RetrievalQuery
+from app.memory.retrieval.logic.query import RetrievalQuery
 
 
 @dataclass(slots=True)

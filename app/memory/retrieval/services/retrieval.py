@@ -17,7 +17,7 @@ from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, stored_typ
 from app.memory.memories.schemas.metadata import metadata_filters
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
-from app.memory.retrieval.logic.asking import read
+from app.memory.retrieval.logic.query import read
 from app.memory.retrieval.schemas import (
     MemoryProfile,
     RetrieveMemoriesRequest,
@@ -25,11 +25,12 @@ from app.memory.retrieval.schemas import (
     RetrieveProfilesResponse,
     SimilaritySearchParams,
 )
-from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
 from app.memory.retrieval.services.search import (
     FastSearch,
     Hits,
+    LargeScopeSearch,
     Row,
+    ScopeIndexes,
     Search,
     SearchHit,
     SearchInTransaction,
@@ -148,10 +149,8 @@ class RetrievalService:
                 if self.embedding.serving(row) == embedded.model_id:
                     count, most = self._count(params.top_k), self.settings.tuning.max_page_bytes
                     search = SearchInTransaction(query, embedded, count, most, session, index)
-                    found = await self._search(search, request, config_of(row), params.search_query)
-                    response = _response(
-                        name_of(row), request, found or Hits([], 0), config_of(row)
-                    )
+                    hits = await self._search(search, request, config_of(row), params.search_query)
+                    response = _response(name_of(row), request, hits or Hits([], 0), config_of(row))
             if response is not None:
                 self.known.note(row)
                 return Retrieved(response, is_without_vectors=embedded.vector is None)
@@ -173,10 +172,10 @@ class RetrievalService:
         most = self.settings.tuning.max_page_bytes
         search = FastSearch(query, embedded, count, most, self.db, engine, self.larger)
         config = config_of(engine)
-        found = await self._search(search, request, config, params.search_query)
-        if found is None or not found.hits:
+        hits = await self._search(search, request, config, params.search_query)
+        if hits is None or not hits.hits:
             return None
-        response = _response(name_of(engine), request, found, config)
+        response = _response(name_of(engine), request, hits, config)
         return Retrieved(response, is_without_vectors=embedded.vector is None)
 
     async def _search(
@@ -186,15 +185,13 @@ class RetrievalService:
         config: MemoryBankConfig,
         text: str,
     ) -> Hits | None:
-        ranking = request.ranking or self._ranking(config)
+        similarity = config.similarity_search_config
+        of_engine = (similarity and similarity.ranking) or self.settings.ranking
+        ranking = request.ranking or of_engine
         if ranking is Ranking.VECTOR and search.embedded.vector is not None:
             return await search.by_distance(search.embedded.vector)
         today = search.query.now.date()
         return await search.by_everything(text, read(text, today, search_language(config)))
-
-    def _ranking(self, config: MemoryBankConfig) -> Ranking:
-        search = config.similarity_search_config
-        return (search and search.ranking) or self.settings.ranking
 
     async def _newest(
         self,
@@ -219,8 +216,8 @@ class RetrievalService:
         engine, part = newest
         shown, more = page.cut(part)
         # Memories on the next page do not count as left out.
-        found = Hits([SearchHit(row) for row in shown], 0 if more else part.omitted)
-        response = _response(name_of(engine), request, found)
+        hits = Hits([SearchHit(row) for row in shown], 0 if more else part.omitted)
+        response = _response(name_of(engine), request, hits)
         return response if more is None else {**response, "nextPageToken": more}
 
     async def _fast_newest(
@@ -245,7 +242,11 @@ class RetrievalService:
         if params is None or params.page_token is None:
             return replace(repository.newest(size), max_bytes=self.settings.tuning.max_page_bytes)
         asked = PageRequest(size, params.page_token, self.settings.tuning.max_page_bytes)
-        query = _token_query(name, request)
+        query = {
+            "list": "retrieve",
+            "engine": name.engine,
+            "request": request.model_copy(update={"simple_retrieval_params": None}).wire(),
+        }
         return Slice.of(asked, query, repository.NEWEST, size, is_descending=True)
 
     def _count(self, asked: int | None) -> int:
@@ -254,15 +255,6 @@ class RetrievalService:
     @property
     def _max_count(self) -> int:
         return min(MAX_COUNT, self.settings.tuning.max_page_size)
-
-
-def _token_query(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:
-    """Return the request data that a page token is valid for."""
-    return {
-        "list": "retrieve",
-        "engine": name.engine,
-        "request": request.model_copy(update={"simple_retrieval_params": None}).wire(),
-    }
 
 
 def _response(
@@ -284,9 +276,9 @@ def _response(
 
 
 def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) -> float | None:
-    for given in (request.similarity_search_params, config.similarity_search_config):
-        if given is not None and given.max_distance is not None:
-            return given.max_distance
+    for params in (request.similarity_search_params, config.similarity_search_config):
+        if params is not None and params.max_distance is not None:
+            return params.max_distance
     return None
 
 

@@ -76,7 +76,7 @@ BY_DISTANCE = MOST // 2
 TOLD_APART = 1e9
 """Factor that keeps nine decimal places; further ones depend on the order of addition."""
 _BYTE_ORDER = "C"
-"""Collation that matches the order of ids in `small.py`, independent of the database's own."""
+"""Collation that orders ids as `fast_sql.py` does in Python, whatever the database's own."""
 
 _ENGINE_ID = bindparam("engine_id", type_=BigInteger)
 _SCOPE_HASH = bindparam("scope_hash", type_=LargeBinary)
@@ -180,9 +180,9 @@ def _statistics(rows: Sequence[Any]) -> Statistics:
 
 def _candidate(row: Sequence[Any]) -> RankingCandidate:
     # By position, since access by name would take longer than the rest of this function.
-    found = RankingCandidate(*row[_OWN])
-    found.before, found.after = _neighbour(row[_BEFORE]), _neighbour(row[_AFTER])
-    return found
+    candidate = RankingCandidate(*row[_OWN])
+    candidate.before, candidate.after = _neighbour(row[_BEFORE]), _neighbour(row[_AFTER])
+    return candidate
 
 
 def _neighbour(values: Sequence[Any]) -> RankedNeighbour | None:
@@ -322,7 +322,7 @@ def _holding(words: FromClause, patterns: FromClause) -> FromClause:
 
 
 def _totals(memories: FromClause) -> FromClause:
-    # Not `avg`, because it rounds differently: `small.py` must return the same number.
+    # Not `avg`, because it rounds differently: `fast_sql.py` must return the same number.
     average = cast(func.sum(memories.c.length), DOUBLE_PRECISION) / func.count()
     return (
         select(func.count().label("memories"), func.coalesce(average, 0).label("average"))
