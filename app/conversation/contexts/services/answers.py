@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.conversation.contexts.schemas import ComposeContextRequest, SummaryState
-from app.conversation.strategies.logic.budgets import BudgetTooSmall
-from app.conversation.strategies.logic.composing import shares_of
+from app.conversation.strategies.logic.composing import BudgetTooSmall, shares_of
 from app.conversation.strategies.logic.rendering import ContextContent, render
 from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Composition, Fixed, History, Shares

@@ -1,7 +1,8 @@
 """Composition of contexts for prompts."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -13,15 +14,15 @@ from app.conversation.contexts.schemas import (
     AUTO,
     ComposeContextRequest,
     Consistency,
+    IncludeMemories,
     SummaryState,
 )
-from app.conversation.contexts.services import included
 from app.conversation.contexts.services.answers import Composed, Frame, encoded
 from app.conversation.strategies.logic.composing import compose, shares_of
-from app.conversation.strategies.logic.forms import SourceField
+from app.conversation.strategies.logic.lines import SourceField
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
 from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
-from app.conversation.strategies.service import Scale, loaded
+from app.conversation.strategies.service import WORK_PER_TEXT, Scale, loaded
 from app.conversation.summaries.services import queue
 from app.conversation.summaries.services.material import (
     SessionInput,
@@ -30,9 +31,11 @@ from app.conversation.summaries.services.material import (
 )
 from app.conversation.summaries.store import repository
 from app.kernel.errors import InvalidArgument
-from app.kernel.names import OperationName, SessionName
+from app.kernel.names import EngineName, OperationName, SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
+from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
 from app.memory.retrieval.services.retrieval import RetrievalService
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
@@ -50,6 +53,10 @@ MAX_RAW_CHARS = 16 * 1024 * 1024
 """Maximum characters of raw events in a context; beyond it, older events have no raw event."""
 _ROUNDS = 2
 """Maximum number of waits for due summaries in one request."""
+Memory = tuple[str, str]
+"""Name and fact."""
+_ROUNDING = 1
+"""Tokens by which a whole may count less than the sum of its two parts."""
 
 
 @dataclass(frozen=True)
@@ -235,9 +242,9 @@ class ContextComposer:
         bounds = [bound for bound in (left, asked.max_tokens) if bound is not None]
         scope = asked.scope or {"user_id": composed.user_id}
         engine, retrieval = composed.session.engine, RetrievalService.of(self.resources)
-        memories = await included.find(retrieval, engine, asked, current.query, scope)
+        memories = await find_memories(retrieval, engine, asked, current.query, scope)
         room = min(bounds, default=None)
-        fitting = await included.fitting(memories, room, composed.frame.scale)
+        fitting = await fitting_memories(memories, room, composed.frame.scale)
         return replace(composed, memories=fitting)
 
 
@@ -310,3 +317,85 @@ def _compose(scale: Scale, told: SessionInput, shares: Shares) -> Composition:
             " takes; or choose another strategy.",
         )
     return compose(rules, told.shown, shares, lambda turn: scale.least(told.said[turn.seq]))
+
+
+async def find_memories(
+    retrieval: RetrievalService,
+    engine: EngineName,
+    asked: IncludeMemories,
+    query: str,
+    scope: Mapping[str, str],
+) -> list[Memory]:
+    """Return the memories of a scope that match a query, best first; calls the embedding model.
+
+    Must not be called inside a transaction.
+    """
+    request = RetrieveMemoriesRequest(
+        scope=dict(scope),
+        similarity_search_params=SimilaritySearchParams(
+            search_query=query[:MAX_FACT_CHARS], top_k=asked.top_k
+        ),
+    )
+    hits = (await retrieval.retrieve(engine, request)).response["retrievedMemories"]
+    memories = [hit["memory"] for hit in hits]
+    return [(memory["name"], memory["fact"]) for memory in memories if memory.get("fact")]
+
+
+async def fitting_memories(
+    memories: Sequence[Memory], room: int | None, scale: Scale
+) -> list[Memory]:
+    """Return the memories that fit, in their order; none is cut.
+
+    A memory that does not fit is skipped, so a long one does not exclude all others.
+    """
+    length = sum(len(fact) + WORK_PER_TEXT for _, fact in memories)
+    return await done(length, _fitting, memories, room, scale)
+
+
+def _fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:
+    if room is None:
+        return list(memories)
+    block = _Block(room, scale)
+    kept = [memory for memory in memories if block.takes(memory[1])]
+    # A counter that splits long texts may count more tokens in the whole than in its parts.
+    while kept and scale.of_facts([fact for _, fact in kept]) > room:
+        kept.pop()
+    return kept
+
+
+@dataclass
+class _Block:
+    """A growing block of facts.
+
+    Each fact is counted once. Their sum may exceed the tokens of the block by one for each fact.
+    The whole block is counted only if the sum does not decide whether it fits.
+
+    Attributes:
+        most: tokens of the facts so far; an upper bound unless `is_weighed`.
+    """
+
+    room: int
+    scale: Scale
+    facts: list[str] = field(default_factory=list)
+    most: int = 0
+    is_weighed: bool = True
+
+    def takes(self, fact: str) -> bool:
+        """Add a fact if it fits; return True if it was added."""
+        tokens = self.scale.of_fact(fact)
+        if self.facts and self.most + tokens <= self.room:
+            return self._add(fact, self.most + tokens, is_weighed=False)
+        if self._exact_tokens() + tokens - _ROUNDING > self.room:
+            return False
+        whole = self.scale.of_facts([*self.facts, fact])
+        return whole <= self.room and self._add(fact, whole, is_weighed=True)
+
+    def _exact_tokens(self) -> int:
+        if not self.is_weighed:
+            self.most, self.is_weighed = self.scale.of_facts(self.facts), True
+        return self.most
+
+    def _add(self, fact: str, most: int, *, is_weighed: bool) -> bool:
+        self.facts.append(fact)
+        self.most, self.is_weighed = most, is_weighed
+        return True

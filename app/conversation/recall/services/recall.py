@@ -5,17 +5,42 @@ events are skipped. Model calls run outside any transaction.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
+from app.adapters.db.filters import read_filter
 from app.adapters.resources import Resources
 from app.conversation.contexts.schemas import SeqRange
-from app.conversation.recall.logic.findings import Findings
+from app.conversation.recall.logic.findings import Findings, RecallFact
 from app.conversation.recall.logic.passages import MAX_SENTENCES, PassageReader, RecallHit
-from app.conversation.recall.schemas import RecallRequest, RecallResponse
-from app.conversation.recall.services.reading import PassageReading, ReadingBounds
-from app.conversation.recall.services.responses import check_names, recalled
-from app.kernel.names import SessionName
+from app.conversation.recall.logic.walking import SessionPlace
+from app.conversation.recall.schemas import (
+    RecallMemoriesRequest,
+    RecallMemoriesResponse,
+    RecallMode,
+    RecallRequest,
+    RecallResponse,
+    RecallSessionsRequest,
+    RecallSessionsResponse,
+)
+from app.conversation.recall.services.responses import MORE, check_names, names_of, recalled
+from app.conversation.recall.services.searching import (
+    USER_KEY,
+    FoundInSessions,
+    PassageReading,
+    ReadingBounds,
+    SessionsQuery,
+    SessionsSearch,
+)
+from app.kernel.auth import Conditions
+from app.kernel.errors import InvalidArgument
+from app.kernel.names import EngineName, SessionName
+from app.kernel.paging import decode_token, encode_token, typed_key
+from app.kernel.wire.scalars import parse_timestamp
 from app.language.terms import Terms
+from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
+from app.memory.retrieval.services.retrieval import MAX_COUNT, RetrievalService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
 from app.platform.operations.services.operations import GivenUp
@@ -40,7 +65,7 @@ class _Session:
     last: int
 
 
-async def recall(
+async def recall_session(
     resources: Resources, name: SessionName, request: RecallRequest, is_given_up: GivenUp
 ) -> RecallResponse:
     """Return the matches in a session, or none if the client has stopped waiting.
@@ -96,3 +121,155 @@ async def _search(
         return [], None
     hits = await asyncio.to_thread(read.reader.best)
     return hits, SeqRange(first_seq=before + 1, last_seq=wanted.last)
+
+
+async def recall_sessions(
+    resources: Resources,
+    name: EngineName,
+    request: RecallSessionsRequest,
+    conditions: Conditions,
+    is_given_up: GivenUp,
+) -> RecallSessionsResponse:
+    """Return the matches in a user's sessions, or none if the client has stopped waiting.
+
+    `conditions` are the caller's access conditions, which may determine the user.
+
+    Raises:
+        InvalidArgument: the user is missing; the filter, page token, model or counter is
+            invalid.
+        NotFound: the engine does not exist.
+        ResourceExhausted: the engine's token budget for today is used up.
+        BadGateway: the model's reply cites none of the passages that it was given.
+    """
+    counter = await check_names(resources, request)
+    token_query = {
+        "list": "recallSessions",
+        "engine": name.engine,
+        "request": _lasting(request),
+    }
+    wanted = SessionsQuery(
+        engine=name,
+        user_id=_user_of(request, conditions),
+        query=request.query,
+        clause=read_filter(request.filter, sessions.SESSIONS.fields, resources.settings),
+        excluded=request.exclude_sessions,
+        start=request.start_time,
+        end=request.end_time,
+        place=_read_token(request.page_token, token_query),
+    )
+    async with resources.db.snapshot() as session:
+        engine = name_of(await engines.get(session, name))
+    found = await SessionsSearch(resources, wanted, is_given_up).run()
+    place, next_token = found.place, None
+    if place is not None:
+        key = (place.create_time, place.session_id, place.seq)
+        next_token = encode_token(token_query, key)
+    result = await recalled(resources, engine, request, Findings(found.hits), counter)
+    return RecallSessionsResponse(
+        **result.fields,
+        events=names_of(engine, result.sources),
+        searched=found.searched,
+        next_page_token=next_token,
+    )
+
+
+def _user_of(request: RecallSessionsRequest, conditions: Conditions) -> str:
+    """Return the user that the request names, or the only user that the caller may access."""
+    only = list(conditions.get(USER_KEY, ()))
+    if request.user_id is not None:
+        return request.user_id
+    if len(only) != 1:
+        raise InvalidArgument.of_field(
+            "userId", "is required, unless the key is restricted to one user_id."
+        )
+    return only[0]
+
+
+def _lasting(request: RecallSessionsRequest) -> dict[str, Any]:
+    """Return the request without its page token; a token is valid only for the same request."""
+    return request.model_copy(update={"page_token": None}).wire()
+
+
+def _read_token(token: str | None, query: dict[str, Any]) -> SessionPlace | None:
+    """Return the position stored in a page token.
+
+    Raises:
+        InvalidArgument: the token was not made for this request.
+    """
+    if not token:
+        return None
+    return SessionPlace(*typed_key(decode_token(token, query), datetime, str, int))
+
+
+async def recall_memories(
+    resources: Resources, name: EngineName, request: RecallMemoriesRequest, is_given_up: GivenUp
+) -> RecallMemoriesResponse:
+    """Return the matches in a scope; calls the embedding model.
+
+    Raises:
+        InvalidArgument: the scope names no user though sessions are included; the filter, model
+            or counter is invalid.
+        NotFound: the engine does not exist.
+        ResourceExhausted: the engine's token budget for today is used up.
+        BadGateway: the model's reply cites none of the passages that it was given.
+    """
+    counter = await check_names(resources, request)
+    _check_user(request)
+    async with resources.db.snapshot() as session:
+        engine = name_of(await engines.get(session, name))
+    findings, searched = Findings(facts=await _facts(resources, name, request)), None
+    if request.include_sessions:
+        found = await _in_sessions(resources, name, request, is_given_up)
+        findings, searched = replace(findings, hits=found.hits), found.searched
+    result = await recalled(resources, engine, request, findings, counter)
+    return RecallMemoriesResponse(
+        **result.fields,
+        facts=list(result.facts),
+        sources=names_of(engine, result.sources),
+        searched=searched,
+    )
+
+
+async def _facts(
+    resources: Resources, name: EngineName, request: RecallMemoriesRequest
+) -> list[RecallFact]:
+    """Return the facts nearest to the query, or `MORE` times as many for a model."""
+    is_listed = request.mode is RecallMode.EXTRACTIVE
+    most = request.top_k if is_listed else min(request.top_k * MORE, MAX_COUNT)
+    asked = RetrieveMemoriesRequest(
+        scope=request.scope,
+        similarity_search_params=SimilaritySearchParams(search_query=request.query, top_k=most),
+        filter=request.filter,
+        filter_groups=request.filter_groups,
+    )
+    retrieved = await RetrievalService.of(resources).retrieve(name, asked)
+    return [
+        RecallFact(
+            name=hit["memory"]["name"],
+            text=hit["memory"]["fact"],
+            changed=parse_timestamp(hit["memory"]["updateTime"]),
+            distance=hit.get("distance"),
+        )
+        for hit in retrieved.response["retrievedMemories"]
+        if hit["memory"].get("fact")
+    ]
+
+
+async def _in_sessions(
+    resources: Resources, name: EngineName, request: RecallMemoriesRequest, is_given_up: GivenUp
+) -> FoundInSessions:
+    wanted = SessionsQuery(
+        engine=name,
+        user_id=request.scope[USER_KEY],
+        query=request.query,
+        clause=read_filter(None, sessions.SESSIONS.fields, resources.settings),
+    )
+    return await SessionsSearch(resources, wanted, is_given_up).run()
+
+
+def _check_user(request: RecallMemoriesRequest) -> None:
+    if request.include_sessions and USER_KEY not in request.scope:
+        raise InvalidArgument.of_field(
+            "includeSessions",
+            "must not be true unless the scope has user_id, whose sessions it is.",
+        )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.conversation.strategies.logic.budgets import newest_within, total
+from app.conversation.strategies.logic.composing import newest_within, total
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
 from app.conversation.strategies.logic.turns import (
     ContextTurn,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from app.adapters.db.session import Session
 from app.adapters.offload import done
-from app.conversation.strategies.logic.budgets import total
+from app.conversation.strategies.logic.composing import total
 from app.conversation.strategies.logic.policies import Combine
 from app.conversation.strategies.logic.schedule import next_target
 from app.conversation.strategies.logic.turns import ContextTurn, History, TurnSummary

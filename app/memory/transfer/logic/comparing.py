@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from app.memory.transfer.logic.codecs import read_time
+from app.memory.transfer.logic.fields import read_time
 from app.memory.transfer.logic.format import CHECK, HEADER, REVISIONS, TRAILER
 
 _PARENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {

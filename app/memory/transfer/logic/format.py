@@ -14,8 +14,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.memory.transfer.logic.codecs import read_time, write_time
-from app.memory.transfer.logic.fields import Kind
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.release import RELEASE
+from app.memory.transfer.logic.fields import Kind, read_time, write_time
 from app.memory.transfer.logic.kinds import MEMORY, REVISION
 
 FORMAT = "open-memory-bank/1"
@@ -30,6 +31,11 @@ REVISIONS = "revisions"
 """Field of a memory's line with its revisions, sorted by version."""
 REVISIONS_IN_LINE = 100
 """Maximum number of revisions in a memory's line; further ones follow as separate lines."""
+_HEADER_TEXTS = ("archiveId", "release", "schemaRevision", "engine")
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_MEMORY_ID = "memoryId"
+SHOWN_CHARS = 40
+"""Maximum length of text from an archive that an error repeats."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +108,6 @@ class Header:
         )
 
 
-_HEADER_TEXTS = ("archiveId", "release", "schemaRevision", "engine")
-
-
 @dataclass(frozen=True)
 class Trailer:
     """The last line.
@@ -140,9 +143,6 @@ def line_of(kind: str, fields: Mapping[str, Any]) -> bytes:
     return _JSON.encode({"kind": kind, **fields}).encode() + b"\n"
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
 def memory_fields(
     memory: Mapping[str, Any], revisions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
@@ -155,9 +155,6 @@ def memory_fields(
         for revision in revisions
     ]
     return dict(sorted({**memory, REVISIONS: inner}.items()))
-
-
-_MEMORY_ID = "memoryId"
 
 
 def revisions_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -268,3 +265,43 @@ class ArchiveWriter:
         """Return the last check line and the trailer."""
         check = line_of(CHECK, self._tally.end_block()) if self._tally.block_lines else b""
         return check + line_of(TRAILER, self._tally.trailer(left).wire())
+
+
+def invalid(message: str, **metadata: object) -> InvalidArgument:
+    """Return the error of an archive that is damaged, changed or in a wrong order."""
+    told = {name: str(value) for name, value in metadata.items()}
+    return InvalidArgument(message, Reason.ARCHIVE_INVALID, metadata=told)
+
+
+class RefusedArchive(InvalidArgument):
+    """Error of an intact archive with a value that no release stores; a retry fails again."""
+
+
+def refused(message: str, **metadata: object) -> RefusedArchive:
+    """Return the error of an intact archive with a value that no release stores."""
+    told = {name: str(value) for name, value in metadata.items()}
+    return RefusedArchive(message, Reason.ARCHIVE_INVALID, metadata=told)
+
+
+def truncated(lines: int) -> InvalidArgument:
+    """Return the error of an archive that ends early, after `lines` lines."""
+    return InvalidArgument(
+        f"The archive is cut after line {lines}: it has no trailer.",
+        Reason.ARCHIVE_TRUNCATED,
+        metadata={"lines": str(lines)},
+    )
+
+
+def unknown(what: str, release: object) -> InvalidArgument:
+    """Return the error of an archive with content that this release does not know.
+
+    Args:
+        what: the content, as the object of "The archive has".
+        release: the release that wrote the archive, from its header.
+    """
+    named = release[:SHOWN_CHARS] if isinstance(release, str) else "later"
+    return InvalidArgument(
+        f"The archive has {what}: it needs the release {named} or a later one; this is {RELEASE}.",
+        Reason.ARCHIVE_FORMAT_UNKNOWN,
+        metadata={"release": named},
+    )

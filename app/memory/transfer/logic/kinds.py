@@ -5,10 +5,11 @@ some belong to features that this package must not import; tests compare it with
 Column names key the values of a restore; fields of lines have names in camelCase.
 """
 
-from app.memory.transfer.logic.codecs import (
+from app.memory.transfer.logic.fields import (
     DATA,
     DAY,
     DURATION,
+    ENGINE_ID,
     FLAG,
     HASH,
     ID,
@@ -22,8 +23,9 @@ from app.memory.transfer.logic.codecs import (
     TIME,
     VECTOR,
     WHOLE,
+    ArchiveField,
+    Kind,
 )
-from app.memory.transfer.logic.fields import ENGINE_ID, ArchiveField, Kind
 
 OMITTED = "omitted"
 """Column with the reason why an artifact's bytes are left out; no table has this column."""

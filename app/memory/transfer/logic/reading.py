@@ -29,7 +29,6 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.release import RELEASE
 from app.kernel.text import is_storable
 from app.memory.transfer.logic.checking import LineChecks
-from app.memory.transfer.logic.failures import SHOWN_CHARS, invalid, refused, truncated, unknown
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import (
     CHECK,
@@ -37,11 +36,16 @@ from app.memory.transfer.logic.format import (
     HEADER,
     MAX_LINE_BYTES,
     REVISIONS,
+    SHOWN_CHARS,
     TRAILER,
     Header,
     Tally,
     Trailer,
+    invalid,
+    refused,
     revisions_of,
+    truncated,
+    unknown,
 )
 from app.memory.transfer.logic.kinds import BY_NAME, MEMORY, RANKS, REVISION
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.memory.transfer.logic.codecs import write_time
+from app.memory.transfer.logic.fields import write_time
 from app.memory.transfer.logic.format import Header, Trailer
 from app.memory.transfer.logic.kinds import ARTIFACT, MEMORY, NAMESPACE, SESSION
 from app.memory.transfer.logic.reading import Block

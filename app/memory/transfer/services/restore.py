@@ -30,8 +30,7 @@ from app.memory.erasures.store import repository as erasures
 from app.memory.memories.logic.restored import AHEAD
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.transfer.logic.checking import LineChecks
-from app.memory.transfer.logic.failures import RefusedArchive, refused
-from app.memory.transfer.logic.format import Header, Trailer
+from app.memory.transfer.logic.format import Header, RefusedArchive, Trailer, refused
 from app.memory.transfer.logic.kinds import ARTIFACT, ENGINE, KINDS, MEMORY, PAGE, SESSION, USAGE
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line
 from app.memory.transfer.logic.tallying import PassedLines, Recovery, warnings_of

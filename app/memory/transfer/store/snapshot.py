@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from psycopg import sql
 
 from app.adapters.db.alone import Connection
-from app.memory.transfer.logic.codecs import TEXT, VECTOR
-from app.memory.transfer.logic.fields import ArchiveField, Kind
+from app.memory.transfer.logic.fields import TEXT, VECTOR, ArchiveField, Kind
 from app.memory.transfer.logic.kinds import KINDS, NOT_EXPORTED, OMITTED
 
 _FIRST_ROWS = 8

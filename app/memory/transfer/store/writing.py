@@ -19,8 +19,8 @@ from app.kernel.names import EngineName
 from app.memory.memories.logic.restored import RestoredMemory
 from app.memory.memories.store import ledger, vectors
 from app.memory.memories.store.vectors import Vector
-from app.memory.transfer.logic.failures import RefusedArchive, refused
 from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.format import RefusedArchive, refused
 from app.memory.transfer.logic.kinds import (
     ARTIFACT,
     ENGINE,
