@@ -176,12 +176,12 @@ class _Summarizing:
     async def _due(self, session: Session, row: SessionRow) -> SummaryInput | None:
         work = self.work
         scale = Scale(work.rules, self.counter)
-        told = await SessionReader(session, row, work.name, scale).due()
-        due = next_due(work.rules, told.history, self.shares)
+        content = await SessionReader(session, row, work.name, scale).due()
+        due = next_due(work.rules, content.history, self.shares)
         if due is None:
             return None
         first, last = due.read or (0, -1)
-        said = [told.said[seq] for seq in sorted(told.said) if first <= seq <= last]
+        said = [content.said[seq] for seq in sorted(content.said) if first <= seq <= last]
         return await work.found(session, row, due, said, await _previous(session, work, due))
 
 

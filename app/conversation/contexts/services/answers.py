@@ -70,7 +70,7 @@ class Composed:
     session: SessionName
     user_id: str
     frame: Frame
-    told: SessionInput
+    content: SessionInput
     composition: Composition
     state: SummaryState
     memories: Sequence[tuple[str, str]] = ()
@@ -109,11 +109,11 @@ class Composed:
             ],
             "policy": self.frame.policy.wire(),
             "policyKey": scale.rules.key,
-            "lastSeq": self.told.history.last_seq,
+            "lastSeq": self.content.history.last_seq,
         }
 
     def _to_shown(self) -> ContextContent:
-        rows = self.told.summaries
+        rows = self.content.summaries
         chosen = self.composition.summaries
         return ContextContent(
             session=str(self.session),
@@ -121,7 +121,7 @@ class Composed:
             summaries=[
                 (summary.summary_id, rows[summary.summary_id].text or "") for summary in chosen
             ],
-            said=[self.told.said[turn.seq] for turn in self.composition.turns],
+            said=[self.content.said[turn.seq] for turn in self.composition.turns],
             cut=self.composition.cut,
             memories=self.memories,
             pending=self.request.pending_message,

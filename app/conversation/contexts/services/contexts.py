@@ -88,7 +88,7 @@ _NOT_DUE = _Due(SummaryState.CURRENT)
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Current:
     """Current content of a session: a context composed of it, still without memories.
 
     Attributes:
@@ -148,7 +148,7 @@ class ContextComposer:
             answer["isPreview"] = True
         return encoded(answer)
 
-    async def _find(self) -> _Found:
+    async def _find(self) -> _Current:
         """Read the session's content in one snapshot, and compose it."""
         request, name, frame = self.request, self.name, await self._read_frame()
         scale = frame.scale
@@ -157,9 +157,9 @@ class ContextComposer:
             row = await sessions.get(session, name, self.resources.clock.now())
             _check_as_of(request, row)
             reader = SessionReader(session, row, name, scale)
-            told = await reader.newest(frame.room, request.as_of_seq)
+            content = await reader.newest(frame.room, request.as_of_seq)
             due = _NOT_DUE
-            if request.as_of_seq is None and frame.is_due(told.history):
+            if request.as_of_seq is None and frame.is_due(content.history):
                 due = await _due(session, row, name, scale.rules.key)
             query = await _query(session, row, name, request)
         composed = Composed(
@@ -167,11 +167,11 @@ class ContextComposer:
             session=SessionName(name_of(engine), row.session_id),
             user_id=row.user_id,
             frame=frame,
-            told=told,
-            composition=_compose(scale, told, frame.shares),
+            content=content,
+            composition=_compose(scale, content, frame.shares),
             state=due.state,
         )
-        return _Found(composed, due, query)
+        return _Current(composed, due, query)
 
     async def _read_frame(self) -> Frame:
         """Count the tokens of the fixed parts, outside any transaction, since they may be long."""
@@ -191,7 +191,7 @@ class ContextComposer:
             plain = await done(length, _weigh, request, scale.plain)
         return Frame(policy, scale, fixed, plain, shares_of(rules, fixed))
 
-    async def _with_due(self, current: _Found) -> _Found:
+    async def _with_due(self, current: _Current) -> _Current:
         """Enqueue due summaries; if the request waits for them, return the new context.
 
         An operation that another request enqueued may not make all the summaries needed here.
@@ -214,7 +214,7 @@ class ContextComposer:
                 break
         return current
 
-    async def _is_wait_over(self, current: _Found) -> bool:
+    async def _is_wait_over(self, current: _Current) -> bool:
         """Return True if the client no longer waits, or the summary has failed again."""
         if await self.is_given_up():
             return True
@@ -223,7 +223,7 @@ class ContextComposer:
             failed = await repository.last_failure(session, self.name, key)
         return failed is not None and failed.attempts > current.due.attempts
 
-    async def _enqueue_summary(self, current: _Found) -> str:
+    async def _enqueue_summary(self, current: _Current) -> str:
         now, frame = self.resources.clock.now(), current.composed.frame
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, self.name.engine, Lock.SHARED)
@@ -234,7 +234,7 @@ class ContextComposer:
             )
             return operation.operation_id
 
-    async def _with_memories(self, current: _Found) -> Composed:
+    async def _with_memories(self, current: _Current) -> Composed:
         asked, composed = self.request.include_memories, current.composed
         if asked is None or current.query is None:
             return composed
@@ -308,15 +308,15 @@ async def _query(
     return await last_words(session, row, name, request.as_of_seq)
 
 
-def _compose(scale: Scale, told: SessionInput, shares: Shares) -> Composition:
+def _compose(scale: Scale, content: SessionInput, shares: Shares) -> Composition:
     rules = scale.rules
-    if told.is_bounded and not rules.may_omit:
+    if content.is_bounded and not rules.may_omit:
         raise InvalidArgument.of_field(
             "tokenLimit",
             "must be set, with onOverflow omit: the session has more events than one context"
             " takes; or choose another strategy.",
         )
-    return compose(rules, told.shown, shares, lambda turn: scale.least(told.said[turn.seq]))
+    return compose(rules, content.shown, shares, lambda turn: scale.least(content.said[turn.seq]))
 
 
 async def find_memories(

@@ -217,14 +217,14 @@ class Shared:
         events = gone = prompt = largest = prompts = 0
         over: int | None = None
         for message in range(1, ends[-1] + 1):
-            told = (message - 1) * message_tokens
-            if told - gone > self.share:
-                events, until = self._evict(events, gone, told)
+            earlier = (message - 1) * message_tokens
+            if earlier - gone > self.share:
+                events, until = self._evict(events, gone, earlier)
                 if until > gone:
                     part = self._with_call(part, gone, until)
                 gone = until
             cell = self.sizes.summary if part.calls else 0
-            prompt = self.sizes.system + cell + told - gone + message_tokens
+            prompt = self.sizes.system + cell + earlier - gone + message_tokens
             prompts += prompt
             largest = max(largest, prompt)
             if over is None and window is not None and prompt > window:
@@ -233,12 +233,12 @@ class Shared:
                 totals.append(Totals(prompt, largest, prompts, part, over))
         return totals
 
-    def _evict(self, events: int, gone: int, told: int) -> tuple[int, int]:
+    def _evict(self, events: int, gone: int, earlier: int) -> tuple[int, int]:
         """Return the number and tokens of all events that are summarised after an eviction.
 
         The newest event always stays.
         """
-        while told - gone > self.low and told - gone > self.assistant:
+        while earlier - gone > self.low and earlier - gone > self.assistant:
             gone += self.assistant if events % 2 else self.user
             events += 1
         return events, gone

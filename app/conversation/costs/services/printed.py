@@ -35,8 +35,8 @@ def label(policy: MemoryPolicy) -> str:
     field = "every" if policy.strategy is Strategy.EVERY_N else "cap"
     settings = {field: made.cap} if made is not None and made.cap else {}
     settings |= {name: value for name, value in policy.wire().items() if name != "strategy"}
-    told = [f"{name}={value}" for name, value in settings.items()]
-    whole = " ".join([policy.strategy.value, *told])
+    shown = [f"{name}={value}" for name, value in settings.items()]
+    whole = " ".join([policy.strategy.value, *shown])
     if len(whole) <= _MAX_LABEL_CHARS:
         return whole
     end = f"\u2026 #{hashlib.sha256(whole.encode()).hexdigest()[:_TOLD_APART_CHARS]}"

@@ -70,11 +70,11 @@ def total(items: Iterable[Costly]) -> int:
     return sum(item.cost for item in items)
 
 
-def gaps(told: Iterable[tuple[int, int]], last: int) -> Sequence[tuple[int, int]]:
-    """Return the ranges between 1 and `last` that `told` does not cover; `told` is ascending."""
+def gaps(covered: Iterable[tuple[int, int]], last: int) -> Sequence[tuple[int, int]]:
+    """Return the ranges between 1 and `last` that the ascending ranges `covered` leave out."""
     missing: list[tuple[int, int]] = []
     reached = 0
-    for start, end in [*told, (last + 1, last + 1)]:
+    for start, end in [*covered, (last + 1, last + 1)]:
         if start > reached + 1:
             missing.append((reached + 1, start - 1))
         reached = end
@@ -171,5 +171,5 @@ def _without(budget: int | None, items: Iterable[Costly]) -> int | None:
 def _left_out(
     history: History, summaries: Sequence[TurnSummary], turns: Sequence[ContextTurn]
 ) -> Sequence[tuple[int, int]]:
-    told = [(summary.first_seq, summary.last_seq) for summary in summaries]
-    return gaps([*told, *((turn.seq, turn.seq) for turn in turns)], history.last_seq)
+    covered = [(summary.first_seq, summary.last_seq) for summary in summaries]
+    return gaps([*covered, *((turn.seq, turn.seq) for turn in turns)], history.last_seq)

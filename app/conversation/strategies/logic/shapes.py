@@ -38,7 +38,7 @@ class ShownItem:
 class _Call:
     own_id: str | None
     name: str
-    told: Mapping[str, Any]
+    payload: Mapping[str, Any]
     """Arguments of a call; for a result, its response."""
 
 
@@ -126,7 +126,7 @@ def _round_at(items: Sequence[ShownItem], place: int, names: re.Pattern[str]) ->
 
 
 def _calls_in(
-    said: EventText, kind: str, told: str, names: re.Pattern[str]
+    said: EventText, kind: str, payload: str, names: re.Pattern[str]
 ) -> Sequence[_Call] | None:
     """Return an event's calls or results, or None if one of them cannot be structured."""
     calls = []
@@ -134,7 +134,7 @@ def _calls_in(
         if kind not in part or part.get("text"):
             continue
         call = part[kind]
-        own_id, name, value = call.get("id"), call.get("name"), call.get(told) or {}
+        own_id, name, value = call.get("id"), call.get("name"), call.get(payload) or {}
         if not isinstance(name, str) or not names.fullmatch(name) or not isinstance(value, dict):
             return None
         calls.append(_Call(own_id if isinstance(own_id, str) and own_id else None, name, value))
@@ -182,7 +182,7 @@ def _openai_round(
                 {
                     "id": call_id,
                     "type": "function",
-                    "function": {"name": call.name, "arguments": _compact(call.told)},
+                    "function": {"name": call.name, "arguments": _compact(call.payload)},
                 }
                 for call_id, call in zip(ids, tool_round.calls, strict=True)
             ],
@@ -190,8 +190,8 @@ def _openai_round(
     )
     for item, results in zip(items[1:], tool_round.results, strict=False):
         for number, result in results:
-            told = _compact(result.told)
-            yield item.source, {"role": "tool", "tool_call_id": ids[number], "content": told}
+            content = _compact(result.payload)
+            yield item.source, {"role": "tool", "tool_call_id": ids[number], "content": content}
 
 
 def _openai_ids(said: EventText, calls: Sequence[_Call]) -> list[str]:
@@ -207,8 +207,8 @@ def _openai_ids(said: EventText, calls: Sequence[_Call]) -> list[str]:
     return ids
 
 
-def _compact(told: Mapping[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+def _compact(payload: Mapping[str, Any]) -> str:
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
 
 
 def _is_call(part: Mapping[str, Any]) -> bool:
@@ -296,12 +296,12 @@ def _file(part: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _gemini_call(call: _Call, tool_round: _Round) -> dict[str, Any]:
-    return {**_id_of(call, tool_round), "name": call.name, "args": call.told}
+    return {**_id_of(call, tool_round), "name": call.name, "args": call.payload}
 
 
 def _gemini_response(call: _Call, result: _Call, tool_round: _Round) -> dict[str, Any]:
-    told = {"name": call.name, "response": result.told}
-    return {"functionResponse": {**_id_of(call, tool_round), **told}}
+    response = {"name": call.name, "response": result.payload}
+    return {"functionResponse": {**_id_of(call, tool_round), **response}}
 
 
 def _id_of(call: _Call, tool_round: _Round) -> dict[str, Any]:

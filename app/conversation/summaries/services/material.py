@@ -98,7 +98,7 @@ class SessionReader:
             history = replace(history, complete=_place_of(read.said).complete)
         elif newest is None:
             history = replace(history, until=await self._gap_end(summaries))
-        return await _to_told(read, history, summaries, is_bounded=before >= first and not is_all)
+        return await _to_input(read, history, summaries, is_bounded=before >= first and not is_all)
 
     async def due(self) -> SessionInput:
         """Return the oldest events after the summaries, enough to make the next summary.
@@ -123,7 +123,7 @@ class SessionReader:
             is_all = _is_past(page, until or 0, self._next_end(summaries, read))
         is_bounded = reached < last and not is_all
         history = replace(self._history, covered=covered, until=until, is_bounded=is_bounded)
-        return await _to_told(read, history, summaries, is_bounded=is_bounded)
+        return await _to_input(read, history, summaries, is_bounded=is_bounded)
 
     async def _newest_summaries(
         self, room: int | None, as_of: int | None
@@ -317,7 +317,7 @@ def _place_of(said: Mapping[int, EventText]) -> ExchangePlace:
     return ExchangePlace(newest, is_answered=has_answer and newest > 0)
 
 
-async def _to_told(
+async def _to_input(
     read: _Read, history: History, summaries: Sequence[ListedSummary], *, is_bounded: bool
 ) -> SessionInput:
     length = sum(len(summary.text or "") + WORK_PER_TEXT for summary in summaries)

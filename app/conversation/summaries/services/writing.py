@@ -123,8 +123,8 @@ class _Folding:
     def _piece(self, rest: list[str], template: str, so_far: str) -> list[str]:
         """Remove and return the lines that fit, or a part of the first line if it is too long."""
         chars = self.task.due.chars
-        told = prompts.instructions(chars, chars) + prompts.filled(template, (), so_far, chars)
-        left = max(self.model.max_input_tokens - _SCHEMA_TOKENS - _tokens(told), _LEAST_ROOM)
+        text = prompts.instructions(chars, chars) + prompts.filled(template, (), so_far, chars)
+        left = max(self.model.max_input_tokens - _SCHEMA_TOKENS - _tokens(text), _LEAST_ROOM)
         if _tokens(rest[0]) > left:
             size = left * BYTES_PER_TOKEN
             head = rest[0].encode()[:size].decode(errors="ignore")
@@ -152,8 +152,8 @@ class _Folding:
         return WrittenSummary(cut_off(second, chars) if is_cut else second, is_cut)
 
     async def _ask_model(self, text: str, written: int | None) -> str:
-        told = prompts.instructions(self.task.due.chars, written)
-        reply = await self.model.ask(Prompt(told, text), Reply, self.meter)
+        instructions = prompts.instructions(self.task.due.chars, written)
+        reply = await self.model.ask(Prompt(instructions, text), Reply, self.meter)
         return reply.summary
 
 

@@ -73,8 +73,8 @@ class ArchiveDigests:
         ]
 
     def _digest(self, kind: str) -> str | None:
-        found = self._digests.get(kind)
-        return None if found is None else str(found.hexdigest())
+        digest = self._digests.get(kind)
+        return None if digest is None else str(digest.hexdigest())
 
     def _has_gone(self, kind: str, fields: Mapping[str, Any]) -> bool:
         parent = _PARENTS.get(kind)

@@ -1,4 +1,8 @@
-"""Kinds of archive lines: their columns, and the conversion of rows to lines and back."""
+"""Kinds of archive lines: their columns, and the conversion of rows to lines and back.
+
+A codec converts the values of one column type to JSON and back. It refuses every value that its
+column cannot hold. A forged archive therefore causes a client error, never a database error.
+"""
 
 import base64
 import math
@@ -101,11 +105,7 @@ def write_time(moment: datetime) -> str:
 
 
 def read_time(value: Any) -> datetime:  # noqa: ANN401 - JSON
-    """Read a time in the form of `write_time`.
-
-    Raises:
-        ValueError: the time has another form.
-    """
+    """Read a time in the form of `write_time`."""
     if not isinstance(value, str) or len(value) != _TIME_CHARS or not value.endswith("Z"):
         raise ValueError("must be a time such as 2026-01-02T03:04:05.000006Z")
     return datetime.fromisoformat(value)

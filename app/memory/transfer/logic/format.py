@@ -44,9 +44,7 @@ class Header:
 
     Attributes:
         archive_id: a UUID.
-        release: the release of the service that wrote the archive.
         schema_revision: the schema revision of the source database.
-        engine: the full name of the engine.
         export_time: the time of the snapshot.
         embedding_model: the model that served the engine; None: the engine had no vectors.
         dimensions: the length of that model's vectors.
@@ -64,7 +62,7 @@ class Header:
 
     def wire(self) -> dict[str, Any]:
         """Return the fields of the line."""
-        told = {
+        fields = {
             "archiveId": self.archive_id,
             "dimensions": self.dimensions,
             "embeddingModel": self.embedding_model,
@@ -75,7 +73,7 @@ class Header:
             "release": self.release,
             "schemaRevision": self.schema_revision,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
     def read(cls, line: Mapping[str, Any]) -> "Header":
@@ -84,7 +82,6 @@ class Header:
         Raises:
             ValueError: a field is missing or has another type; the message names it.
         """
-        # All checks raise `ValueError`, which `reading.py` reports as a client error.
         texts = {name: line.get(name) for name in _HEADER_TEXTS}
         if wrong := [name for name, value in texts.items() if not isinstance(value, str)]:
             raise ValueError(f"{wrong[0]}: must be a text")
@@ -113,9 +110,7 @@ class Trailer:
     """The last line.
 
     Attributes:
-        counts: the number of lines of each kind.
-        sha256: the digest of the lines of each kind.
-        lines: the total number of lines.
+        counts: the number of lines of each kind; likewise their digests.
         left: `{"count", "reason"}` of the rows that were left out, by their name.
     """
 
@@ -135,11 +130,7 @@ class Trailer:
 
 
 def line_of(kind: str, fields: Mapping[str, Any]) -> bytes:
-    """Return a line with its newline; the caller has sorted `fields`.
-
-    Raises:
-        ValueError: a number is not finite.
-    """
+    """Return a line with its newline; the caller has sorted `fields`."""
     return _JSON.encode({"kind": kind, **fields}).encode() + b"\n"
 
 
@@ -267,10 +258,12 @@ class ArchiveWriter:
         return check + line_of(TRAILER, self._tally.trailer(left).wire())
 
 
+# Errors of archives that cannot be read -----------------------------------------------------------
+
+
 def invalid(message: str, **metadata: object) -> InvalidArgument:
     """Return the error of an archive that is damaged, changed or in a wrong order."""
-    told = {name: str(value) for name, value in metadata.items()}
-    return InvalidArgument(message, Reason.ARCHIVE_INVALID, metadata=told)
+    return InvalidArgument(message, Reason.ARCHIVE_INVALID, metadata=_texts(metadata))
 
 
 class RefusedArchive(InvalidArgument):
@@ -279,8 +272,11 @@ class RefusedArchive(InvalidArgument):
 
 def refused(message: str, **metadata: object) -> RefusedArchive:
     """Return the error of an intact archive with a value that no release stores."""
-    told = {name: str(value) for name, value in metadata.items()}
-    return RefusedArchive(message, Reason.ARCHIVE_INVALID, metadata=told)
+    return RefusedArchive(message, Reason.ARCHIVE_INVALID, metadata=_texts(metadata))
+
+
+def _texts(metadata: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in metadata.items()}
 
 
 def truncated(lines: int) -> InvalidArgument:
@@ -295,9 +291,7 @@ def truncated(lines: int) -> InvalidArgument:
 def unknown(what: str, release: object) -> InvalidArgument:
     """Return the error of an archive with content that this release does not know.
 
-    Args:
-        what: the content, as the object of "The archive has".
-        release: the release that wrote the archive, from its header.
+    `what` is the content, as the object of "The archive has"; `release` wrote the archive.
     """
     named = release[:SHOWN_CHARS] if isinstance(release, str) else "later"
     return InvalidArgument(

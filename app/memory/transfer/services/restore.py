@@ -175,7 +175,6 @@ class Restore:
             InvalidArgument: the archive is damaged, incomplete, or from a later release.
             RefusedArchive: the archive has a value that no release stores. All its rows are
                 removed again.
-            NotFound: the engine does not exist.
             ResourceExhausted: a quota is reached; the restore can continue once it is raised.
         """
         async with self._resources.db.snapshot() as session:
@@ -183,9 +182,10 @@ class Restore:
             latest = await database_now(session) + AHEAD
         self._name = name_of(row)
         registry = self._resources.registry
-        rows = {kind: one for part in registry.archived for kind, one in part.rows.items()}
-        stored = {kind: one for part in registry.archived for kind, one in part.answers.items()}
-        checks = LineChecks(rows, stored, registry.answers, latest)
+        parts = registry.archived
+        rows = {kind: row for part in parts for kind, row in part.rows.items()}
+        answers = {kind: answer for part in parts for kind, answer in part.answers.items()}
+        checks = LineChecks(rows, answers, registry.answers, latest)
         reader = ArchiveReader(str(self._name), checks)
         try:
             await self._read_all(reader, pieces)
@@ -342,8 +342,8 @@ class Restore:
                     for line in lines:
                         await writing.write(session, target, [line])
                 raise error
-        except RefusedArchive as found:
-            return found
+        except RefusedArchive as refusal:
+            return refusal
 
     def _target(self, row: EngineRow, state: RestoreState, header: Header) -> Target:
         uses_vectors = self._uses_vectors(row, header)
@@ -367,7 +367,7 @@ class Restore:
 
     async def _check_quotas(self, session: Session, lines: Sequence[Line]) -> None:
         kinds = {line.kind.name for line in lines}
-        for quota in dict.fromkeys(one for kind in kinds for one in _QUOTAS.get(kind, ())):
+        for quota in dict.fromkeys(quota for kind in kinds for quota in _QUOTAS.get(kind, ())):
             await check_held(session, self._resources.settings, self._name.engine, quota)
 
     async def _finish(
@@ -426,11 +426,7 @@ def _next(blocks: Iterator[Block]) -> Block | None:
 
 
 def _left(blocks: Sequence[Block], state: RestoreState) -> Sequence[Line]:
-    """Return the lines of blocks that are not written yet.
-
-    Raises:
-        InvalidArgument: the blocks do not continue at the next line.
-    """
+    """Return the lines of blocks that are not written yet, beginning at the next line."""
     left = [block for block in blocks if block.last >= state.next_line]
     if left and left[0].first != state.next_line:
         raise InvalidArgument(

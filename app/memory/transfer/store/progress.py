@@ -85,8 +85,8 @@ async def is_empty(session: Session, engine_id: int) -> bool:
         select(literal(1)).where(table_of(name).c.engine_id == engine_id).limit(1).subquery()
         for name in _KEPT
     ]
-    found = union_all(*(select(row) for row in rows), waiting)
-    return (await session.execute(found.limit(1))).first() is None
+    either = union_all(*(select(row) for row in rows), waiting)
+    return (await session.execute(either.limit(1))).first() is None
 
 
 async def remove_replaced(session: Session, engine_id: int) -> int:
