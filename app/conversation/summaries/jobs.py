@@ -168,7 +168,6 @@ class _Summarizing:
         )
 
     async def _is_held(self, session: Session, row: SessionRow) -> bool:
-        """Return True if the policy still applies to the session."""
         engine = await engines.get(session, self.work.name.engine)
         policy = queue.policy_of(row.memory_policy, engine)
         return policy is not None and rules_of(policy).key == self.work.rules.key

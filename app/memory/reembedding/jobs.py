@@ -23,6 +23,7 @@ from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding
+from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import vectors as written
 from app.memory.reembedding.schemas import QueuedReembedding
 from app.memory.reembedding.service import Backlog, FactEmbedding, RefusedFact, StaleVectors
@@ -262,4 +263,4 @@ async def embed_once(resources: Resources) -> None:
 
 async def remove_stale(batches: SweepBatches) -> int:
     """Remove the vectors of models that no longer serve; return the count."""
-    return await StaleVectors.of(batches).remove()
+    return await StaleVectors(batches, MemoryService.of(batches.resources)).remove()

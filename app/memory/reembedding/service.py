@@ -317,11 +317,6 @@ class StaleVectors:
     batches: SweepBatches
     memories: MemoryService
 
-    @classmethod
-    def of(cls, batches: SweepBatches) -> "StaleVectors":
-        """Build the service from the batches of its sweep."""
-        return cls(batches, MemoryService.of(batches.resources))
-
     async def remove(self) -> int:
         """Remove stale vectors; return the number of memories that had some."""
         removed = 0

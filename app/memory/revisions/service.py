@@ -82,7 +82,6 @@ async def export(
 
     Raises:
         InvalidArgument: the filter is unreadable or takes too long.
-        NotFound: the engine does not exist.
     """
     clock, db = resources.clock, resources.db
     listed = repository.revisions(name, None)

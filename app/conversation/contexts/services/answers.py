@@ -144,7 +144,7 @@ class Composed:
 
     def _tokens(self) -> dict[str, Any]:
         rules = self.frame.scale.rules
-        given = {
+        budgets = {
             "limit": rules.limit,
             "stmBudget": self.frame.shares.stm,
             "ltsBudget": self.frame.shares.lts,
@@ -154,7 +154,7 @@ class Composed:
             **self._parts(),
             "framingTokens": self._framing,
             "reserved": rules.reserved,
-            **{name: number for name, number in given.items() if number is not None},
+            **{name: number for name, number in budgets.items() if number is not None},
             "counter": self.frame.scale.counter.name,
         }
 
@@ -192,7 +192,6 @@ def _to_json(value: object) -> str:
 
 
 def _joined(seqs: Iterable[int]) -> list[tuple[int, int]]:
-    """Return ascending numbers as ranges of first and last."""
     ranges: list[tuple[int, int]] = []
     for seq in seqs:
         if ranges and ranges[-1][1] == seq - 1:

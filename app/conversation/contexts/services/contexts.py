@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import NamedTuple
 
 from app.adapters.db.session import Session
 from app.adapters.llm.named import check_policy
@@ -87,12 +88,10 @@ class _Due:
 _NOT_DUE = _Due(SummaryState.CURRENT)
 
 
-@dataclass(frozen=True)
-class _Current:
+class _Current(NamedTuple):
     """Current content of a session: a context composed of it, still without memories.
 
-    Attributes:
-        query: search query for memories; None if no memories are included.
+    `query` is the search query for memories; None if no memories are included.
     """
 
     composed: Composed
@@ -122,7 +121,6 @@ class ContextComposer:
         Raises:
             BudgetTooSmall: the mandatory content does not fit.
             InvalidArgument: the policy names something that does not exist, or needs a limit.
-            NotFound: the session does not exist.
         """
         resources, request = self.resources, self.request
         check_policy(request.policy, resources.models, resources.settings, "policy")
@@ -249,7 +247,6 @@ class ContextComposer:
 
 
 def _weigh(request: ComposeContextRequest, scale: Scale) -> Fixed:
-    """Return the tokens of the system prompt and of the pending message."""
     return Fixed(
         system=scale.of_part(SourceField.SYSTEM, request.system_prompt or ""),
         pending=scale.of_part(SourceField.PENDING, request.pending_message or ""),
@@ -260,12 +257,12 @@ def _effective_policy(
     request: ComposeContextRequest, row: SessionRow, engine: EngineRow
 ) -> MemoryPolicy:
     policy = request.policy or queue.policy_of(row.memory_policy, engine) or DEFAULT
-    given = {
+    numbers = {
         "token_limit": request.token_limit,
         "reserve_output_tokens": request.reserve_output_tokens,
     }
-    given = {name: number for name, number in given.items() if number is not None}
-    return policy.model_copy(update=given)
+    numbers = {name: number for name, number in numbers.items() if number is not None}
+    return policy.model_copy(update=numbers)
 
 
 def _check_limit(rules: Rules) -> None:
@@ -298,7 +295,6 @@ async def _due(session: Session, row: SessionRow, name: SessionName, policy_key:
 async def _query(
     session: Session, row: SessionRow, name: SessionName, request: ComposeContextRequest
 ) -> str | None:
-    """Return the search query for memories, or None if there is none."""
     if request.include_memories is None:
         return None
     if request.include_memories.query != AUTO:

@@ -65,7 +65,6 @@ class PublishedCourse:
         return end // self.cap
 
     def _carried(self, block: int) -> int:
-        """Return the tokens of the summaries in a block's prompts."""
         return self.sizes.summary * (min(block, 1) if self.is_replaced else block)
 
     def _running(self, block: int, place: int) -> int:

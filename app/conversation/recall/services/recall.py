@@ -5,9 +5,9 @@ events are skipped. Model calls run outside any transaction.
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.adapters.db.filters import read_filter
 from app.adapters.resources import Resources
@@ -56,8 +56,7 @@ MAX_SECONDS = 2.0
 _PAGE = 200
 
 
-@dataclass(frozen=True)
-class _Session:
+class _SearchedRange(NamedTuple):
     """Session to search, with the numbers of the first and last event to search."""
 
     name: SessionName
@@ -71,8 +70,6 @@ async def recall_session(
     """Return the matches in a session, or none if the client has stopped waiting.
 
     Raises:
-        InvalidArgument: the model or counter does not exist.
-        NotFound: the session does not exist.
         ResourceExhausted: the engine's token budget for today is used up.
         BadGateway: the model's reply cites none of the passages that it was given.
     """
@@ -88,16 +85,16 @@ async def recall_session(
     return RecallResponse(**result.fields, seqs=seqs, searched=searched)
 
 
-async def _session(resources: Resources, name: SessionName, exclude_recent: int) -> _Session:
+async def _session(resources: Resources, name: SessionName, exclude_recent: int) -> _SearchedRange:
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name.engine)
         row = await sessions.get(session, name, resources.clock.now())
         full = SessionName(name_of(engine), row.session_id)
-        return _Session(full, row.cleared_seq + 1, row.last_seq - exclude_recent)
+        return _SearchedRange(full, row.cleared_seq + 1, row.last_seq - exclude_recent)
 
 
 async def _search(
-    resources: Resources, wanted: _Session, query: str, is_given_up: GivenUp
+    resources: Resources, wanted: _SearchedRange, query: str, is_given_up: GivenUp
 ) -> tuple[list[RecallHit], SeqRange | None]:
     """Return the best matching sentences, best first, and the range of events searched."""
     terms = Terms(query)
@@ -137,7 +134,6 @@ async def recall_sessions(
     Raises:
         InvalidArgument: the user is missing; the filter, page token, model or counter is
             invalid.
-        NotFound: the engine does not exist.
         ResourceExhausted: the engine's token budget for today is used up.
         BadGateway: the model's reply cites none of the passages that it was given.
     """
@@ -145,7 +141,8 @@ async def recall_sessions(
     token_query = {
         "list": "recallSessions",
         "engine": name.engine,
-        "request": _lasting(request),
+        # A token is valid only for the same request.
+        "request": request.model_copy(update={"page_token": None}).wire(),
     }
     wanted = SessionsQuery(
         engine=name,
@@ -185,17 +182,7 @@ def _user_of(request: RecallSessionsRequest, conditions: Conditions) -> str:
     return only[0]
 
 
-def _lasting(request: RecallSessionsRequest) -> dict[str, Any]:
-    """Return the request without its page token; a token is valid only for the same request."""
-    return request.model_copy(update={"page_token": None}).wire()
-
-
 def _read_token(token: str | None, query: dict[str, Any]) -> SessionPlace | None:
-    """Return the position stored in a page token.
-
-    Raises:
-        InvalidArgument: the token was not made for this request.
-    """
     if not token:
         return None
     return SessionPlace(*typed_key(decode_token(token, query), datetime, str, int))
@@ -209,7 +196,6 @@ async def recall_memories(
     Raises:
         InvalidArgument: the scope names no user though sessions are included; the filter, model
             or counter is invalid.
-        NotFound: the engine does not exist.
         ResourceExhausted: the engine's token budget for today is used up.
         BadGateway: the model's reply cites none of the passages that it was given.
     """

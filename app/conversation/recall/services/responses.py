@@ -56,11 +56,7 @@ If they do not answer the question: an empty text and no numbers."""
 
 
 async def check_names(resources: Resources, request: RecallFields) -> Counter:
-    """Check the model that a request names, and return its counter.
-
-    Raises:
-        InvalidArgument: the model or counter does not exist.
-    """
+    """Check the model that a request names, and return its counter."""
     counter = await loaded(request.counter or CHARS4, resources.settings, "counter")
     if request.model is not None:
         check_model(request.model, resources.models, "model")
@@ -89,11 +85,7 @@ async def recalled(
     found: Findings,
     counter: Counter,
 ) -> Recalled:
-    """Return the matches that fit, or an answer made of them; `engine` is the stored name.
-
-    Raises:
-        BadGateway, ResourceExhausted: see `retold`.
-    """
+    """Return the matches that fit, or an answer made of them; `engine` is the stored name."""
     if request.mode is RecallMode.EXTRACTIVE:
         return await asyncio.to_thread(_listed, engine, request, found, counter)
     answer = await retold(resources, engine, RecallQuery(request, found, counter))
@@ -245,11 +237,7 @@ def _by_passages(asked: RecallQuery) -> Retold:
 
 
 async def _by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retold:
-    """Answer with one model call; the reply cites the passages that support it.
-
-    Raises:
-        BadGateway: the reply cites none of the passages that the model was given.
-    """
+    """Answer with one model call; the reply cites the passages that support it."""
     instructions = _instructions(asked)
     question = f"Question: {_flat(asked.request.query)}\n\nPassages:\n"
     shown = _choose_shown(model, asked, instructions + question)

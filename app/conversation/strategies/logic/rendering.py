@@ -247,7 +247,6 @@ def _render_summary(text: str, form: Format) -> str:
 
 
 def _with_separator(shown: str, rules: Rules, form: Format) -> str:
-    """Return a summary, followed by its separator in plain text."""
     return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
 
 

@@ -4,8 +4,8 @@ A summary is due once enough exchanges are complete, or once events exceed their
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from app.conversation.strategies.logic.composing import newest_within, total
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
@@ -62,8 +62,7 @@ def _due_by_count(ways: Summarising, history: History) -> Due | None:
     return Due(TurnKind.RECURSIVE, start, end.seq, end.exchange, block, previous, tokens, chars)
 
 
-@dataclass(frozen=True)
-class _End:
+class _End(NamedTuple):
     """End of the range that a summary covers."""
 
     seq: int

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.conversation.strategies.logic.lines import Format, guarded
 from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
@@ -34,16 +34,14 @@ class ShownItem:
     said: EventText | None = None
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(NamedTuple):
     own_id: str | None
     name: str
     payload: Mapping[str, Any]
     """Arguments of a call; for a result, its response."""
 
 
-@dataclass(frozen=True)
-class _Round:
+class _Round(NamedTuple):
     """Calls of one event, and the results of each following event, with the index of their call."""
 
     calls: Sequence[_Call]
@@ -59,12 +57,12 @@ def as_openai(items: Sequence[ShownItem]) -> dict[str, Any]:
         item, tool_round = items[place], _round_at(items, place, _OPENAI_TOOL)
         length = 1
         if tool_round is None or item.said is None:
-            made = [(item.source, {"role": item.role, "content": item.text})]
+            shown = [(item.source, {"role": item.role, "content": item.text})]
         else:
             length += len(tool_round.results)
-            made = list(_openai_round(item.said, tool_round, items[place : place + length]))
-        sources += [source for source, _ in made]
-        messages += [message for _, message in made]
+            shown = list(_openai_round(item.said, tool_round, items[place : place + length]))
+        sources += [source for source, _ in shown]
+        messages += [message for _, message in shown]
         place += length
     return {"messages": messages, "sources": sources}
 
@@ -142,8 +140,8 @@ def _calls_in(
 
 
 def _has_twins(calls: Sequence[_Call]) -> bool:
-    given = [call.own_id for call in calls if call.own_id]
-    return len(given) > len(set(given))
+    ids = [call.own_id for call in calls if call.own_id]
+    return len(ids) > len(set(ids))
 
 
 def _answers(
@@ -201,8 +199,8 @@ def _openai_ids(said: EventText, calls: Sequence[_Call]) -> list[str]:
     for place in range(len(ids)):
         number = place + 1
         while not ids[place]:
-            made = f"call_{said.seq}_{number}"
-            ids[place] = "" if made in ids else made
+            new_id = f"call_{said.seq}_{number}"
+            ids[place] = "" if new_id in ids else new_id
             number += len(calls)
     return ids
 

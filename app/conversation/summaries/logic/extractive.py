@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from app.conversation.strategies.logic.lines import line
 from app.language.beginnings import cut_off
@@ -33,8 +34,7 @@ class Utterance:
     is_summary: bool = False
 
 
-@dataclass(frozen=True)
-class _Sentence:
+class _Sentence(NamedTuple):
     place: int
     text: str
     weight: float

@@ -205,7 +205,6 @@ class SessionReader:
         return earlier.tokens
 
     async def _oldest(self, after: int, last: int, read: "_Read") -> list[EventText]:
-        """Return the next page of events after an event."""
         numbers = EventNumbers(after + 1, last)
         return await event_texts.list_event_texts(
             self.session, self.name, numbers, read.page, newest=False

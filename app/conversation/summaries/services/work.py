@@ -204,7 +204,6 @@ class Work:
         return False
 
     async def _is_same(self, session: Session, row: SessionRow, inputs: SummaryInput) -> bool:
-        """Return True if a summary's inputs are unchanged."""
         due = inputs.task.due
         if row.cleared_seq != inputs.cleared_seq:
             return False
@@ -287,7 +286,6 @@ class Work:
         return retry_time
 
     def _next_time(self, reason: Reason, times: int) -> datetime:
-        """Return the retry time after `times` earlier failures."""
         now = self.job.clock.now()
         if reason is Reason.TOKEN_BUDGET_EXHAUSTED:
             return reset_time(now)

@@ -158,5 +158,4 @@ class _Folding:
 
 
 def _tokens(text: str) -> int:
-    """Return the estimated tokens of a line with its end."""
     return estimate_tokens_of_bytes(text, "replace")

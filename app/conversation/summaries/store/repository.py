@@ -241,11 +241,7 @@ def _sum(first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> di
 
 
 async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
-    """Return a summary.
-
-    Raises:
-        NotFound: the summary does not exist.
-    """
+    """Return a summary."""
     statement = select(_R).where(of(name.session), _R.summary_id == name.summary)
     row = (await session.execute(statement)).scalar_one_or_none()
     if row is None:

@@ -217,7 +217,6 @@ class MemoryService:
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: the memory does not exist.
         """
         now = self.clock.now()
         changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
@@ -264,7 +263,6 @@ class MemoryService:
         Raises:
             Aborted: the etag is stale.
             InvalidArgument: a permanent deletion, which leaves no revision, has fields for it.
-            NotFound: the memory does not exist.
         """
         now = self.clock.now()
         request.check_kept(permanent=permanent)

@@ -153,18 +153,15 @@ async def create_free(
         for row, (new, own) in zip(rows, wanted, strict=True)
     ]
     await _write_vectors(session, writing, [effect for effect in effects if effect is not None])
-    keeps = [own.keeps_revisions for _, own in wanted]
     revisions = [
-        effect.revision
-        for effect, is_kept in zip(effects, keeps, strict=True)
-        if effect and is_kept
+        effect.revision if effect is not None and own.keeps_revisions else None
+        for effect, (_, own) in zip(effects, wanted, strict=True)
     ]
-    await repository.append_new_revisions(session, revisions)
+    await repository.append_new_revisions(session, [row for row in revisions if row is not None])
+    ids = [None if revision is None else revision["revision_id"] for revision in revisions]
     return [
-        None
-        if effect is None
-        else Written(effect.row, effect.revision["revision_id"] if is_kept else None)
-        for effect, is_kept in zip(effects, keeps, strict=True)
+        None if effect is None else Written(effect.row, revision_id)
+        for effect, revision_id in zip(effects, ids, strict=True)
     ]
 
 

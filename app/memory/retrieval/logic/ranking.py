@@ -138,7 +138,6 @@ class Ranked:
     """A ranked candidate.
 
     Attributes:
-        candidate: the memory.
         score: the sum of the parts; comparable only within one query.
         distance: 0 to 2, ascending with the rank; comparable between queries.
         values: the contribution of each signal to the score, in the order of `SIGNALS`.

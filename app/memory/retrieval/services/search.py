@@ -150,13 +150,8 @@ class LargeScopeSearch:
 class Search(ABC):
     """A search in one scope; the subclasses differ in how they read it, with equal results.
 
-    The methods return None if the search has to be repeated in a transaction.
-
-    Attributes:
-        query: the memories to search.
-        embedded: the search text.
-        count: the maximum number of memories to return.
-        max_bytes: the maximum total size of the memories.
+    The methods return None if the search has to be repeated in a transaction. At most `count`
+    memories are returned, with at most `max_bytes` in total.
     """
 
     query: ScopeQuery
@@ -300,7 +295,6 @@ def _by_distances(
 
 
 def _by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Hits:
-    """Return the hits with a row, ordered by all signals."""
     hits = [_ranked(rows[key], ranked, embedded) for key, ranked in best.items() if key in rows]
     return Hits(hits, len(best) - len(hits))
 

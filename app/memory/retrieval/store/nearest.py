@@ -153,7 +153,7 @@ def distances(
     distance = MemoryVectorRow.vector.l2_distance(vector)
     return (
         select(MemoryVectorRow.memory_id, distance.label("distance"))
-        .where(_has_vector(query, model_id))
+        .where(has_vector(query, model_id))
         .correlate_except(MemoryVectorRow)
         .offset(_NONE)
     )
@@ -246,13 +246,14 @@ def _by_index(
                 MemoryRow.memory_id == MemoryVectorRow.memory_id,
             ),
         )
-        .where(_has_vector(query, model_id), query.filters())
+        .where(has_vector(query, model_id), query.filters())
         .order_by(distance)
         .limit(limit)
     )
 
 
-def _has_vector(query: ScopeQuery, model_id: str) -> ColumnElement[bool]:
+def has_vector(query: ScopeQuery, model_id: str) -> ColumnElement[bool]:
+    """Select the vectors of a model for memories of the scope that have not expired."""
     return and_(
         MemoryVectorRow.engine_id == query.engine_id,
         MemoryVectorRow.scope_hash == query.scope_hash,

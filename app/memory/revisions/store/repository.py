@@ -37,10 +37,7 @@ from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, Revisi
 class ReadRevision:
     """A revision, with fields of its memory that a response needs.
 
-    Attributes:
-        row: the revision.
-        scope: the scope of the memory.
-        has_fact: False if the memory has only structured content.
+    `has_fact` is False if the memory has only structured content.
     """
 
     row: RevisionRow
@@ -202,13 +199,11 @@ VALUES = List("revisionLabels", (RevisionLabelRow.value,))
 
 @dataclass(frozen=True)
 class WantedLabels:
-    """Selection of the labels to list.
+    """Selection of the labels to list, of revisions that are readable `now`.
 
     Attributes:
-        engine_id: the engine of the revisions.
         key: the key whose values are listed; None: keys are listed.
         prefix: the prefix of all entries.
-        now: the time at which the revisions must be readable.
     """
 
     engine_id: int
