@@ -35,7 +35,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, OperationName, SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
 from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
-from app.memory.retrieval.services.retrieval import RetrievalService
+from app.memory.retrieval.services import retrieval
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -239,8 +239,8 @@ class ContextComposer:
         left = composed.composition.left
         bounds = [bound for bound in (left, asked.max_tokens) if bound is not None]
         scope = asked.scope or {"user_id": composed.user_id}
-        engine, retrieval = composed.session.engine, RetrievalService.of(self.resources)
-        memories = await find_memories(retrieval, engine, asked, current.query, scope)
+        engine = composed.session.engine
+        memories = await find_memories(self.resources, engine, asked, current.query, scope)
         room = min(bounds, default=None)
         fitting = await fitting_memories(memories, room, composed.frame.scale)
         return replace(composed, memories=fitting)
@@ -316,7 +316,7 @@ def _compose(scale: Scale, content: SessionInput, shares: Shares) -> Composition
 
 
 async def find_memories(
-    retrieval: RetrievalService,
+    resources: Resources,
     engine: EngineName,
     asked: IncludeMemories,
     query: str,
@@ -332,7 +332,7 @@ async def find_memories(
             search_query=query[:MAX_FACT_CHARS], top_k=asked.top_k
         ),
     )
-    hits = (await retrieval.retrieve(engine, request)).response["retrievedMemories"]
+    hits = (await retrieval.retrieve(resources, engine, request)).response["retrievedMemories"]
     memories = [hit["memory"] for hit in hits]
     return [(memory["name"], memory["fact"]) for memory in memories if memory.get("fact")]
 

@@ -40,7 +40,8 @@ from app.kernel.paging import decode_token, encode_token, typed_key
 from app.kernel.wire.scalars import parse_timestamp
 from app.language.terms import Terms
 from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
-from app.memory.retrieval.services.retrieval import MAX_COUNT, RetrievalService
+from app.memory.retrieval.services import retrieval
+from app.memory.retrieval.services.retrieval import MAX_COUNT
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
 from app.platform.operations.services.operations import GivenUp
@@ -228,7 +229,7 @@ async def _facts(
         filter=request.filter,
         filter_groups=request.filter_groups,
     )
-    retrieved = await RetrievalService.of(resources).retrieve(name, asked)
+    retrieved = await retrieval.retrieve(resources, name, asked)
     return [
         RecallFact(
             name=hit["memory"]["name"],
