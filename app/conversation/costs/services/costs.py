@@ -144,9 +144,9 @@ def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
 
 
 def _published(case: Case) -> PublishedCourse:
-    made = case.rules.summarising
-    is_replaced = made is not None and made.combine is Combine.REPLACE
-    return PublishedCourse(case.course.sizes, made.cap if made else None, is_replaced)
+    rules = case.rules.summarising
+    is_replaced = rules is not None and rules.combine is Combine.REPLACE
+    return PublishedCourse(case.course.sizes, rules.cap if rules else None, is_replaced)
 
 
 def _published_row(case: Case, end: int) -> ContextCost:
@@ -203,15 +203,15 @@ def _case(request: EstimateContextCostsRequest, place: int) -> Case:
 
 
 def _sizes(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Sizes:
-    given = policy.summary_tokens
-    if given is not None and given > MAX_PIECE_TOKENS:
+    summary = policy.summary_tokens
+    if summary is not None and summary > MAX_PIECE_TOKENS:
         described = f"must be at most {MAX_PIECE_TOKENS} in an estimate."
         raise InvalidArgument.of_field(f"{field}.summaryTokens", described)
     return Sizes(
         system=request.system_tokens,
         user=request.message_tokens.user,
         assistant=request.message_tokens.assistant,
-        summary=request.summary_tokens if given is None else given,
+        summary=request.summary_tokens if summary is None else summary,
         overhead=request.summary_overhead_tokens,
     )
 
@@ -324,8 +324,8 @@ def _plain_prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, fi
         "summaryModel": request.summary_model,
         f"{field}.summaryModel": policy.summary_model,
     }
-    for name, given in {"model": request.model, **summarising}.items():
-        if given is not None and (given != BUILTIN or name not in summarising):
+    for name, model in {"model": request.model, **summarising}.items():
+        if model is not None and (model != BUILTIN or name not in summarising):
             raise InvalidArgument.of_field(name, "needs models, with the prices of each.")
     prices = request.prices or PlainPrices()
     prompt_in = _or(prices.input_per_1k, _DEFAULT_PRICE)
@@ -340,8 +340,8 @@ def _plain_prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, fi
     )
 
 
-def _or(given: Decimal | None, default: Decimal) -> Decimal:
-    return default if given is None else given
+def _or(price: Decimal | None, default: Decimal) -> Decimal:
+    return default if price is None else price
 
 
 def _check_published(request: EstimateContextCostsRequest, cases: Sequence[Case]) -> None:
@@ -353,12 +353,14 @@ def _check_published(request: EstimateContextCostsRequest, cases: Sequence[Case]
             described = "must all be the same for published_tables, which know one price alone."
             named = "prices" if request.models is None else "models"
             raise InvalidArgument.of_field(named, described)
-        made = case.rules.summarising
-        if made is None:
-            is_there = case.policy.strategy is Strategy.INCLUSIVE
+        rules = case.rules.summarising
+        if rules is None:
+            is_published = case.policy.strategy is Strategy.INCLUSIVE
         else:
-            is_there = made.combine is not Combine.SPLIT and not made.keep and made.most is None
-        if not is_there:
+            is_published = (
+                rules.combine is not Combine.SPLIT and not rules.keep and rules.most is None
+            )
+        if not is_published:
             described = (
                 "must be inclusive, abstraction_inclusive, fully_abstracted or every_n, without"
                 " keepRecent and maxAbstractions, for published_tables."

@@ -1,7 +1,8 @@
-"""Search in a session for verbatim passages, or for an answer made from them.
+"""Search in a session, a user's sessions or a scope's memories, for matches or an answer.
 
 Events are read in pages, each in its own transaction, and scored in a thread. Erased and cleared
-events are skipped. Model calls run outside any transaction.
+events are skipped. Facts and passages are never ranked together: a distance and a weight of words
+have no common scale. Model calls run outside any transaction.
 """
 
 import asyncio
@@ -157,16 +158,16 @@ async def recall_sessions(
     )
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name))
-    found = await SessionsSearch(resources, wanted, is_given_up).run()
-    place, next_token = found.place, None
+    matches = await SessionsSearch(resources, wanted, is_given_up).run()
+    place, next_token = matches.place, None
     if place is not None:
         key = (place.create_time, place.session_id, place.seq)
         next_token = encode_token(token_query, key)
-    result = await recalled(resources, engine, request, Findings(found.hits), counter)
+    result = await recalled(resources, engine, request, Findings(matches.hits), counter)
     return RecallSessionsResponse(
         **result.fields,
         events=names_of(engine, result.sources),
-        searched=found.searched,
+        searched=matches.searched,
         next_page_token=next_token,
     )
 
@@ -206,8 +207,8 @@ async def recall_memories(
         engine = name_of(await engines.get(session, name))
     findings, searched = Findings(facts=await _facts(resources, name, request)), None
     if request.include_sessions:
-        found = await _in_sessions(resources, name, request, is_given_up)
-        findings, searched = replace(findings, hits=found.hits), found.searched
+        matches = await _in_sessions(resources, name, request, is_given_up)
+        findings, searched = replace(findings, hits=matches.hits), matches.searched
     result = await recalled(resources, engine, request, findings, counter)
     return RecallMemoriesResponse(
         **result.fields,

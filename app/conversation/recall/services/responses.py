@@ -1,4 +1,4 @@
-"""Results of a search in the form of responses: what it found, or an answer made of that."""
+"""Responses of a search: its matches, or an answer made of them with or without a model."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -82,13 +82,13 @@ async def recalled(
     resources: Resources,
     engine: EngineName,
     request: RecallFields,
-    found: Findings,
+    findings: Findings,
     counter: Counter,
 ) -> Recalled:
     """Return the matches that fit, or an answer made of them; `engine` is the stored name."""
     if request.mode is RecallMode.EXTRACTIVE:
-        return await asyncio.to_thread(_listed, engine, request, found, counter)
-    answer = await retold(resources, engine, RecallQuery(request, found, counter))
+        return await asyncio.to_thread(_listed, engine, request, findings, counter)
+    answer = await retold(resources, engine, RecallQuery(request, findings, counter))
     fields = {
         "mode": request.mode,
         "spans": [],
@@ -116,9 +116,9 @@ def names_of(engine: EngineName, sources: Iterable[Source] | None) -> list[str] 
 
 
 def _listed(
-    engine: EngineName, request: RecallFields, found: Findings, counter: Counter
+    engine: EngineName, request: RecallFields, findings: Findings, counter: Counter
 ) -> Recalled:
-    chosen, passages = found.chosen(request.top_k, request.max_tokens, counter.count)
+    chosen, passages = findings.chosen(request.top_k, request.max_tokens, counter.count)
     facts = [
         RecalledFact(
             memory=fact.name,
@@ -129,7 +129,7 @@ def _listed(
         )
         for fact in chosen
     ]
-    spans = [_span(engine, span, counter, is_alone=found.is_one_session) for span in passages]
+    spans = [_span(engine, span, counter, is_alone=findings.is_one_session) for span in passages]
     fields = {
         "mode": request.mode,
         "spans": spans,
@@ -174,7 +174,7 @@ class RecallQuery:
     """A query to answer from the results of a search."""
 
     request: RecallFields
-    found: Findings
+    findings: Findings
     counter: Counter
 
     def fits(self, text: str) -> bool:
@@ -211,7 +211,7 @@ async def retold(resources: Resources, engine: EngineName, asked: RecallQuery) -
         BadGateway: the reply cites none of the passages that the model was given.
         ResourceExhausted: the engine's token budget for today is used up.
     """
-    if not asked.found:
+    if not asked.findings:
         return Retold()
     wanted = asked.request.model
     model = None if wanted == BUILTIN else resources.models.choose(wanted)
@@ -227,10 +227,10 @@ async def retold(resources: Resources, engine: EngineName, asked: RecallQuery) -
 
 def _by_passages(asked: RecallQuery) -> Retold:
     """Answer with the best facts, followed by the best passages in chronological order."""
-    facts, spans = asked.found.chosen(
+    facts, spans = asked.findings.chosen(
         asked.request.top_k, asked.request.max_tokens, lambda text: asked.counter.count(f"{text}\n")
     )
-    spans = asked.found.in_order(spans)
+    spans = asked.findings.in_order(spans)
     text = "\n".join([fact.text for fact in facts] + [span.text for span in spans])
     sources: list[Source] = [*facts, *(span.said for span in spans)]
     return Retold(text, sources, any(span.is_cut for span in spans), model=MODEL_ID)
@@ -248,9 +248,9 @@ async def _by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retol
 
 def _instructions(asked: RecallQuery) -> str:
     chars = asked.request.max_tokens * CHARS_PER_TOKEN
-    if asked.found.is_one_session:
+    if asked.findings.is_one_session:
         return _INSTRUCTIONS.format(material="one conversation", day="", chars=chars)
-    material = "conversations" if not asked.found.facts else "a memory and of conversations"
+    material = "conversations" if not asked.findings.facts else "a memory and of conversations"
     return _INSTRUCTIONS.format(material=material, day=", its day", chars=chars)
 
 
@@ -258,13 +258,13 @@ def _choose_shown(model: TextModel, asked: RecallQuery, before: str) -> Sequence
     """Return as many passages as fit the model's window, in chronological order."""
     room = model.max_input_tokens - estimate_tokens(before) - _SCHEMA_TOKENS
     wanted = max(asked.request.max_tokens * MORE, _LEAST_SHOWN_TOKENS)
-    facts, spans = asked.found.chosen(
+    facts, spans = asked.findings.chosen(
         asked.request.top_k * MORE,
         max(min(room, wanted), _LEAST_ROOM),
         lambda text: estimate_tokens(_HEAD + text),
         floor=0,
     )
-    return asked.found.numbered(facts, spans)
+    return asked.findings.numbered(facts, spans)
 
 
 def _checked(reply: Reply, asked: RecallQuery, shown: Sequence[NumberedPassage]) -> Retold:

@@ -102,8 +102,8 @@ class Rules:
         """
         parts: dict[str, object] = {"labels": [self.human_label, self.ai_label]}
         if self.summarising is not None:
-            made = asdict(self.summarising)
-            parts |= {name: value for name, value in made.items() if value is not None}
+            settings = asdict(self.summarising)
+            parts |= {name: value for name, value in settings.items() if value is not None}
             if self.summarising.combine is Combine.SPLIT:
                 parts |= {"limit": self.limit, "reserved": self.reserved, "counter": self.counter}
         text = json.dumps(parts, sort_keys=True)
@@ -171,5 +171,5 @@ def _summarising(policy: MemoryPolicy) -> Summarising | None:
     )
 
 
-def _or(given: _T | None, default: _T) -> _T:
-    return default if given is None else given
+def _or(value: _T | None, default: _T) -> _T:
+    return default if value is None else value

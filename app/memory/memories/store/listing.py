@@ -116,11 +116,11 @@ async def read_scopes(
     It is not `read_page`, since many rows have the same scope. The count stops at `MAX_COUNT` plus
     one.
     """
-    found = _found(page, _next(engine_id, visible, page.where))
+    scopes = _scopes(page, _next(engine_id, visible, page.where))
     statement = (
-        select(found.c.scope_hash, found.c.scope, _count(engine_id, found, now), found.c.size)
-        .where(found.c.is_wanted)
-        .order_by(found.c.scope_hash)
+        select(scopes.c.scope_hash, scopes.c.scope, _count(engine_id, scopes, now), scopes.c.size)
+        .where(scopes.c.is_wanted)
+        .order_by(scopes.c.scope_hash)
     )
     rows = (await session.execute(statement)).all()
     sizes = [row.size for row in rows]
@@ -128,7 +128,7 @@ async def read_scopes(
     return page.fitting(rows, sizes)
 
 
-def _found(page: Slice, next_scope: _Scope) -> CTE:
+def _scopes(page: Slice, next_scope: _Scope) -> CTE:
     """Return the examined scopes, until enough of them are wanted, by number or bytes.
 
     Each scope is found by one probe of the index, starting after the digest of the previous one.
@@ -138,24 +138,24 @@ def _found(page: Slice, next_scope: _Scope) -> CTE:
         first = first.where(MemoryRow.scope_hash > page.after[0])
     start = first.subquery("start")
     is_first_wanted = cast(start.c.is_wanted, Integer())
-    found = select(
+    scopes = select(
         *start.c, is_first_wanted.label("wanted"), (is_first_wanted * start.c.size).label("bytes")
     ).cte("found", recursive=True)
-    after = next_scope.where(MemoryRow.scope_hash > found.c.scope_hash).lateral("after")
+    after = next_scope.where(MemoryRow.scope_hash > scopes.c.scope_hash).lateral("after")
     is_wanted = cast(after.c.is_wanted, Integer())
     # A page has the first scope of any size; a scope beyond the bound shows that there is more.
-    is_open = or_(found.c.wanted < 2, found.c.bytes <= page.max_bytes)
+    is_open = or_(scopes.c.wanted < 2, scopes.c.bytes <= page.max_bytes)
     further = (
         select(
             *after.c,
-            found.c.wanted + is_wanted,
-            found.c.bytes + is_wanted * after.c.size,
+            scopes.c.wanted + is_wanted,
+            scopes.c.bytes + is_wanted * after.c.size,
         )
-        .select_from(found)
+        .select_from(scopes)
         .join(after, true())
-        .where(found.c.wanted < page.limit, is_open)
+        .where(scopes.c.wanted < page.limit, is_open)
     )
-    return found.union_all(further)
+    return scopes.union_all(further)
 
 
 def _next(engine_id: int, visible: ColumnElement[bool], condition: ColumnElement[bool]) -> _Scope:
@@ -170,16 +170,16 @@ def _next(engine_id: int, visible: ColumnElement[bool], condition: ColumnElement
     )
 
 
-def _count(engine_id: int, found: CTE, now: datetime) -> ColumnElement[int]:
+def _count(engine_id: int, scopes: CTE, now: datetime) -> ColumnElement[int]:
     some = (
         select(MemoryRow.memory_id)
         .where(
             MemoryRow.engine_id == engine_id,
-            MemoryRow.scope_hash == found.c.scope_hash,
+            MemoryRow.scope_hash == scopes.c.scope_hash,
             repository.is_live(now),
         )
         .limit(MAX_COUNT + 1)
-        .correlate(found)
+        .correlate(scopes)
         .subquery()
     )
     return select(func.count()).select_from(some).scalar_subquery()

@@ -104,8 +104,8 @@ REVISION = Kind(
     "memory_revisions",
     ("memory_id", "version"),
     (
-        *_fields(TEXT, "memory_id", "action"),
         ArchiveField("revision_id", ID),
+        *_fields(TEXT, "memory_id", "action"),
         _VERSION,
         *_CONTENT,
         *_fields(TIME, "memory_expire_time", "redact_time", is_nullable=True),
@@ -319,8 +319,8 @@ OPERATION = Kind(
     ("operation_id",),
     (
         *_fields(TEXT, "operation_id", "state"),
-        ArchiveField("memory_id", TEXT, is_nullable=True),
         ArchiveField("kind", TEXT, wire="operationKind"),
+        ArchiveField("memory_id", TEXT, is_nullable=True),
         *_fields(OBJECT, "response", "error", "scopes", is_nullable=True),
         ArchiveField("details", OBJECT),
         _CREATE_TIME,
