@@ -194,7 +194,6 @@ class Shared:
     Attributes:
         sizes: token sizes; `summary` is the share of the summary.
         user, assistant: tokens of the two events of a message.
-        limit: tokens of the window.
         share: tokens available for events.
         low: maximum tokens of events that stay after the share was exceeded.
         is_recursive: whether each summary except the first is made from the previous one, even if

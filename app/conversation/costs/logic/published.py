@@ -24,9 +24,7 @@ class Published:
     Attributes:
         final: the column of tokens: the running total at the last message, or 0 if a summary was
             just made.
-        last: cost of the last message.
         total: cost of all messages and summaries.
-        summaries: number of summaries made.
     """
 
     final: int

@@ -357,9 +357,8 @@ def _check_published(request: EstimateContextCostsRequest, cases: Sequence[Case]
         if rules is None:
             is_published = case.policy.strategy is Strategy.INCLUSIVE
         else:
-            is_published = (
-                rules.combine is not Combine.SPLIT and not rules.keep and rules.most is None
-            )
+            is_plain = not rules.keep and rules.most is None
+            is_published = is_plain and rules.combine is not Combine.SPLIT
         if not is_published:
             described = (
                 "must be inclusive, abstraction_inclusive, fully_abstracted or every_n, without"

@@ -72,8 +72,7 @@ async def recall_session(
     """Return the matches in a session, or none if the client has stopped waiting.
 
     Raises:
-        ResourceExhausted: the engine's token budget for today is used up.
-        BadGateway: the model's reply cites none of the passages that it was given.
+        BadGateway, ResourceExhausted: see `retold`.
     """
     counter = await check_names(resources, request)
     session = await _session(resources, name, request.exclude_recent)
@@ -136,8 +135,7 @@ async def recall_sessions(
     Raises:
         InvalidArgument: the user is missing; the filter, page token, model or counter is
             invalid.
-        ResourceExhausted: the engine's token budget for today is used up.
-        BadGateway: the model's reply cites none of the passages that it was given.
+        BadGateway, ResourceExhausted: see `retold`.
     """
     counter = await check_names(resources, request)
     token_query = {
@@ -198,8 +196,7 @@ async def recall_memories(
     Raises:
         InvalidArgument: the scope names no user though sessions are included; the filter, model
             or counter is invalid.
-        ResourceExhausted: the engine's token budget for today is used up.
-        BadGateway: the model's reply cites none of the passages that it was given.
+        BadGateway, ResourceExhausted: see `retold`.
     """
     counter = await check_names(resources, request)
     _check_user(request)

@@ -60,7 +60,6 @@ class PassageReading:
     """Progress of a search.
 
     Args:
-        reader: collector of the candidate sentences.
         bounds: the limits; the time starts with the construction.
         is_given_up: callback that is called after each batch.
 
@@ -69,7 +68,6 @@ class PassageReading:
         sessions: ids of the sessions with events that were read.
         oldest_time: time of the oldest event read; None before the first.
         has_left: whether the client no longer waits.
-        events: number of events read.
     """
 
     def __init__(self, reader: PassageReader, bounds: ReadingBounds, is_given_up: GivenUp) -> None:

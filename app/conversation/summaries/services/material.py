@@ -66,11 +66,8 @@ class SessionReader:
         """Return the newest events after the summaries, at least as many as can be shown.
 
         If they do not all fit, the result has at least one event more than fits. The same applies
-        to summaries.
-
-        Args:
-            room: available tokens; None: no limit.
-            as_of: number of the last event to read; None: the newest one.
+        to summaries. `room` are the available tokens; None: no limit. `as_of` is the number of the
+        last event to read; None: the newest one.
         """
         newest = await self._newest_summaries(room, as_of)
         summaries = await self._summaries(as_of) if newest is None else newest

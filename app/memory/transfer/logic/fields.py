@@ -213,10 +213,7 @@ class Kind:
     """A kind of lines.
 
     Attributes:
-        name: the name of the kind in lines.
-        table: the table of its rows.
         key: the columns that order its lines, compared bytewise; empty: there is at most one line.
-        fields: the columns that are written.
         left_out: the other columns of the table, each with the reason.
         names: the fields with resource names; lines hold them without the engine's name.
     """
@@ -254,9 +251,7 @@ class Kind:
     def encode(self, row: Sequence[Any], *, engine: str = "") -> dict[str, Any]:
         """Return the fields of a line from a row, sorted by name and without nulls.
 
-        Args:
-            row: the values of the columns, in the order of `fields`.
-            engine: the full name of the engine, which is removed from resource names.
+        The row has the order of `fields`. The engine's full name is removed from resource names.
         """
         encoded = {
             wire: row[place] if encode is None else encode(row[place])
@@ -270,9 +265,7 @@ class Kind:
     def decode(self, line: Mapping[str, Any], *, engine: str = "") -> dict[str, Any]:
         """Return the values of the columns from the fields of a line.
 
-        Args:
-            line: the fields of the line; unknown ones are ignored.
-            engine: the full name of the engine, which is put before resource names.
+        Unknown fields are ignored. The full name of the engine is put before resource names.
 
         Raises:
             ValueError: a field is missing or has another type; the message names it.

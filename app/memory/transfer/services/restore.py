@@ -73,7 +73,6 @@ class RestoreRequest:
     """The parameters of a request to restore.
 
     Attributes:
-        engine: the target engine.
         extends_recovery: True extends open recovery windows by the time since the export.
         reach: the engines that may be disclosed to the caller.
         once: returns the key for the stored response of the archive with a given id.

@@ -33,10 +33,8 @@ class RestoreState:
     """The state of a restore that has not ended.
 
     Attributes:
-        archive_id: the id of the archive.
         next_line: the number of the first line that is not written.
             0: the archive was refused, and its rows are being removed.
-        start_time: the start of the restore.
         before: the fields of the engine's line before the restore; None: a former release began it.
         model: the model that served the engine before the restore.
     """
