@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from sys import byteorder
 from typing import Any
 
@@ -51,6 +51,15 @@ def _of_type(kind: type, description: str) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:  # noqa: ANN401 - JSON
         if not isinstance(value, kind):
             raise ValueError(f"must be {description}")  # noqa: TRY004 - `Codec` documents it
+        return value
+
+    return read
+
+
+def _list_of(kind: type, description: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> list[Any]:  # noqa: ANN401 - JSON
+        if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
+            raise ValueError(f"must be a list of {description}")
         return value
 
     return read
@@ -111,36 +120,26 @@ def read_time(value: Any) -> datetime:  # noqa: ANN401 - JSON
     return datetime.fromisoformat(value)
 
 
-def _read_day(value: Any) -> date:  # noqa: ANN401 - JSON
-    text = _read_text(value)
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ValueError("must be a day such as 2026-01-02") from None
+def _parsed(parse: Callable[[str], Any], description: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:  # noqa: ANN401 - JSON
+        text = _read_text(value)
+        try:
+            return parse(text)
+        except ValueError:
+            raise ValueError(f"must be {description}") from None
+
+    return read
 
 
 def _read_duration(value: Any) -> timedelta:  # noqa: ANN401 - JSON
     return parse_duration(_read_text(value))
 
 
-def _read_hex(value: Any) -> bytes:  # noqa: ANN401 - JSON
-    text = _read_text(value)
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise ValueError("must be pairs of hexadecimal digits") from None
-
-
 def _write_base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _read_base64(value: Any) -> bytes:  # noqa: ANN401 - JSON
-    text = _read_text(value)
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError:
-        raise ValueError("must be base64") from None
+_read_base64 = _parsed(partial(base64.b64decode, validate=True), "base64")
 
 
 def _write_vector(sent: bytes) -> str:
@@ -161,18 +160,6 @@ def _read_vector(value: Any) -> list[float]:  # noqa: ANN401 - JSON
     return numbers
 
 
-def _read_texts(value: Any) -> list[str]:  # noqa: ANN401 - JSON
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError("must be a list of texts")
-    return value
-
-
-def _read_objects(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - JSON
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ValueError("must be a list of objects")
-    return value
-
-
 TEXT = Codec(None, _read_text)
 WHOLE = Codec(None, _read_whole)
 OFFSET = Codec(None, _read_offset)
@@ -182,14 +169,14 @@ PLACE = Codec(None, _read_place)
 """Position in an order; it may be negative."""
 FLAG = Codec(None, _of_type(bool, "true or false"))
 OBJECT = Codec(None, _of_type(dict, "an object"))
-OBJECTS = Codec(None, _read_objects)
-TEXTS = Codec(None, _read_texts)
+OBJECTS = Codec(None, _list_of(dict, "objects"))
+TEXTS = Codec(None, _list_of(str, "texts"))
 ID = Codec(str, _read_id)
 """Integer as text, since many JSON readers parse all numbers as floats and lose digits."""
 TIME = Codec(write_time, read_time)
-DAY = Codec(date.isoformat, _read_day)
+DAY = Codec(date.isoformat, _parsed(date.fromisoformat, "a day such as 2026-01-02"))
 DURATION = Codec(format_duration, _read_duration)
-HASH = Codec(bytes.hex, _read_hex)
+HASH = Codec(bytes.hex, _parsed(bytes.fromhex, "pairs of hexadecimal digits"))
 DATA = Codec(_write_base64, _read_base64)
 VECTOR = Codec(_write_vector, _read_vector)
 """Encodes the bytes of `halfvec_send`; decodes to a list of floats."""
@@ -259,7 +246,7 @@ class Kind:
             if row[place] is not None
         }
         for name in self.names & encoded.keys():
-            encoded[name] = _relative(encoded[name], engine)
+            encoded[name] = _map_texts(encoded[name], partial(_relative, engine))
         return encoded
 
     def decode(self, line: Mapping[str, Any], *, engine: str = "") -> dict[str, Any]:
@@ -283,7 +270,7 @@ class Kind:
             except ValueError as error:
                 raise ValueError(f"{wire}: {error}") from None
         for name in self.names:
-            values[name] = _absolute(values[name], engine)
+            values[name] = _map_texts(values[name], partial(_absolute, engine))
         return values
 
     def key_of(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -291,31 +278,28 @@ class Kind:
         return tuple(values[name] for name in self.key)
 
 
-def _relative(value: Any, engine: str) -> Any:  # noqa: ANN401 - JSON
-    """Return JSON with the engine's name replaced wherever a text begins with it."""
+def _map_texts(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - JSON
+    """Return JSON with each text in it changed, but for names of fields."""
     match value:
         case dict():
-            return {key: _relative(item, engine) for key, item in value.items()}
+            return {key: _map_texts(item, change) for key, item in value.items()}
         case list():
-            return [_relative(item, engine) for item in value]
-        case str() if value == engine or value.startswith(engine + "/"):
-            return _HERE + value[len(engine) :]
-        case str() if value.startswith("{"):
-            return _OTHER + value
+            return [_map_texts(item, change) for item in value]
+        case str():
+            return change(value)
         case _:
             return value
 
 
-def _absolute(value: Any, engine: str) -> Any:  # noqa: ANN401 - JSON
+def _relative(engine: str, text: str) -> str:
+    """Return a text with the engine's name at its start replaced."""
+    if text == engine or text.startswith(engine + "/"):
+        return _HERE + text[len(engine) :]
+    return _OTHER + text if text.startswith("{") else text
+
+
+def _absolute(engine: str, text: str) -> str:
     """Invert `_relative`, with the name of another engine."""
-    match value:
-        case dict():
-            return {key: _absolute(item, engine) for key, item in value.items()}
-        case list():
-            return [_absolute(item, engine) for item in value]
-        case str() if value.startswith(_HERE):
-            return engine + value[len(_HERE) :]
-        case str() if value.startswith(_OTHER):
-            return value[len(_OTHER) :]
-        case _:
-            return value
+    if text.startswith(_HERE):
+        return engine + text[len(_HERE) :]
+    return text.removeprefix(_OTHER)
