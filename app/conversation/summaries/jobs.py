@@ -48,7 +48,8 @@ async def summarize(job: Job, resources: Resources) -> None:
     fixed = request.get("fixed") or {}
     work = _work(job, resources, request)
     if work is None:
-        await _finish_empty(job)
+        async with job.db.transaction() as session:
+            await job.finish(session, response_of("SummarizeSessionResponse"), {"summaryCount": 0})
         return
     shares = shares_of(
         work.rules, Fixed(system=fixed.get("system", 0), pending=fixed.get("pending", 0))
@@ -76,11 +77,6 @@ def _work(job: Job, resources: Resources, request: Mapping[str, Any]) -> Work | 
     name = SessionName(engine, SessionName.parse(request["session"]).session)
     is_asked = "summary" in request
     return Work(job, resources, name, policy, rules, rules.summarising, is_asked)
-
-
-async def _finish_empty(job: Job) -> None:
-    async with job.db.transaction() as session:
-        await job.finish(session, response_of("SummarizeSessionResponse"), {"summaryCount": 0})
 
 
 @dataclass
@@ -132,7 +128,10 @@ class _Summarizing:
             row = await self.work.lock(session)
             if row is not None and await self._has_more(session, row, state):
                 return False
-            await self._finish(session, row)
+            work = self.work
+            if row is not None:
+                await give_up(session, work.name, work.rules.key, work.job.clock.now())
+            await work.finish(session, "SummarizeSessionResponse")
         return True
 
     async def _has_more(self, session: Session, row: SessionRow, state: "_State | None") -> bool:
@@ -142,12 +141,6 @@ class _Summarizing:
             return False
         self.looks += 1
         return self.looks < _MOST_LOOKS or await self._due(session, row) is not None
-
-    async def _finish(self, session: Session, row: SessionRow | None) -> None:
-        work = self.work
-        if row is not None:
-            await give_up(session, work.name, work.rules.key, work.job.clock.now())
-        await work.finish(session, "SummarizeSessionResponse")
 
     async def _read(self) -> "tuple[_State | None, SummaryInput | None]":
         async with self.work.job.db.snapshot() as session:

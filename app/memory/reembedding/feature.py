@@ -28,5 +28,5 @@ FEATURE = Feature(
     ),
     sweeps=(swept("stale vectors", jobs.remove_stale, order=1),),
     unembedded=repository.count_waiting_of,
-    gauges={"embedding": service.refresh},
+    gauges={"embedding": service.refresh_waiting},
 )

@@ -187,7 +187,7 @@ def _key(fact: str) -> bytes:
     return blake2b(fact.encode(), digest_size=16).digest()
 
 
-async def refresh(resources: Resources) -> None:
+async def refresh_waiting(resources: Resources) -> None:
     """Count the waiting memories of all engines."""
     _WAITING.set(await resources.db.read_all(repository.count_waiting))
 

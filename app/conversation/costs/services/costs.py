@@ -143,15 +143,11 @@ def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
     return best
 
 
-def _published(case: Case) -> PublishedCourse:
-    rules = case.rules.summarising
-    is_replaced = rules is not None and rules.combine is Combine.REPLACE
-    return PublishedCourse(case.course.sizes, rules.cap if rules else None, is_replaced)
-
-
 def _published_row(case: Case, end: int) -> ContextCost:
-    price = case.prices.prompt_in
-    figures = _published(case).figures(end)
+    price, rules = case.prices.prompt_in, case.rules.summarising
+    is_replaced = rules is not None and rules.combine is Combine.REPLACE
+    course = PublishedCourse(case.course.sizes, rules.cap if rules else None, is_replaced)
+    figures = course.figures(end)
     cost = cost_of(figures.total, price)
     whole = PublishedCourse(case.course.sizes, cap=None, is_replaced=False).figures(end)
     return ContextCost(

@@ -86,7 +86,9 @@ def as_gemini(items: Sequence[ShownItem]) -> dict[str, Any]:
     place = 0
     while place < len(kept):
         tool_round = _round_at(kept, place, _GEMINI_TOOL)
-        if tool_round is not None and _may_call(contents):
+        # A call requires an earlier user turn.
+        may_call = any(content["role"] == "user" for content in contents)
+        if tool_round is not None and may_call:
             length = 1 + len(tool_round.results)
             _add_round(contents, sources, kept[place : place + length], tool_round)
         else:
@@ -218,11 +220,6 @@ def _instructs(item: ShownItem) -> bool:
     return item.role == "system" and item.source["kind"] in {"system", "summary"}
 
 
-def _may_call(contents: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if a call may come next, which requires an earlier user turn."""
-    return any(content["role"] == "user" for content in contents)
-
-
 def _join_turns(contents: list[dict[str, Any]], sources: list[dict[str, Any]]) -> None:
     while contents[-2]["role"] == contents[-1]["role"] == "model":
         parts, source = contents.pop()["parts"], sources.pop()
@@ -272,7 +269,9 @@ def _gemini_parts(item: ShownItem, tool_round: _Round | None) -> list[dict[str, 
             continue
         shown: dict[str, Any] = _file(part) or {"text": _guarded_text(text, item)}
         if tool_round is not None and _is_call(part):
-            shown = {"functionCall": _gemini_call(next(calls), tool_round)}
+            call = next(calls)
+            fields = {**_id_of(call, tool_round), "name": call.name, "args": call.payload}
+            shown = {"functionCall": fields}
         # Thinking models reject a call without its signature.
         if isinstance(signature := part.get("thoughtSignature"), str) and "text" not in shown:
             shown["thoughtSignature"] = signature
@@ -291,10 +290,6 @@ def _file(part: Mapping[str, Any]) -> dict[str, Any] | None:
         if not part.get("text") and named.get("mimeType") and named.get(where):
             return {kind: {"mimeType": named["mimeType"], where: named[where]}}
     return None
-
-
-def _gemini_call(call: _Call, tool_round: _Round) -> dict[str, Any]:
-    return {**_id_of(call, tool_round), "name": call.name, "args": call.payload}
 
 
 def _gemini_response(call: _Call, result: _Call, tool_round: _Round) -> dict[str, Any]:

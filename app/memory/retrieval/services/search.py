@@ -172,7 +172,10 @@ class Search(ABC):
         wanted = CandidateQuery(text, asked.language, self.embedded.model_id, vector)
         best = best_of(asked, *await self.find_candidates(wanted), self.count)
         rows = await self.read(list(best))
-        return None if rows is None else _by_ranks(best, rows, self.embedded)
+        if rows is None:
+            return None
+        hits = [_ranked(rows[key], hit, self.embedded) for key, hit in best.items() if key in rows]
+        return Hits(hits, len(best) - len(hits))
 
     @abstractmethod
     async def find_nearest(self, vector: Vector) -> Mapping[str, float]:
@@ -292,11 +295,6 @@ def _by_distances(
         if memory_id in rows
     ]
     return Hits(hits, len(near) - len(hits))
-
-
-def _by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Hits:
-    hits = [_ranked(rows[key], ranked, embedded) for key, ranked in best.items() if key in rows]
-    return Hits(hits, len(best) - len(hits))
 
 
 def _ranked(row: Row, ranked: Ranked, embedded: EmbeddedQuery) -> SearchHit:

@@ -6,7 +6,7 @@ previous ones are being written.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -208,7 +208,7 @@ class Restore:
         async for piece in pieces:
             blocks = reader.feed(piece)
             # In a thread, since parsing would block the event loop.
-            while (block := await asyncio.to_thread(_next, blocks)) is not None:
+            while (block := await asyncio.to_thread(next, blocks, None)) is not None:
                 await self._take(reader, block)
         # Lines of an incomplete archive are written too: the next request can skip them.
         if not self._is_merging:
@@ -418,10 +418,6 @@ class Restore:
             return False
         async with self._resources.db.in_parts().snapshot() as session:
             return await erasures.has_any(session, archived, header.export_time - UNDER_WAY)
-
-
-def _next(blocks: Iterator[Block]) -> Block | None:
-    return next(blocks, None)
 
 
 def _left(blocks: Sequence[Block], state: RestoreState) -> Sequence[Line]:
