@@ -227,7 +227,7 @@ class _Regenerating:
         summary = await repository.get(session, self.summary)
         if summary.state != StoredSummaryState.ACTIVE:
             raise repository.not_active(self.summary)
-        due = _due_of(summary, self.work.made.chars_per_token)
+        due = _due_of(summary, self.work.summarising.chars_per_token)
         said = await self._read_events(session, due)
         previous = await _previous(session, self.work, due)
         return await self.work.found(session, row, due, said, previous)

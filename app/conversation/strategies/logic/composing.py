@@ -94,12 +94,12 @@ def shares_of(rules: Rules, fixed: Fixed) -> Shares:
     if room < 0:
         what = "The system prompt and the pending message need"
         raise BudgetTooSmall(what, rules.limit, rules.reserved, needed)
-    ways = rules.summarising
-    if ways is None or ways.combine is not Combine.SPLIT:
+    summarising = rules.summarising
+    if summarising is None or summarising.combine is not Combine.SPLIT:
         return Shares(room)
     divided = room if rules.count_pending else room + fixed.pending
-    unit = divided // (ways.stm + ways.lts)
-    return Shares(room, ways.stm * unit, ways.lts * unit)
+    unit = divided // (summarising.stm + summarising.lts)
+    return Shares(room, summarising.stm * unit, summarising.lts * unit)
 
 
 def compose(

@@ -63,6 +63,11 @@ class Summarising:
     low_water: float = 1.0
     recompute: Recompute = Recompute.FULL_UNTIL_OVERFLOW
 
+    @property
+    def is_unlimited_list(self) -> bool:
+        """True if summaries are appended, in any number."""
+        return self.combine is Combine.APPEND and self.most is None
+
 
 @dataclass(frozen=True)
 class Rules:

@@ -129,8 +129,8 @@ class SessionReader:
 
         Returns None if all summaries must be read: their number is limited, or they have a gap.
         """
-        made = self.scale.rules.summarising
-        is_list = made is not None and made.combine is Combine.APPEND and made.most is None
+        summarising = self.scale.rules.summarising
+        is_list = summarising is not None and summarising.is_unlimited_list
         if not is_list or room is None or as_of is not None:
             return None
         newest: list[ListedSummary] = []
@@ -163,18 +163,18 @@ class SessionReader:
         If their number is unlimited, only the last one matters. With a token budget, texts are
         included, since the existing summary takes part of the budget.
         """
-        made = self.scale.rules.summarising
-        if made is None:
+        summarising = self.scale.rules.summarising
+        if summarising is None:
             return ()
         session, name, cleared = self.session, self.name, self.row.cleared_seq
-        if made.combine is Combine.APPEND and made.most is None:
+        if summarising.is_unlimited_list:
             return await lookups.list_last(session, name, self._key, cleared)
-        needs_text = made.combine is Combine.SPLIT
+        needs_text = summarising.combine is Combine.SPLIT
         return await lookups.list_active(session, name, self._key, cleared, with_text=needs_text)
 
     async def _gap_end(self, summaries: Sequence[ListedSummary]) -> int | None:
-        made = self.scale.rules.summarising
-        if made is None or made.combine is not Combine.APPEND:
+        summarising = self.scale.rules.summarising
+        if summarising is None or summarising.combine is not Combine.APPEND:
             return None
         boundary = self._boundary(summaries)
         return await lookups.gap_end(self.session, self.name, self._key, boundary)
@@ -187,10 +187,10 @@ class SessionReader:
     async def _covered(self, read: "_Read", boundary: int) -> int | None:
         """Read the events that the summary covers; return their tokens: see `History.covered`."""
         rules = self.scale.rules
-        made = rules.summarising
-        if made is None or made.combine is not Combine.SPLIT or rules.limit is None:
+        summarising = rules.summarising
+        if summarising is None or summarising.combine is not Combine.SPLIT or rules.limit is None:
             return None
-        if made.recompute is not Recompute.FULL_UNTIL_OVERFLOW:
+        if summarising.recompute is not Recompute.FULL_UNTIL_OVERFLOW:
             return None
         earlier, reached = _Read(self.scale), self.row.cleared_seq
         while reached < boundary and (page := await self._oldest(reached, boundary, earlier)):
@@ -208,11 +208,11 @@ class SessionReader:
         )
 
     def _next_end(self, summaries: Sequence[ListedSummary], read: "_Read") -> int | None:
-        made = self.scale.rules.summarising
-        if made is None or made.combine is Combine.SPLIT:
+        summarising = self.scale.rules.summarising
+        if summarising is None or summarising.combine is Combine.SPLIT:
             return None
         behind = summaries[-1].last_exchange if summaries else self.row.cleared_exchange
-        return next_target(made, behind, min(turn.exchange for turn in read.plain.values()))
+        return next_target(summarising, behind, min(turn.exchange for turn in read.plain.values()))
 
     def _boundary(self, summaries: Sequence[ListedSummary]) -> int:
         return summaries[-1].last_seq if summaries else self.row.cleared_seq

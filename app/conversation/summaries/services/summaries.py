@@ -131,8 +131,8 @@ async def _check_budget(
     Raises:
         ResourceExhausted: the engine has used up its tokens of today.
     """
-    made = rules_of(MemoryPolicy.model_validate(policy)).summarising
-    if made is not None and model_for(resources.models, made) is not None:
+    summarising = rules_of(MemoryPolicy.model_validate(policy)).summarising
+    if summarising is not None and model_for(resources.models, summarising) is not None:
         await UsageService.of(resources).check_budget(session, engine_id)
 
 

@@ -44,7 +44,7 @@ class SummaryTask:
 
     due: Due
     rules: Rules
-    made: Summarising
+    summarising: Summarising
     said: Sequence[EventText]
     previous: Sequence[str]
 
@@ -52,7 +52,9 @@ class SummaryTask:
     def template(self) -> str:
         """Prompt template, with placeholders."""
         is_merge = self.due.kind is TurnKind.MERGE
-        return prompts.template_of(self.made, is_merge=is_merge, follows=bool(self.due.previous))
+        return prompts.template_of(
+            self.summarising, is_merge=is_merge, follows=bool(self.due.previous)
+        )
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ class WrittenSummary:
     is_cut: bool = False
 
 
-def model_for(models: TextModels, made: Summarising) -> TextModel | None:
+def model_for(models: TextModels, summarising: Summarising) -> TextModel | None:
     """Return the model that summarises; None: the built-in selection of sentences."""
-    return None if made.model == BUILTIN else models.choose(made.model)
+    return None if summarising.model == BUILTIN else models.choose(summarising.model)
 
 
 def name_of(model: TextModel | None) -> str:
@@ -118,7 +120,7 @@ class _Folding:
             written = await self._ask(prompts.filled(template, piece, so_far, chars))
             if not rest:
                 return written
-            so_far, template = written.text, prompts.following(self.task.made)
+            so_far, template = written.text, prompts.following(self.task.summarising)
 
     def _piece(self, rest: list[str], template: str, so_far: str) -> list[str]:
         """Remove and return the lines that fit, or a part of the first line if it is too long."""
