@@ -22,7 +22,7 @@ from app.adapters.shared import beside
 from app.kernel.clock import Clock, SystemClock
 from app.kernel.failures import describe
 from app.memory.memories.services.embedding import EngineEmbedding
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService

@@ -25,7 +25,7 @@ from app.kernel.ranking import Ranking
 from app.kernel.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.retrieval.jobs import IndexSweep
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, ScopeQuery, find_nearest
 from app.process.serving import run
 from app.settings.settings import EmbedderChoice, Settings

@@ -20,7 +20,6 @@ DERIVED = {"MemoryRow", "MemoryVectorRow", "RevisionRow", "RevisionLabelRow"}
 REPOSITORIES = (
     "app.memory.memories.store.repository",
     "app.memory.memories.store.erasure",
-    "app.memory.memories.store.redaction",
 )
 WRITING = {
     "insert",

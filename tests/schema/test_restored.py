@@ -15,7 +15,7 @@ from app.adapters.db.migrate import SchemaError
 from app.adapters.postgres.files import find_binaries, postgres_program
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.process.metadata import metadata

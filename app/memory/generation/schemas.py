@@ -20,8 +20,13 @@ from app.kernel.wire.scalars import (
     format_timestamp,
     one_of,
 )
-from app.memory.memories.schemas.answers import NamedMemory
-from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope, StructuredContent
+from app.memory.memories.schemas.memories import (
+    Fact,
+    NamedMemory,
+    RevisionFields,
+    Scope,
+    StructuredContent,
+)
 from app.memory.memories.schemas.metadata import Metadata
 from app.platform.engines.logic.topics import MemoryTopicId, MemoryTopicIds
 

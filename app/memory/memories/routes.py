@@ -8,18 +8,18 @@ from starlette.responses import JSONResponse, Response
 from app.kernel.limits import Counted
 from app.kernel.names import CHOSEN_ID
 from app.kernel.permissions import Permission
-from app.memory.memories.schemas.deletions import DeleteMemoryRequest, UndeleteMemoryRequest
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.schemas.memories import (
     CreateMemoryRequest,
+    DeleteMemoryRequest,
     ListMemoriesResponse,
+    ListScopesResponse,
     Memory,
+    UndeleteMemoryRequest,
     UpdateMemoryRequest,
 )
-from app.memory.memories.schemas.scopes import ListScopesResponse
-from app.memory.memories.services import listing, scopes
-from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.services.recovery import undelete
+from app.memory.memories.services import listing
+from app.memory.memories.services.memories import MemoryService, undelete
 from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
@@ -133,7 +133,7 @@ async def list_scopes(
     """
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
-    return await scopes.list_scopes(
+    return await listing.list_scopes(
         context.resources, engine, filter, page, show_deleted=bool(show_deleted)
     )
 

@@ -146,7 +146,6 @@ class IndexSweep:
         log.info("scope_index.removed", engine=key.engine_id, index=name)
 
     async def _defined(self, name: str, *statements: Definition) -> bool:
-        """Run data-definition statements for an index; return True on success."""
         resources = self.resources
         try:
             await define(resources.database_url, resources.settings, *statements)
@@ -167,7 +166,6 @@ class IndexSweep:
             yield True
 
     async def _keep(self, key: IndexKey) -> None:
-        """Renew a claim until cancelled."""
         while True:
             await asyncio.sleep(_LEASE.total_seconds() / 3)
             with suppress(ServiceError):

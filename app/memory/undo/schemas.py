@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import RevisionLabels
-from app.memory.memories.schemas.answers import NamedMemory
+from app.memory.memories.schemas.memories import NamedMemory
 
 
 class UndoOperationRequest(WireModel):

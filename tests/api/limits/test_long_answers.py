@@ -19,7 +19,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.kernel.held import HeldAnswer, answering, hold
-from app.memory.memories.schemas.scopes import ListScopesResponse, ScopeInUse
+from app.memory.memories.schemas.memories import ListScopesResponse, ScopeInUse
 from app.memory.memories.store.tables import MemoryRow
 from app.process.main import create_app
 from app.web.answers import PiecedAnswer, encoded

@@ -14,7 +14,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.retrieval.jobs import IndexSweep
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.memory.retrieval.store import indexes
 from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.nearest import (

@@ -158,7 +158,15 @@ async def _write(
     if values["state"] == StoredSummaryState.FAILED:
         columns["attempts"] = 1 + (failed.attempts if failed is not None else 0)
     if failed is None:
-        return await _insert(session, name, new, {**columns, "summary_id": summary_id})
+        columns |= {
+            "engine_id": name.engine.engine,
+            "session_id": name.session,
+            "summary_id": summary_id,
+            "version": await _next_version(session, name, new, ""),
+            "usage": dict(new.usage),
+            "create_time": new.now,
+        }
+        return await insert_drawn_row(_R, session, columns, "summary_id")
     if values["state"] != StoredSummaryState.FAILED:
         # The new id makes it the newest: among overlapping summaries, the greatest id counts.
         columns |= {"summary_id": summary_id, "create_time": new.now}
@@ -172,19 +180,6 @@ async def _write(
         .execution_options(populate_existing=True, synchronize_session=False)
     )
     return (await session.execute(statement)).scalar_one()
-
-
-async def _insert(
-    session: Session, name: SessionName, new: NewSummary, columns: Mapping[str, Any]
-) -> SessionSummaryRow:
-    key = {
-        "engine_id": name.engine.engine,
-        "session_id": name.session,
-        "version": await _next_version(session, name, new, ""),
-        "usage": dict(new.usage),
-        "create_time": new.now,
-    }
-    return await insert_drawn_row(_R, session, {**columns, **key}, "summary_id")
 
 
 def _columns(new: NewSummary) -> dict[str, Any]:
@@ -241,11 +236,7 @@ def _sum(first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> di
 
 
 async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
-    """Return a summary.
-
-    Raises:
-        NotFound: the summary does not exist.
-    """
+    """Return a summary."""
     statement = select(_R).where(of(name.session), _R.summary_id == name.summary)
     row = (await session.execute(statement)).scalar_one_or_none()
     if row is None:

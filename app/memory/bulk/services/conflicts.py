@@ -10,8 +10,7 @@ from app.memory.bulk.services.plan import BulkItem, ImportOptions, repeated
 from app.memory.bulk.store import repository as bulk
 from app.memory.memories.schemas.memories import stored_type
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.roles import ColumnRole, columns_of
-from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.tables import ColumnRole, MemoryRow, columns_of
 
 _CONTENT = tuple(columns_of(MemoryRow, ColumnRole.CONTENT))
 

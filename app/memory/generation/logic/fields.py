@@ -22,7 +22,7 @@ from app.memory.generation.logic.profiles import (
     ProfileSchema,
     StoredField,
 )
-from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.provenance import EndedFact
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from app.memory.generation.logic.outcomes import (
     Refused,
 )
 from app.memory.generation.services.turns import topic_columns
-from app.memory.memories.services.versions import find_version
+from app.memory.memories.services.listing import find_version
 from app.platform.operations.logic.states import type_url
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from app.memory.generation.logic.profiles import (
     stored_fields,
 )
 from app.memory.generation.schemas import GenerateMemoriesRequest
-from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.provenance import EndedFact
 from app.memory.memories.store import facts as stored_facts
 from app.memory.retrieval.store import repository as retrieval
 

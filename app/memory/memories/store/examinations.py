@@ -3,8 +3,14 @@
 from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
 from app.kernel.checks import CheckName
 from app.kernel.limits import Counted
-from app.memory.memories.store.roles import ColumnRole, Row, columns_of, counted_columns
-from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.tables import (
+    ColumnRole,
+    MemoryRow,
+    RevisionRow,
+    Row,
+    columns_of,
+    counted_columns,
+)
 
 _MEMORIES = Batches("memories", "memory_id")
 _OF_BATCH = "m.engine_id = :engine and m.memory_id > :after and m.memory_id <= :last"

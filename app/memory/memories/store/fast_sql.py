@@ -17,10 +17,8 @@ from app.adapters.db.session import Database
 from app.adapters.db.texts import filled
 from app.kernel.errors import Aborted, NotFound
 from app.kernel.names import EngineName, MemoryName
-from app.memory.memories.store.columns import inserted_fields
-from app.memory.memories.store.records import MemoryRecord
-from app.memory.memories.store.roles import columns_of
-from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
+from app.memory.memories.store.columns import MemoryRecord, inserted_fields
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow, columns_of
 from app.platform.audit.store.repository import EVENT
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store.idempotency import RECORD

@@ -21,8 +21,8 @@ from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.schemas.memories import RevisionFields
 from app.memory.memories.schemas.metadata import MAX_METADATA_KEY_CHARS, MAX_METADATA_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.store import ledger, redaction
-from app.memory.memories.store.redaction import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
+from app.memory.memories.store import erasure, ledger
+from app.memory.memories.store.erasure import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.scans.logic.progress import PROGRESS, Found, ScanProgress
@@ -146,7 +146,7 @@ class _Scanning:
         now = self.resources.clock.now()
         after = progress.after[0] if progress.after else ""
         async with self.job.db.snapshot() as session:
-            rows = await redaction.list_known(session, self._subject, after, self._limit, now)
+            rows = await erasure.list_known(session, self._subject, after, self._limit, now)
         vectors = await self._vectors(rows) if self._masks else {}
         ids = [row.memory_id for row in rows]
         async with self.job.db.transaction() as session:
@@ -176,13 +176,13 @@ class _Scanning:
     ) -> tuple[Redacted, Found]:
         """Search memories and their revisions; lock the memories if they may change."""
         engine_id, now = self.engine.engine, self.resources.clock.now()
-        rows = await redaction.list_all(session, engine_id, ids, now, for_update=self._masks)
+        rows = await erasure.list_all(session, engine_id, ids, now, for_update=self._masks)
         looked = await self._look([{n: getattr(row, n) for n in MASKED_FIELDS} for row in rows])
         changed: list[tuple[RevisionRow, Mapping[str, Any]]] = []
         sums = {MemoryRow.__tablename__: sum((one.counts for one in looked), Counter[str]())}
         holders = {row.memory_id for row, one in zip(rows, looked, strict=True) if one.counts}
-        after, table = 0, redaction.REVISIONS
-        while revisions := await redaction.list_revisions(
+        after, table = 0, erasure.REVISIONS
+        while revisions := await erasure.list_revisions(
             session, engine_id, [row.memory_id for row in rows], after, _MOST_REVISIONS
         ):
             columns = [{n: getattr(one, n) for n in MASKED_OF_REVISIONS} for one in revisions]

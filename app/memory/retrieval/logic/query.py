@@ -66,10 +66,7 @@ class RetrievalQuery:
 def read(query: str, today: date, language: str | None = None) -> RetrievalQuery:
     """Analyse a query asked on `today`, the day that "yesterday" is relative to.
 
-    Args:
-        query: the text as it was sent.
-        today: the day of the question.
-        language: the engine's text-search configuration; None detects it from the query.
+    `language` is the engine's text-search configuration; None detects it from the query.
     """
     text = query[:_READ_CHARS]
     words = words_of(text)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.memory.memories.logic.search_hints import search_hints_of
-from app.memory.retrieval.logic.asking import read
+from app.memory.retrieval.logic.query import read
 
 TODAY = date(2026, 3, 4)
 
