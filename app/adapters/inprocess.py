@@ -44,8 +44,6 @@ class InProcess:
     """Calls on behalf of one caller, within one request.
 
     Attributes:
-        application: the API's application.
-        caller: the caller.
         surface: the interface, as the audit log names it.
         host: the `Host` of the outer request.
         address: the IP address of the outer request's sender.

@@ -18,7 +18,7 @@ from typing import Self
 import structlog
 from prometheus_client import Counter, Histogram
 
-from app.adapters.shared import beside
+from app.adapters.concurrency import in_background
 
 log = structlog.get_logger()
 
@@ -102,7 +102,7 @@ class LagWatch:
 @asynccontextmanager
 async def watched() -> AsyncIterator[None]:
     """Measure the lag of the event loop while the block runs."""
-    async with beside(_watch()):
+    async with in_background(_watch()):
         yield
 
 

@@ -22,6 +22,7 @@ the text of a memory, an event or an artifact.
 Source: google.rpc.Status, google.rpc.ErrorInfo, google.rpc.BadRequest.
 """
 
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,6 +30,7 @@ from typing import ClassVar
 
 DOMAIN = "open-memory-bank"
 _TYPES = "type.googleapis.com/google.rpc."
+_MAX_FRAMES = 12
 
 
 class Reason(StrEnum):
@@ -358,3 +360,18 @@ class DeadlineExceeded(ServiceError):
     """A dependency was too slow."""
 
     code, http, status = 4, 504, "DEADLINE_EXCEEDED"
+
+
+def describe(error: BaseException) -> str:
+    """Return the types of the error and its causes, and the innermost frames, for logs.
+
+    Its message is left out: messages of the database and of libraries quote the text of memories.
+    """
+    frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
+    places = " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
+    names = [type(error).__name__]
+    cause = error.__cause__ or error.__context__
+    while cause is not None and len(names) < _MAX_FRAMES:
+        names.append(type(cause).__name__)
+        cause = cause.__cause__ or cause.__context__
+    return f"{' from '.join(names)} at {places}"

@@ -10,8 +10,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
-from app.adapters.db.readiness import ping
-from app.adapters.db.size import DatabaseSize
+from app.adapters.db.readiness import DatabaseSize, ping
 from app.adapters.metrics import registry_of_port
 from app.adapters.resources import Resources
 from app.kernel.release import RELEASE
@@ -31,7 +30,7 @@ from app.web.admission import Gate
 from app.web.answers import Answers
 from app.web.auth import Authentication
 from app.web.body import BodyRoutes, JsonBody
-from app.web.document import tidied
+from app.web.docs import tidied
 from app.web.incoming import BodyPace
 from app.web.metrics import DATABASE, GaugeRefresh, Refresher
 from app.web.middleware import Faults, Hosts, NoNul, PlainBody, RequestLog

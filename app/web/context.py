@@ -13,8 +13,8 @@ from app.adapters.inprocess import SURFACE
 from app.adapters.resources import Resources
 from app.kernel.audit import Auditor
 from app.kernel.auth import Caller
+from app.kernel.changes import IdempotencyKey, digest_of
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.permissions import Permission
 from app.web.admission import require
 
@@ -32,11 +32,7 @@ class RequestContext:
     caller: Caller
 
     def require(self, permission: Permission) -> None:
-        """Check a permission that only some requests of a method need.
-
-        Raises:
-            PermissionDenied: the caller lacks the permission.
-        """
+        """Check a permission that only some requests of a method need."""
         require(self.caller, permission)
 
 

@@ -59,7 +59,7 @@ _BODY = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorBo
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": _BODY} for status, text in _STATUSES.items()
 }
-"""Error responses in the OpenAPI document; `app/web/document.py` adds their type."""
+"""Error responses in the OpenAPI document; `app/web/docs.py` adds their type."""
 
 
 def render(error: ServiceError) -> JSONResponse:

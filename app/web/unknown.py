@@ -37,11 +37,7 @@ class _Place:
 
 
 class Paths:
-    """All served paths.
-
-    Args:
-        templates: the routes' paths, with ids in braces.
-    """
+    """All served paths."""
 
     def __init__(self, templates: Iterable[str]) -> None:
         self._root = _Place()

@@ -42,9 +42,7 @@ _LAST = (
 _MESSENGERS = {
     "app.adapters.db.bulk",
     "app.adapters.db.direct",
-    "app.adapters.db.drawn",
     "app.adapters.db.lists",
-    "app.adapters.db.pages",
     "app.adapters.db.spread",
 }
 _PASSES_ON = {

@@ -18,10 +18,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import QueuePool
 
-from app.adapters.db.engine import TRANSACTION_LIMIT
+from app.adapters.db.engine import TRANSACTION_LIMIT, Connection
 from app.adapters.db.errors import meets_split
 from app.adapters.db.nodes import Nodes
-from app.adapters.db.opener import Connection
 
 MAX_CONNECTIONS = 10
 _FRESH_SECONDS = 1.0
@@ -102,11 +101,7 @@ class DirectConnections:
             self._places.release()
 
     async def _enter(self) -> None:
-        """Take a slot, waiting as long as for a connection of the pool.
-
-        Raises:
-            sqlalchemy.exc.TimeoutError: no slot becomes free in time.
-        """
+        """Take a slot, waiting as long as for a connection of the pool."""
         if not self._places.locked():
             # No timer here: it costs as much as everything else in this function.
             await self._places.acquire()

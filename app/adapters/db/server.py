@@ -9,10 +9,10 @@ from prometheus_client import Gauge
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import QueuePool
 
+from app.adapters.concurrency import consume_exception
 from app.adapters.db.direct import DirectConnections
 from app.adapters.db.errors import unavailable
 from app.adapters.db.nodes import Nodes, working_for
-from app.adapters.shared import look_at
 
 PLACES = 2
 """Most concurrent statements; a node that hangs occupies no more connections."""
@@ -47,7 +47,7 @@ class AllShards:
             task = asyncio.create_task(self._placed(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
-        task.add_done_callback(look_at)
+        task.add_done_callback(consume_exception)
         try:
             await asyncio.wait({task}, timeout=SECONDS)
         finally:
@@ -98,7 +98,6 @@ class DatabaseServer:
     """One server as a process reaches it.
 
     Attributes:
-        engine: the pool.
         reading: the same pool, for snapshots.
         direct: the connections of the hot statements.
         pool_use: the use of the pool.

@@ -71,7 +71,6 @@ class Database:
     """Transactions on one Postgres database, with full visibility unless made `for_caller`.
 
     Attributes:
-        engine: the connections.
         server: the same, with those of the hot statements.
         fence: closed once the process may write no more.
         standby: answers reads of requests while the database is away; None: nothing does.

@@ -45,6 +45,17 @@ def open_private(path: Path) -> int:
     return descriptor
 
 
+def sync_folder(path: Path) -> None:
+    """Make the names of a folder's files durable."""
+    if sys.platform == "win32":
+        return  # Windows cannot open a folder to sync it
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def try_lock(descriptor: int) -> bool:
     """Lock an open file; return False if another process holds the lock.
 
@@ -82,9 +93,6 @@ def find_binaries() -> Path:
     """Return the installed Postgres: a folder with `bin`, `lib` and `share`.
 
     The package is not imported, because its wrapper is not used.
-
-    Raises:
-        PostgresStartError: the package is not installed or lacks this version.
     """
     spec = importlib.util.find_spec(_PACKAGE)
     for place in (spec.submodule_search_locations or []) if spec else []:
@@ -106,9 +114,6 @@ def binaries_for(account: Account | None, copies: Path) -> Path:
     """Return binaries that the user can execute, copied below `copies` if necessary.
 
     Root often installs below its own home, which no other user can enter.
-
-    Raises:
-        PostgresStartError: the user can execute neither the installed binaries nor a copy.
     """
     installed = find_binaries()
     if account is None or _is_usable(installed, account):

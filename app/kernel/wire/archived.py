@@ -39,7 +39,6 @@ class WrongColumnError(ValueError):
     """A value that no release stores.
 
     Attributes:
-        column: the column with the value.
         path: the path below the column, in wire spelling; empty for the column's own value.
         description: as in "must be ...".
     """
@@ -56,7 +55,6 @@ class ReadRow:
     """A validated row in its stored form.
 
     Attributes:
-        values: by column.
         converted: the columns whose values a former release wrote in another form.
     """
 

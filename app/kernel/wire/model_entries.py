@@ -6,7 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+)
+from typing_extensions import override
 
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.text import UNSTORABLE
@@ -65,10 +73,20 @@ def said_flag(said: object) -> object:
 
 
 MendedText = Annotated[str, BeforeValidator(_text)]
+
+
 MendedQuote = Annotated[MendedText, BeforeValidator(_joined)]
+
+
 MendedJson = Annotated[MendedText, BeforeValidator(_written)]
+
+
 MendedNumber = Annotated[int, BeforeValidator(_number)]
+
+
 MendedTexts = Annotated[list[str], BeforeValidator(_texts)]
+
+
 MendedFlag = Annotated[bool, BeforeValidator(said_flag)]
 
 
@@ -316,3 +334,38 @@ def _kinds_of(value: object, types: _Types) -> list[str]:
 def _has_first(value: Mapping[str, Any], kind: type[ModelEntry]) -> bool:
     """Return True if an object has the first field of an entry; a schema has no value for it."""
     return isinstance(value.get(next(iter(kind.model_fields))), str | int)
+
+
+def _storable(said: object) -> object:
+    """Remove unstorable characters; pydantic then refuses an empty text."""
+    return UNSTORABLE.sub("", said) if isinstance(said, str) else said
+
+
+ModelText = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1),
+    BeforeValidator(_storable),
+]
+"""A text from a model: not blank, without characters that the database cannot store."""
+
+
+class TextReply(BaseModel):
+    """A structure around one text; a model may also answer with the text alone."""
+
+    @classmethod
+    def of_prose(cls, text: str) -> Self:
+        """Return the structure around a text."""
+        raise NotImplementedError
+
+
+class SummaryReply(TextReply):
+    """A structure around one summary."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    summary: ModelText
+
+    @classmethod
+    @override
+    def of_prose(cls, text: str) -> Self:
+        return cls(summary=text)

@@ -47,13 +47,11 @@ from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
 from app.adapters.llm.http import glimpsed, retry_after_seconds
-from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
+from app.adapters.llm.models import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment, ChannelReply, Ending, Question
 from app.adapters.llm.provider import RequestFailed, without_reply
-from app.adapters.llm.refusals import OutputLimit
-from app.adapters.llm.words import heard
-from app.kernel.errors import BadGateway
-from app.kernel.failures import describe
+from app.adapters.llm.words import OutputLimit, heard
+from app.kernel.errors import BadGateway, describe
 from app.language.tokens import estimate_tokens
 from app.settings.settings import OutputMode, Settings
 
@@ -91,9 +89,6 @@ def open_channel(
 
     Without an address or a key, the variables of the provider's own client apply. Passing the
     vendor's own address disables them.
-
-    Raises:
-        ModelSetupError: the provider needs a key, and there is none.
     """
     try:
         model = _open(name, base_url, key.get_secret_value() if key else None, client)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.adapters.offload import done
+from app.adapters.concurrency import offloaded
 from app.conversation.contexts.schemas import IncludeMemories
 from app.conversation.strategies.service import WORK_PER_TEXT, Scale
 from app.kernel.names import EngineName
@@ -45,7 +45,7 @@ async def fitting(memories: Sequence[Memory], room: int | None, scale: Scale) ->
     A memory that does not fit is skipped, so a long one does not exclude all others.
     """
     length = sum(len(fact) + WORK_PER_TEXT for _, fact in memories)
-    return await done(length, _fitting, memories, room, scale)
+    return await offloaded(length, _fitting, memories, room, scale)
 
 
 def _fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.adapters.llm.named import check_model
+from app.adapters.llm.models import check_model
 from app.adapters.resources import Resources
 from app.conversation.recall.logic.findings import Findings, RecallFact, SentenceSpan, Source
 from app.conversation.recall.schemas import (

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
+from app.kernel.filters import MetadataFilter, MetadataOperator
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import one_of
 from app.memory.memories.schemas.metadata import (
@@ -37,7 +37,7 @@ class MetadataCondition(WireModel):
     )
 
     def filter(self) -> MetadataFilter:
-        """Return the condition as a filter of `app.kernel.filtering`."""
+        """Return the condition as a filter of `app.kernel.filters`."""
         values = (
             self.value.string_value,
             self.value.double_value,
@@ -60,5 +60,5 @@ FilterGroups = Annotated[list[FilterGroup], Field(max_length=MAX_METADATA_KEYS)]
 
 
 def metadata_filters(groups: list[FilterGroup] | None) -> list[list[MetadataFilter]]:
-    """Return the groups as filters of `app.kernel.filtering`."""
+    """Return the groups as filters of `app.kernel.filters`."""
     return [[condition.filter() for condition in group.filters] for group in groups or []]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.lists import list_page
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument

@@ -3,8 +3,7 @@
 from datetime import datetime
 
 from app.adapters.resources import Resources
-from app.kernel.etags import check_etag
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.names import MemoryName
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
 from app.memory.memories.logic.refusals import not_deleted

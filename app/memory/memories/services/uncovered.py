@@ -12,7 +12,7 @@ from datetime import date
 import structlog
 from cachetools import LRUCache
 
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
-from app.adapters.db.arrays import all_of, any_of
+from app.adapters.db.bulk import all_of, any_of
 from app.adapters.db.session import Session
 from app.memory.memories.store.tables import (
     MemoryRow,

@@ -12,9 +12,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from app.adapters.db.insertions import Insertion
+from app.adapters.db.hot_sql import Insertion, filled
 from app.adapters.db.session import Database
-from app.adapters.db.texts import filled
 from app.kernel.errors import Aborted, NotFound
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.store.columns import inserted_fields
@@ -83,7 +82,7 @@ _REVISION = Insertion(
     " ".join(inserted_fields(RevisionRow)),
     "memory",
 )
-# In the order of the reference path: see `app/adapters/db/drawn.py`.
+# In the order of the reference path: see `app/adapters/db/bulk.py`.
 _PARTS = (_OPERATION, _MEMORY, _VECTOR, _REVISION, EVENT.after("memory"))
 _PARTS_ONCE = (RECORD, _OPERATION.after("request"), *_PARTS[1:])
 _ENGINE = """

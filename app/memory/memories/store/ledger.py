@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
 from app.adapters.db.spread import Key
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import new_id
+from app.kernel.changes import IdempotencyKey
+from app.kernel.ids import bucket_of_hash, new_id, scope_hash
 from app.kernel.names import MemoryName
-from app.kernel.scopes import bucket_of_hash, scope_hash
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.logic.refusals import changed_meanwhile, id_taken
 from app.memory.memories.logic.search_hints import search_hints_of

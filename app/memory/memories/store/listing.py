@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, select
 
-from app.adapters.db.arrays import any_of, rows_of
+from app.adapters.db.bulk import any_of, rows_of
 from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.lists import List

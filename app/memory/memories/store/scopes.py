@@ -18,10 +18,9 @@ from sqlalchemy import (
     true,
 )
 
-from app.adapters.db.lists import List
-from app.adapters.db.pages import ROW_BYTES, ReadRows, Slice
+from app.adapters.db.lists import ROW_BYTES, List, ReadRows, Slice
 from app.adapters.db.session import Session
-from app.kernel.held import hold
+from app.kernel.reads import hold
 from app.memory.memories.store import repository
 from app.memory.memories.store.tables import MemoryRow
 

@@ -6,7 +6,7 @@ import structlog
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.changes import IdempotencyKey
 from app.kernel.names import EngineName
 from app.memory.reembedding.schemas import QueuedReembedding
 from app.platform.engines.store import repository as engines

@@ -1,8 +1,8 @@
 """Indexes of large scopes: existing indexes, indexes to create, and their construction.
 
 Functions with a session take part in the caller's transaction. An index is created and removed
-outside of it (`app/adapters/db/definitions.py`). Postgres creates only one index at a time for each
-table.
+outside of it (`app/adapters/db/own_connections.py`). Postgres creates only one index at a time for
+each table.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Counts, Erasure, Subject
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.store.tables import ScopeIndexRow
 

@@ -11,8 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, literal, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.lists import List
-from app.adapters.db.pages import ROW_BYTES, ReadRows, Slice
+from app.adapters.db.lists import ROW_BYTES, List, ReadRows, Slice
 from app.adapters.db.session import Session
 from app.kernel.text import after_all_with
 from app.memory.memories.store.repository import is_known
