@@ -58,17 +58,17 @@ async def _context(request: Request) -> RequestContext:
     return RequestContext(replace(resources, db=db, surface=surface), caller)
 
 
-def _audit_row(request: Request, auditor: Auditor, told: Mapping[str, str]) -> dict[str, Any]:
+def _audit_row(request: Request, auditor: Auditor, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the audit row for a change that a hot statement writes."""
-    _log_operation(request, told)
-    return auditor.columns(request.state.audited, told)
+    _log_operation(request, names)
+    return auditor.columns(request.state.audited, names)
 
 
-def _log_operation(request: Request, told: Mapping[str, str]) -> None:
+def _log_operation(request: Request, names: Mapping[str, str]) -> None:
     """Add the operation that the request created or found to the access log."""
-    if "operation" in told:
+    if "operation" in names:
         # Only its id: the rest of the name may hold an id chosen by a caller.
-        request.state.logged["operation"] = told["operation"].rpartition("/")[2]
+        request.state.logged["operation"] = names["operation"].rpartition("/")[2]
 
 
 async def _ended(request: Request, auditor: Auditor, session: Session) -> None:

@@ -41,7 +41,7 @@ _LAST = (
 )
 _MESSENGERS = {
     "app.adapters.db.bulk",
-    "app.adapters.db.direct",
+    "app.adapters.db.server",
     "app.adapters.db.lists",
     "app.adapters.db.spread",
 }

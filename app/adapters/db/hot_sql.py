@@ -1,6 +1,6 @@
 """Hot statements as texts for the driver, with numbers in place of named values.
 
-With names, the driver would parse a long text at every use: `app/adapters/db/direct.py` sends
+With names, the driver would parse a long text at every use: `app/adapters/db/server.py` sends
 numbers only. A hot statement that varies between requests is written with SQLAlchemy as usual, with
 a `bindparam` for each value, and compiled once. Insertions get their columns and types from the
 tables, so the text cannot deviate from them.

@@ -8,8 +8,8 @@ from prometheus_client import Gauge
 from sqlalchemy import text
 
 from app.adapters.db import schema
-from app.adapters.db.direct import MAX_CONNECTIONS
 from app.adapters.db.schema import wanted_revision
+from app.adapters.db.server import MAX_CONNECTIONS
 from app.adapters.db.session import Database
 from app.adapters.metrics import of_all
 from app.kernel.clock import Clock

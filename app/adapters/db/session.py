@@ -17,12 +17,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
-from app.adapters.db.direct import Row, Statement
 from app.adapters.db.engine import TRANSACTION_LIMIT, TransactionLimit
 from app.adapters.db.errors import DatabaseErrors
 from app.adapters.db.fence import Fence
 from app.adapters.db.nodes import Nodes
-from app.adapters.db.server import DatabaseServer
+from app.adapters.db.server import DatabaseServer, Row, Statement
 from app.adapters.db.standby import Standby
 from app.adapters.db.transaction_settings import limited, set_local
 from app.kernel.auth import Caller, Conditions, all_meet, of_one

@@ -263,7 +263,7 @@ def _message(failed: RequestFailed, target: ProviderTarget) -> str:
     else:
         what = "sends no answer that can be read" if failed.status == _OK else "keeps failing"
     setting = target.setting_of(failed)
-    return f"The provider of {target.model} {what}; see {setting}.{failed.words.told}"
+    return f"The provider of {target.model} {what}; see {setting}.{failed.words.sentence}"
 
 
 class Breaker:

@@ -14,7 +14,7 @@ from html import unescape
 from typing import Any
 
 from app.adapters.concurrency import offloaded
-from app.adapters.llm.http import Glimpse
+from app.adapters.llm.http import ResponseHead
 
 MAX_CHARS = 200
 _RUN_CHARS = 20
@@ -89,7 +89,7 @@ class Words:
     whole: str = field(default="", repr=False)
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The words as a further sentence of an error."""
         verb = f"sends {self.sent}" if self.sent else "says"
         if self.message:
@@ -109,10 +109,10 @@ class ProviderRequest:
     model: str
 
 
-async def heard(glimpse: Glimpse, texts: Collection[str], model: str) -> Words:
+async def words_of(response_head: ResponseHead, texts: Collection[str], model: str) -> Words:
     """Parse the beginning of a reply to these texts; aside if they are long."""
-    request = ProviderRequest(texts, glimpse.secrets, model)
-    return await offloaded(sum(map(len, texts)), read, glimpse.head, request)
+    request = ProviderRequest(texts, response_head.secrets, model)
+    return await offloaded(sum(map(len, texts)), read, response_head.content, request)
 
 
 def read(head: bytes, request: ProviderRequest) -> Words:

@@ -19,10 +19,10 @@ from typing_extensions import override
 
 from app.adapters.concurrency import offloaded
 from app.adapters.llm.embedders import BatchSize, ManagedEmbedder
-from app.adapters.llm.http import glimpsed, open_client, retry_after_seconds
+from app.adapters.llm.http import open_client, response_head_kept, retry_after_seconds
 from app.adapters.llm.ports import Prefixes, Vectors
 from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, now, without_reply
-from app.adapters.llm.words import SILENCE, Words, heard, is_of_size
+from app.adapters.llm.words import SILENCE, Words, is_of_size, words_of
 from app.kernel.errors import BadGateway, Reason, ServiceError
 from app.kernel.guard import refuse_inside_transaction
 from app.settings.settings import Settings
@@ -203,16 +203,16 @@ class HttpEmbedder(ManagedEmbedder):
             raise RequestFailed(
                 response.status_code,
                 retry_after_seconds(response.headers),
-                await heard(glimpse, texts, self._model),
+                await words_of(response_head, texts, self._model),
                 is_final=failures > 1 and self.takes.less_than(texts) is not None,
             )
 
-        with glimpsed() as glimpse:
+        with response_head_kept() as response_head:
             body = await self._provider.call(send, deadline, self._target)
         try:
             vectors = await offloaded(len(body), _vectors, body, len(texts))
         except ValidationError:
-            said = await heard(glimpse, texts, self._model)
+            said = await words_of(response_head, texts, self._model)
             raise _invalid("no list of embeddings", said) from None
         if self.dimensions not in {0, vectors.shape[1]}:
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
@@ -236,4 +236,6 @@ def _vectors(body: bytes, count: int) -> Vectors:
 
 
 def _invalid(what: str, said: Words = SILENCE) -> BadGateway:
-    return BadGateway(f"The embedding server sent {what}.{said.told}", Reason.MODEL_OUTPUT_INVALID)
+    return BadGateway(
+        f"The embedding server sent {what}.{said.sentence}", Reason.MODEL_OUTPUT_INVALID
+    )

@@ -1,6 +1,6 @@
 """The fast statements of get and create, sent to the driver as text.
 
-See `app/adapters/db/direct.py`.
+See `app/adapters/db/server.py`.
 
 Measured on two cores: a get uses 0.3 ms less CPU time of the service than with a session. A create
 is one statement, or on a cluster several statements that are sent together, instead of seven

@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import Integer, Select, Text, bindparam, func, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.adapters.db.direct import Row
 from app.adapters.db.hot_sql import prepared
 from app.adapters.db.lists import FEW, ReadRows, Slice, bytes_of, read_by_key
+from app.adapters.db.server import Row
 from app.adapters.db.session import Database
 from app.adapters.db.vectors import EMBEDDING
 from app.kernel.paging import first_within
