@@ -1,21 +1,5 @@
 """Canonical errors and their two renderings; the only module that shapes failures.
 
-    ServiceError
-      InvalidArgument      3  400  the request is wrong whatever the state is
-      FailedPrecondition   9  400  the state does not allow it
-      Unauthenticated     16  401  no valid credential
-      PermissionDenied     7  403  the caller may not
-      NotFound             5  404  no such resource for this caller
-      AlreadyExists        6  409  the id is taken
-      Aborted             10  409  a concurrent change won
-      ResourceExhausted    8  429  a quota, here or at a provider
-      Cancelled            1  499  the operation was cancelled
-      Internal            13  500  our fault; the message says nothing internal
-      Unimplemented       12  501  a known method that is not served
-      Unavailable         14  503  a dependency is unavailable; retry
-      BadGateway          14  502  a dependency sent an unusable answer
-      DeadlineExceeded     4  504  a dependency was too slow
-
 A message is one sentence. It names the resource or field and the accepted values, and never holds
 the text of a memory, an event or an artifact.
 

@@ -25,7 +25,7 @@ from app.process.operation_types import with_operation_types
 from app.settings.settings import Settings
 from app.surfaces.mcp import metadata
 from app.surfaces.mcp.paths import McpPaths
-from app.web import docs, errors, health, home, metrics, unserved
+from app.web import docs, errors, health, metrics, unserved
 from app.web.admission import Gate
 from app.web.answers import Answers
 from app.web.asgi import Dispatch, Late, Mount, nowhere
@@ -45,7 +45,7 @@ _ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     metrics.router,
     docs.router,
-    home.router,
+    docs.home_router,
     *(router for feature in FEATURES for router in feature.routers),
     unserved.router,
 )
@@ -114,7 +114,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Hosts, settings.allowed_hosts),
         Middleware(Origins, settings.cors_origins),
         Middleware(Faults),
-        Middleware(Mount, home.CONSOLE, Late(_console) if settings.console else nowhere),
+        Middleware(Mount, docs.CONSOLE, Late(_console) if settings.console else nowhere),
         Middleware(NoNul),
         Middleware(Mount, metadata.PATH, metadata.document(settings)),
         Middleware(McpPaths, settings),

@@ -82,25 +82,17 @@ def _codes(given: object) -> object:
 
 LanguageCodes = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_codes)]
 """Languages, as a list of codes separated by commas."""
-
-
 LogLevel = Annotated[str, AfterValidator(_level)]
 """A level of `logging`, in any case."""
-
-
 AdminKey = Annotated[
     SecretStr, AfterValidator(_at_least(16, "openssl rand -hex 24", "the first start makes one"))
 ]
 """A key that is long enough to resist guessing."""
-
-
 PseudonymKey = Annotated[
     SecretStr,
     AfterValidator(_at_least(32, "openssl rand -hex 32", "the database has one of its own")),
 ]
 """A key that is long enough to keep its pseudonyms safe from trying keys."""
-
-
 Port = Annotated[int, BeforeValidator(_own_port), Field(ge=0, le=65_535)]
 """A port; the address that Kubernetes sets for a service with this name is ignored."""
 
@@ -152,7 +144,5 @@ def cleaned_address(given: str) -> str:
 
 ApiKey = Annotated[SecretStr, AfterValidator(_key)]
 """A provider's key. Blanks and quotes around it are dropped."""
-
-
 BaseUrl = Annotated[str, AfterValidator(cleaned_address)]
 """The address of a server. The path of a method at its end is dropped; a query is kept."""

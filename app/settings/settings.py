@@ -19,7 +19,7 @@ from typing_extensions import override
 from app.kernel.ranking import Ranking
 from app.kernel.tuning import Tuning
 from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
-from app.settings.connection_settings import ConnectionSettings
+from app.settings.access_settings import ConnectionSettings, TokenSettings
 from app.settings.environment import PREFIX, SecretFiles, environment
 from app.settings.model_settings import (
     EmbedderChoice,
@@ -31,7 +31,6 @@ from app.settings.model_settings import (
 from app.settings.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port, PseudonymKey
 from app.settings.surface_settings import ConsoleSettings, McpSettings
 from app.settings.task_settings import ReaderModel, TaskSettings
-from app.settings.token_settings import TokenSettings
 
 __all__ = [
     "EmbedderChoice",

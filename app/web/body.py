@@ -31,8 +31,6 @@ _LARGE_BYTES = 256 * 1024
 _CHECKED_AT_ONCE = 2
 _UNIT_BYTES = 512 * 1024
 """Bytes of a large body for each unit charged to the key's rate."""
-
-
 log = structlog.get_logger()
 _REPLACED = Counter(
     "memory_bank_replaced_characters_total",

@@ -32,7 +32,7 @@ from app.kernel.errors import (
     describe,
 )
 from app.kernel.reads import reads_of_request
-from app.settings.connection_settings import ANY_HOST
+from app.settings.access_settings import ANY_HOST
 from app.web.asgi import HttpMiddleware
 from app.web.body import charged
 from app.web.errors import render

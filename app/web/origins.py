@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 
 from app.kernel.errors import PermissionDenied, Reason
-from app.settings.connection_settings import ANY_ORIGIN
+from app.settings.access_settings import ANY_ORIGIN
 from app.web.asgi import HttpMiddleware
 from app.web.errors import render
 from app.web.headers import NODES_AWAY, READ_AGE, authority, header

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
@@ -133,8 +134,7 @@ class Placed:
     rows: int
 
 
-@dataclass(frozen=True)
-class _Contents:
+class _Contents(NamedTuple):
     """The contents of tables: row counts by table and engine, and all rows of the totals."""
 
     rows: dict[str, dict[int, int]]

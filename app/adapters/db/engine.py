@@ -4,9 +4,8 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import psycopg
@@ -28,8 +27,7 @@ OPENER = "opener"
 """The option of a pool that has its opener."""
 
 
-@dataclass(frozen=True)
-class TransactionLimit:
+class TransactionLimit(NamedTuple):
     """The longest time of a transaction that may write vectors.
 
     Attributes:

@@ -7,8 +7,8 @@ tensors.
 import json
 import mmap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,7 @@ class MiniLmModel(OnnxEncoder):
         return vectors
 
 
-@dataclass(frozen=True)
-class Weight:
+class Weight(NamedTuple):
     """The position of a float tensor in its file: its shape, the bytes before it, and its bytes."""
 
     shape: Sequence[int]

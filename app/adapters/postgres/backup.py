@@ -33,14 +33,14 @@ from app.adapters.postgres.catalog import (
     list_wal,
     read_manifest,
 )
-from app.adapters.postgres.files import (
+from app.adapters.postgres.home import FOLDER
+from app.adapters.postgres.programs import (
     failure_in_log,
     find_binaries,
+    launch,
     open_private,
     postgres_program,
 )
-from app.adapters.postgres.home import FOLDER
-from app.adapters.postgres.process import launch
 from app.kernel.clock import SystemClock
 from app.kernel.release import RELEASE
 

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from app.adapters.postgres.files import open_private, sync_folder, try_lock
+from app.adapters.postgres.programs import open_private, sync_folder, try_lock
 
 CATALOG = "catalog.json"
 BEFORE = "before-"
@@ -52,8 +53,7 @@ class ListedFile:
     sha256: str
 
 
-@dataclass(frozen=True)
-class WalRange:
+class WalRange(NamedTuple):
     """A range of the WAL that a restored server reads; positions are like `0/2000028`."""
 
     timeline: int

@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
 from app.adapters.postgres.home import FOLDER, Holder, PostgresHome, open_home
-from app.adapters.postgres.process import PostgresStartError
+from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.postgres.server import find_running, has_cluster, url_of
 from app.adapters.postgres.supervisor import Supervisor
 from app.settings.settings import Settings
@@ -38,11 +37,7 @@ class EmbeddedPostgres:
 
     For use in an event loop see `embedded_postgres`.
 
-    Args:
-        settings: the data folder, the user and the time limit of a start.
-        copies: the folder for copies of binaries that the server's user could not execute in place.
-        connections: the most connections that it allows; None: the value of its configuration.
-        holder: the process that holds the folder; None: this process, without an address.
+    `copies` and `holder` are as for `open_home`, `connections` as for `server_command`.
     """
 
     def __init__(
@@ -111,12 +106,7 @@ class EmbeddedPostgres:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the server."""
         self.stop()
 

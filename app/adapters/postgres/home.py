@@ -28,14 +28,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
-from app.adapters.postgres.files import (
+from app.adapters.postgres.programs import (
+    Account,
+    PostgresStartError,
     binaries_for,
+    can_run,
     is_root,
     open_private,
     postgres_program,
     try_lock,
 )
-from app.adapters.postgres.process import Account, PostgresStartError, can_run
 
 FOLDER = "postgres"
 """The name of this folder within the data folder."""

@@ -13,8 +13,8 @@ from app.adapters.postgres import server
 from app.adapters.postgres.backup import MADE, ROOM, check_room, run_program, size_of, verify
 from app.adapters.postgres.catalog import MANIFEST, Backup, BackupError, BackupFolder, Report
 from app.adapters.postgres.embedded import COPIES
-from app.adapters.postgres.files import MAJOR
 from app.adapters.postgres.home import PostgresHome, open_home
+from app.adapters.postgres.programs import MAJOR
 from app.adapters.postgres.supervisor import Supervisor
 from app.settings.settings import Settings
 

@@ -15,8 +15,8 @@ from urllib.parse import quote
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from app.adapters.postgres.files import open_private, postgres_program, sync_folder, try_lock
 from app.adapters.postgres.home import CLUSTER, FOLDER, SOCKETS, PostgresHome
+from app.adapters.postgres.programs import open_private, postgres_program, sync_folder, try_lock
 
 DATABASE = "memory_bank"
 _ROLE = "memory_bank"

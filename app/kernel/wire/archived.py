@@ -180,8 +180,6 @@ UtcOffset = Annotated[int, Field(gt=-24 * 60, lt=24 * 60)]
 """Minutes by which a clock is ahead of UTC."""
 Text = Annotated[str, Field(min_length=1, max_length=1_024)]
 """A name or an id that no method parses."""
-
-
 StoredId = Annotated[str, Field(pattern=f"^(?:{STORED_ID})$")]
 """An id of a memory or an operation, chosen by a caller or made by the server."""
 SessionId = Annotated[str, Field(pattern=f"^(?:{SESSION_ID})$")]

@@ -60,9 +60,9 @@ def _texts(said: object) -> object:
     if isinstance(said, str):
         said = said.strip("[] ").replace(";", ",").replace("\n", ",").split(",")
     if isinstance(said, list):
-        named = [next(iter(one.values()), "") if isinstance(one, dict) else one for one in said]
-        plain = [UNSTORABLE.sub("", one).strip(" \"'") for one in named if isinstance(one, str)]
-        return [one for one in plain if one]
+        named = [next(iter(item.values()), "") if isinstance(item, dict) else item for item in said]
+        plain = [UNSTORABLE.sub("", item).strip(" \"'") for item in named if isinstance(item, str)]
+        return [name for name in plain if name]
     return said
 
 
@@ -73,20 +73,10 @@ def said_flag(said: object) -> object:
 
 
 MendedText = Annotated[str, BeforeValidator(_text)]
-
-
 MendedQuote = Annotated[MendedText, BeforeValidator(_joined)]
-
-
 MendedJson = Annotated[MendedText, BeforeValidator(_written)]
-
-
 MendedNumber = Annotated[int, BeforeValidator(_number)]
-
-
 MendedTexts = Annotated[list[str], BeforeValidator(_texts)]
-
-
 MendedFlag = Annotated[bool, BeforeValidator(said_flag)]
 
 
@@ -198,10 +188,10 @@ class EntriesReply(BaseModel):
         """Return the structure of all values together; None if no value is a part of it."""
         types = _entry_types(cls)
         raw: dict[str, list[FoundValue]] = {}
-        for number, one in enumerate(found):
-            for name, entries in _lists_in(one.value, types):
+        for number, item in enumerate(found):
+            for name, entries in _lists_in(item.value, types):
                 raw.setdefault(name, []).extend(
-                    FoundValue(entry, one.is_mended, number=number) for entry in entries
+                    FoundValue(entry, item.is_mended, number=number) for entry in entries
                 )
         if not raw:
             return None
@@ -229,23 +219,23 @@ class _Reading:
     def read(self) -> Self:
         kept: dict[int, ModelEntry] = {}
         about: dict[object, tuple[int, list[int]]] = {}
-        for at, one in enumerate(self._raw[:_MAX_ENTRIES]):
-            said = decoded(one.value)
+        for at, item in enumerate(self._raw[:_MAX_ENTRIES]):
+            said = decoded(item.value)
             value = with_plain_names(said) if isinstance(said, dict) else {}
             entry = _entry(self._kind, value)
             if entry is None:
                 self.lost.append(value)
                 continue
-            number, places = about.get(entry.subject, (one.number, []))
-            if number != one.number:
+            number, places = about.get(entry.subject, (item.number, []))
+            if number != item.number:
                 # Repeated in a later object: a repetition or a correction.
                 for place in places:
                     del kept[place]
                 places = []
-            about[entry.subject] = (one.number, places)
+            about[entry.subject] = (item.number, places)
             places.append(at)
             kept[at] = entry
-            mended = one.is_mended or _is_mended(entry, value)
+            mended = item.is_mended or _is_mended(entry, value)
             self.tally += EntryTally(mended=1) if mended else EntryTally(sound=1)
         self.lost += [{}] * len(self._raw[_MAX_ENTRIES:])
         self.tally += EntryTally(unreadable=len(self.lost))

@@ -77,8 +77,6 @@ Labels = Annotated[
     AfterValidator(_checking(MAX_LABEL_CHARS)),
     WithJsonSchema(_schema(MAX_LABEL_CHARS)),
 ]
-
-
 RevisionLabels = Annotated[
     dict[str, str],
     AfterValidator(_checking(MAX_REVISION_LABEL_CHARS)),
