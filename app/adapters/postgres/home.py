@@ -39,6 +39,9 @@ from app.adapters.postgres.programs import (
     try_lock,
 )
 
+if sys.platform != "win32":
+    import pwd
+
 FOLDER = "postgres"
 """The name of this folder within the data folder."""
 CLUSTER = "cluster"
@@ -48,10 +51,6 @@ _SOCKET_PATH_MAX_BYTES = 100  # the systems allow 103 to 107
 _ACCESS = "local all all trust\nlocal replication all trust\n"
 _FILE = "service.lock"
 _MAX_BYTES = 4_096
-
-
-if sys.platform != "win32":
-    import pwd
 
 
 @dataclass(frozen=True)

