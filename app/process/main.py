@@ -10,7 +10,8 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp
 
-from app.adapters.db.readiness import DatabaseSize, ping
+from app.adapters.db.readiness import ping
+from app.adapters.db.size import DatabaseSize
 from app.adapters.metrics import registry_of_port
 from app.adapters.resources import Resources
 from app.kernel.release import RELEASE

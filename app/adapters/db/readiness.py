@@ -1,17 +1,15 @@
-"""Checks of the database: readiness for probes, its size, and the connections it allows."""
+"""Checks of the database: its readiness for probes, and the connections that it allows."""
 
 import asyncio
 from datetime import datetime, timedelta
 
 import structlog
-from prometheus_client import Gauge
 from sqlalchemy import text
 
 from app.adapters.db import schema
 from app.adapters.db.schema import wanted_revision
 from app.adapters.db.server import MAX_CONNECTIONS
 from app.adapters.db.session import Database
-from app.adapters.metrics import of_all
 from app.kernel.clock import Clock
 from app.kernel.errors import ServiceError
 from app.settings.settings import Settings
@@ -31,9 +29,6 @@ _WRITE = text(
     "insert into ticks (name, last_slot) values ('readiness', statement_timestamp())"
     " on conflict (name) do update set last_slot = excluded.last_slot"
 )
-_SIZE = of_all(Gauge, "memory_bank_database_size_bytes", "Size of the database on disk.")
-_INTERVAL = timedelta(minutes=5)
-"""Shortest time between two readings: for each, Postgres stats every file."""
 log = structlog.get_logger()
 _ALLOWED = text(
     "select current_setting('max_connections')::int"
@@ -120,25 +115,6 @@ class Readiness:
 
     def _is_due(self, last: datetime | None, interval: timedelta) -> bool:
         return last is None or abs(self._clock.now() - last) >= interval
-
-
-class DatabaseSize:
-    """The gauge of the size, updated at most every five minutes."""
-
-    def __init__(self, db: Database, clock: Clock) -> None:
-        self._db = db
-        self._clock = clock
-        self._read: datetime | None = None
-
-    async def refresh(self) -> None:
-        """Read the size, unless the last reading is recent."""
-        now = self._clock.now()
-        if self._read is not None and abs(now - self._read) < _INTERVAL:
-            return
-        async with self._db.snapshot() as session:
-            size = await session.execute(text("select pg_database_size(current_database())"))
-            _SIZE.set(size.scalar_one())
-        self._read = now
 
 
 def most_connections(settings: Settings, processes: int) -> int:
