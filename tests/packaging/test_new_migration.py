@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from app.adapters.db import migrate
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from tests.packaging.checkout import ROOT
 from tests.schema.conftest import database_beside
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.adapters.llm import encodings
-from app.adapters.llm.named import check_counter
+from app.adapters.llm.models import check_counter
 from app.conversation.strategies.logic.lines import Format, SourceField
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import (

@@ -16,8 +16,8 @@ from app.platform.sessions.schemas.sessions import Session
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, WORK, Demand, change
 from app.web.names import SessionPath, SummaryPath
-from app.web.paging import Page
 from app.web.paths import ENGINE
+from app.web.query import Page
 from app.web.routing import Router
 
 router = Router(

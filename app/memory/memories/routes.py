@@ -26,10 +26,10 @@ from app.platform.operations.services.operations import OperationService
 from app.web.answers import json_answer
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, Demand, change
-from app.web.etag import IfMatch, etag_of
+from app.web.headers import IfMatch, etag_of
 from app.web.names import EnginePath, MemoryPath
-from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
+from app.web.query import Filter, OrderBy, Page, UpdateMask
 from app.web.routing import Router
 
 router = Router(

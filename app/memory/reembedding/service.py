@@ -20,8 +20,8 @@ from app.adapters.db.session import Session
 from app.adapters.db.spread import FindRows, Key, RowSearch
 from app.adapters.metrics import of_all
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import BadGateway, FailedPrecondition, NotFound, Reason, ServiceError
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import WILDCARD, EngineName
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.memory.memories.services.memories import MemoryService

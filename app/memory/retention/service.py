@@ -9,9 +9,9 @@ from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.ingestion.services.ingestion import IngestionService

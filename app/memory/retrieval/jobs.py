@@ -9,10 +9,10 @@ from datetime import timedelta
 import structlog
 
 from app.adapters.batches import SweepBatches
-from app.adapters.db.definitions import Definition, DefinitionError, define
+from app.adapters.concurrency import in_background
+from app.adapters.db.own_connections import Definition, DefinitionError, define
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.adapters.shared import beside
 from app.kernel.errors import ServiceError
 from app.memory.retrieval.store import indexes
 from app.memory.retrieval.store.indexes import IndexKey
@@ -162,7 +162,7 @@ class IndexSweep:
         if not is_mine:
             yield False
             return
-        async with beside(self._keep(key)):
+        async with in_background(self._keep(key)):
             yield True
 
     async def _keep(self, key: IndexKey) -> None:

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, StrictInt
 from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.kernel.wire.archived import Int64Id, Moment, Past, StoredId, Text
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS, RevisionLabels
+from app.kernel.wire.objects import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS, RevisionLabels
 from app.kernel.wire.scalars import Timestamp
 from app.memory.memories.schemas.archived import ArchivedContent, EtagText, StoredMemoryName
 from app.memory.memories.schemas.memories import (

@@ -6,17 +6,16 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from app.adapters.db.pages import ReadRows, Slice, exported
+from app.adapters.db.lists import ReadRows, Slice, exported
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.clock import Clock
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
-from app.kernel.etags import check_etag
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, RevisionName, parse_revision_id
 from app.kernel.paging import PageRequest
-from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
+from app.kernel.wire.objects import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
 from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.services.embedding import EngineEmbedding

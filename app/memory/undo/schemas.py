@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import RevisionLabels
+from app.kernel.wire.objects import RevisionLabels
 from app.memory.memories.schemas.memories import NamedMemory
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import true
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.language.grams import indexed
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.services.search import LargeScopeSearch

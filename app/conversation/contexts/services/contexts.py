@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
+from app.adapters.concurrency import offloaded
 from app.adapters.db.session import Session
-from app.adapters.llm.named import check_policy
-from app.adapters.offload import done
+from app.adapters.llm.models import check_policy
 from app.adapters.resources import Resources
 from app.conversation.contexts.schemas import (
     AUTO,
@@ -134,7 +134,7 @@ class ContextComposer:
                 seqs = composed.whole_seqs
                 raw = await event_texts.list_raw_events(session, self.name, seqs, MAX_RAW_CHARS)
             composed = replace(composed, raw=raw)
-        return await done(composed.length, self._to_json, composed)
+        return await offloaded(composed.length, self._to_json, composed)
 
     def _to_json(self, composed: Composed) -> bytes:
         answer, settings = composed.answer(), self.resources.settings
@@ -183,10 +183,10 @@ class ContextComposer:
         counter = await loaded(rules.counter, resources.settings)
         scale = Scale(rules, counter, request.format)
         length = len(request.system_prompt or "") + len(request.pending_message or "")
-        fixed = await done(length, _weigh, request, scale)
+        fixed = await offloaded(length, _weigh, request, scale)
         plain = fixed
         if scale != scale.plain:
-            plain = await done(length, _weigh, request, scale.plain)
+            plain = await offloaded(length, _weigh, request, scale.plain)
         return Frame(policy, scale, fixed, plain, shares_of(rules, fixed))
 
     async def _with_due(self, current: _Current) -> _Current:
@@ -345,7 +345,7 @@ async def fitting_memories(
     A memory that does not fit is skipped, so a long one does not exclude all others.
     """
     length = sum(len(fact) + WORK_PER_TEXT for _, fact in memories)
-    return await done(length, _fitting, memories, room, scale)
+    return await offloaded(length, _fitting, memories, room, scale)
 
 
 def _fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:

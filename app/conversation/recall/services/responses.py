@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from app.adapters.llm.named import check_model
+from app.adapters.llm.models import check_model
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.adapters.resources import Resources
 from app.conversation.recall.logic.findings import (

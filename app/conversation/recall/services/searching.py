@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-from app.adapters.db.arrays import all_of
+from app.adapters.db.bulk import all_of
 from app.adapters.db.filters import Clause
 from app.adapters.resources import Resources
 from app.conversation.recall.logic.passages import MAX_SENTENCES, PassageReader, RecallHit

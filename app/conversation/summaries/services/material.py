@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.adapters.concurrency import offloaded
 from app.adapters.db.session import Session
-from app.adapters.offload import done
 from app.conversation.strategies.logic.composing import total
 from app.conversation.strategies.logic.policies import Combine
 from app.conversation.strategies.logic.schedule import next_target
@@ -260,10 +260,10 @@ class _Read:
     async def add(self, page: Sequence[EventText]) -> None:
         """Add a page; the tokens of a long one are counted in a thread."""
         length = sum(len(event.text) + WORK_PER_TEXT for event in page)
-        plain = await done(length, _weigh_events, page, self.scale.plain)
+        plain = await offloaded(length, _weigh_events, page, self.scale.plain)
         shown = plain
         if self.scale != self.scale.plain:
-            shown = await done(length, _weigh_events, page, self.scale)
+            shown = await offloaded(length, _weigh_events, page, self.scale)
         self.said |= {event.seq: event for event in page}
         self.plain |= {turn.seq: turn for turn in plain}
         self.shown |= {turn.seq: turn for turn in shown}
@@ -317,8 +317,8 @@ async def _to_input(
     read: _Read, history: History, summaries: Sequence[ListedSummary], *, is_bounded: bool
 ) -> SessionInput:
     length = sum(len(summary.text or "") + WORK_PER_TEXT for summary in summaries)
-    plain = await done(length, _weigh_summaries, summaries, read.scale.plain)
-    shown = await done(length, _weigh_summaries, summaries, read.scale)
+    plain = await offloaded(length, _weigh_summaries, summaries, read.scale.plain)
+    shown = await offloaded(length, _weigh_summaries, summaries, read.scale)
     return SessionInput(
         history=replace(history, turns=_ordered(read.plain), summaries=plain),
         shown=replace(history, turns=_ordered(read.shown), summaries=shown),

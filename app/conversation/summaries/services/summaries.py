@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.adapters.concurrency import offloaded
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Session as Transaction
-from app.adapters.offload import done
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.service import counter_of
@@ -24,8 +24,8 @@ from app.conversation.summaries.store import erasure, lookups, repository
 from app.conversation.summaries.store.lookups import SummarySpending
 from app.conversation.summaries.store.repository import StoredSummaryState
 from app.conversation.summaries.store.tables import SessionSummaryRow
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, SessionName, SummaryName
 from app.kernel.paging import PageRequest
@@ -79,7 +79,7 @@ async def _render_summaries(
         return [_to_wire(stored, row, resources.settings) for row in rows]
 
     if all((row.policy.get("counter") or CHARS4) in COUNTERS for row in rows):
-        return await done(sum(len(row.text or "") for row in rows), shown)
+        return await offloaded(sum(len(row.text or "") for row in rows), shown)
     # The first use of an encoding reads its file.
     return await asyncio.to_thread(shown)
 

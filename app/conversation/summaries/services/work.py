@@ -27,8 +27,7 @@ from app.conversation.summaries.services.writing import (
 )
 from app.conversation.summaries.store import erasure, repository
 from app.conversation.summaries.store.repository import NewSummary
-from app.kernel.errors import Reason, ServiceError
-from app.kernel.failures import describe
+from app.kernel.errors import Reason, ServiceError, describe
 from app.kernel.limits import Counted
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy

@@ -20,15 +20,14 @@ from sqlalchemy import (
     update,
 )
 
-from app.adapters.db.drawn import insert_drawn_row
+from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.conversation.strategies.logic.turns import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
-from app.kernel.ids import new_id
+from app.kernel.ids import bucket_of_user, new_id
 from app.kernel.names import SessionName, SummaryName
-from app.kernel.scopes import bucket_of_user
 from app.platform.sessions.store.tables import SessionRow
 
 _R = SessionSummaryRow

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.kernel.errors import AlreadyExists, ServiceError
 from app.memory.bulk.services.bulk import Creating, Outcome, id_taken
 from app.memory.bulk.services.plan import BulkItem, ImportOptions, repeated

@@ -14,8 +14,7 @@ from functools import partial
 
 from pydantic.alias_generators import to_camel
 
-from app.adapters.behind import WriteBehind
-from app.adapters.cooperative import each
+from app.adapters.concurrency import WriteBehind, each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound, Reason, ServiceError

@@ -5,7 +5,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.kernel.scopes import canonical
+from app.kernel.ids import canonical
 
 _ALIAS_CHARS = 12
 _ID_CHARS = 16

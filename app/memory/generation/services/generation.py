@@ -11,11 +11,11 @@ from app.adapters.db.session import Session
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.ids import scope_hash
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
-from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
 from app.language.facts import ENGINE

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from app.adapters.resources import Resources
+from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
-from app.kernel.scopes import scope_hash
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.text import names, numbers

@@ -12,8 +12,7 @@ from typing_extensions import override
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import RevisionLabels
-from app.kernel.wire.objects import MAX_OBJECT_BYTES, check_size
+from app.kernel.wire.objects import MAX_OBJECT_BYTES, RevisionLabels, check_size
 from app.kernel.wire.scalars import PositiveDuration, Timestamp
 from app.memory.memories.schemas.metadata import MemoryMetadataValue, Metadata
 from app.memory.memories.store.columns import no_content, shown_content, wire_names

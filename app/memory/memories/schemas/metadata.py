@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
+from app.kernel.filters import MetadataFilter, MetadataOperator
 from app.kernel.wire.base import EXACTLY_ONE, WireModel
 from app.kernel.wire.scalars import Timestamp, one_of
 

@@ -17,8 +17,7 @@ from prometheus_client import Counter, Histogram
 
 from app.adapters import tracing
 from app.adapters.db.session import Database, Session
-from app.adapters.llm.embedders import Embedders
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.embedders import Embedders, ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock

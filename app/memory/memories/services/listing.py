@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import limited

@@ -8,11 +8,9 @@ from typing import Any, TypeVar
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
 from app.kernel.auth import of_one
+from app.kernel.changes import IdempotencyKey, changed_fields, check_etag
 from app.kernel.clock import Clock
 from app.kernel.errors import AlreadyExists, InvalidArgument, Reason
-from app.kernel.etags import check_etag
-from app.kernel.fieldmask import changed_fields
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, check_chosen_id
 from app.kernel.wire.privacy_config import Place
 from app.memory.memories.logic.policy import Cause, Life, ahead, memory_expiry, revision_expiry

@@ -25,8 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
-from app.adapters.db.arrays import all_of, any_of
-from app.adapters.db.bulk import insert_rows
+from app.adapters.db.bulk import all_of, any_of, insert_rows
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Subject
 from app.memory.memories.store import repository

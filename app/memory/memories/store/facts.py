@@ -11,10 +11,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, select
 
-from app.adapters.db.arrays import any_of
+from app.adapters.db.bulk import any_of
+from app.adapters.db.hot_sql import filled
 from app.adapters.db.session import Database, Session
-from app.adapters.db.texts import filled
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.memory.memories.logic.provenance import EndedFact
 from app.memory.memories.logic.search_hints import same
 from app.memory.memories.store.repository import is_known

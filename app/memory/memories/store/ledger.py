@@ -10,16 +10,15 @@ from typing import Any
 
 from sqlalchemy import select
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
 from app.adapters.db.spread import Key
 from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import Aborted, AlreadyExists, Reason
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import new_id
+from app.kernel.ids import bucket_of_hash, new_id, scope_hash
 from app.kernel.names import WILDCARD, EngineName, MemoryName
-from app.kernel.scopes import bucket_of_hash, scope_hash
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.memories.store import erasure, fast_sql, repository, restoring, vectors

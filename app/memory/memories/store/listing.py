@@ -23,14 +23,13 @@ from sqlalchemy import (
     true,
 )
 
-from app.adapters.db.arrays import any_of, rows_of
+from app.adapters.db.bulk import any_of, rows_of
 from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.lists import List
-from app.adapters.db.pages import ROW_BYTES, ReadRows, Slice
+from app.adapters.db.lists import ROW_BYTES, List, ReadRows, Slice
 from app.adapters.db.resource_fields import WithheldField
 from app.adapters.db.session import Session
-from app.kernel.held import hold
+from app.kernel.reads import hold
 from app.memory.memories.store import repository
 from app.memory.memories.store.repository import FILTER_FIELDS
 from app.memory.memories.store.tables import MemoryRow, RevisionRow

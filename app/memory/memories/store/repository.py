@@ -31,10 +31,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
-from app.adapters.db.bulk import Conflict, insert_rows
+from app.adapters.db.bulk import Conflict, insert_drawn_rows, insert_rows
 from app.adapters.db.clock import DatabaseTime
 from app.adapters.db.conditions import check_scope, condition_on
-from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.filter_fields import (
     EnumField,
     MemberField,
@@ -47,9 +46,9 @@ from app.adapters.db.metadata_filters import MetadataField, metadata_clause
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound
-from app.kernel.filtering.metadata import MetadataFilter
+from app.kernel.filters import MetadataFilter
+from app.kernel.ids import scope_hash
 from app.kernel.names import MemoryName
-from app.kernel.scopes import scope_hash
 from app.language.grams import ANY_SIGN
 from app.memory.memories.store.tables import (
     MemoryRow,

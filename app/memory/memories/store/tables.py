@@ -26,8 +26,8 @@ from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonList, JsonObject
-from app.adapters.db.bindings import ByParent, ByScope, parts_index
-from app.adapters.db.columns import EMBEDDING, IN_BYTE_ORDER
+from app.adapters.db.conditions import ByParent, ByScope, parts_index
+from app.adapters.db.vectors import EMBEDDING, IN_BYTE_ORDER
 from app.language.grams import ANY_SIGN
 
 Row = type[DeclarativeBase]

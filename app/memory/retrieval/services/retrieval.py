@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import ReadRows, Slice
+from app.adapters.db.lists import ReadRows, Slice
 from app.adapters.resources import Resources
+from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.ranking import Ranking
-from app.kernel.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, stored_type
 from app.memory.memories.schemas.metadata import metadata_filters
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding

@@ -33,7 +33,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, aggregate_order_by, array
 from sqlalchemy.sql.elements import False_
 
-from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
 from app.adapters.db.lexical import (
     QueryText,
@@ -46,6 +45,7 @@ from app.adapters.db.lexical import (
     terms_of,
 )
 from app.adapters.db.session import Session
+from app.adapters.db.vectors import EMBEDDING
 from app.language import grams
 from app.language.terms import folded
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow

@@ -19,13 +19,13 @@ from typing import Any
 from sqlalchemy import Integer, Select, Text, bindparam, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.adapters.db.columns import EMBEDDING
-from app.adapters.db.direct import Row
-from app.adapters.db.pages import FEW, ReadRows, Slice, bytes_of, read_by_key
+from app.adapters.db.hot_sql import prepared
+from app.adapters.db.lists import FEW, ReadRows, Slice, bytes_of, read_by_key
+from app.adapters.db.server import Row
 from app.adapters.db.session import Database
-from app.adapters.db.texts import prepared
-from app.kernel.held import hold
+from app.adapters.db.vectors import EMBEDDING
 from app.kernel.paging import first_within
+from app.kernel.reads import hold
 from app.language.bm25 import Bm25, count_holding
 from app.memory.memories.store.columns import MemoryRecord
 from app.memory.memories.store.fast_sql import COLUMNS

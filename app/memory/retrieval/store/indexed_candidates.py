@@ -27,7 +27,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, aggregate_order_by, array
 from sqlalchemy.orm import aliased
 
-from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
 from app.adapters.db.lexical import (
     QueryText,
@@ -40,6 +39,7 @@ from app.adapters.db.lexical import (
     score,
     terms_of,
 )
+from app.adapters.db.vectors import EMBEDDING
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.logic.ranking import CANDIDATE_FIELDS
 from app.memory.retrieval.store.nearest import (

@@ -1,8 +1,8 @@
 """Indexes of large scopes: existing indexes, indexes to create, and their construction.
 
 Functions with a session take part in the caller's transaction. An index is created and removed
-outside of it (`app/adapters/db/definitions.py`). Postgres creates only one index at a time for each
-table.
+outside of it (`app/adapters/db/own_connections.py`). Postgres creates only one index at a time for
+each table.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.adapters.db.session import Session
 from app.adapters.db.spread import RowSearch
 from app.adapters.db.subjects import Counts, Erasure, Subject
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.store.nearest import ScopeIndex
 from app.memory.retrieval.store.tables import ScopeIndexRow

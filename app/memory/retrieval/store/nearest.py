@@ -41,10 +41,10 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.elements import True_
 
 from app.adapters.db.base import JsonList
-from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import set_local
+from app.adapters.db.vectors import EMBEDDING
 from app.memory.memories.store.repository import is_live
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 

@@ -20,8 +20,7 @@ from app.adapters.db.filter_fields import (
     TimestampField,
 )
 from app.adapters.db.filters import Fields
-from app.adapters.db.lists import List
-from app.adapters.db.pages import ROW_BYTES, Key, ReadRows, Slice, read_page
+from app.adapters.db.lists import ROW_BYTES, Key, List, ReadRows, Slice, read_page
 from app.adapters.db.resource_fields import OptionalResourceField, ResourceField
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound

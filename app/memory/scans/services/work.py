@@ -12,12 +12,11 @@ from functools import partial
 from typing import Any
 
 from app.adapters.db.clock import database_now
-from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Session
-from app.adapters.db.subjects import Subject
+from app.adapters.db.subjects import Subject, TextsOf
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName, MemoryName
-from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
+from app.kernel.wire.objects import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.schemas.memories import RevisionFields
 from app.memory.memories.schemas.metadata import MAX_METADATA_KEY_CHARS, MAX_METADATA_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService

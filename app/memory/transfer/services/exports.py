@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import structlog
 
-from app.adapters.db.alone import open_snapshot
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.concurrency import stepped
+from app.adapters.db.own_connections import open_snapshot
+from app.adapters.db.schema import wanted_revision
 from app.adapters.db.urls import plain_url
 from app.adapters.resources import Resources
-from app.adapters.stepping import stepped
 from app.kernel.errors import Cancelled, DeadlineExceeded, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName
 from app.kernel.release import RELEASE

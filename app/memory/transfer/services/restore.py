@@ -10,11 +10,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from app.adapters.behind import WriteBehind
+from app.adapters.concurrency import WriteBehind
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.auth import Reach
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import (
     Aborted,
     FailedPrecondition,
@@ -22,7 +23,6 @@ from app.kernel.errors import (
     Reason,
     ServiceError,
 )
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.memory.erasures.services.restores import UNDER_WAY

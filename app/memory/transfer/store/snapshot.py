@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from psycopg import sql
 
-from app.adapters.db.alone import Connection
+from app.adapters.db.own_connections import Connection
 from app.memory.transfer.logic.fields import TEXT, VECTOR, ArchiveField, Kind
 from app.memory.transfer.logic.kinds import KINDS, NOT_EXPORTED, OMITTED
 

@@ -1,16 +1,19 @@
-"""The update mask: parse it, and check it against the mutable fields of a resource.
+"""The parts of a request that change a resource safely: update mask, etag, idempotency key.
 
-Source: google.protobuf.FieldMask; AIP-134, "Update masks".
+Source of the mask: google.protobuf.FieldMask; AIP-134, "Update masks".
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
 
-from app.kernel.errors import InvalidArgument
+from app.kernel.errors import Aborted, InvalidArgument, Reason
 
 FIELD = "updateMask"
 WILDCARD = "*"
-
 MAX_MASK_CHARS = 4096
 _UPPER = re.compile(r"[A-Z]")
 
@@ -50,14 +53,32 @@ def check(paths: Collection[str], allowed: Collection[str]) -> frozenset[str]:
 def changed_fields(
     text: str | None, sent: Collection[str], allowed: Collection[str]
 ) -> frozenset[str]:
-    """Return the fields that a request changes: the paths of its mask, or all fields sent.
-
-    Raises:
-        InvalidArgument: see `parse_mask` and `check`.
-    """
+    """Return the fields that a request changes: the paths of its mask, or all fields sent."""
     paths = parse_mask(text)
     return frozenset(sent) if paths is None else check(paths, allowed)
 
 
 def _snake(path: str) -> str:
     return _UPPER.sub(lambda match: "_" + match.group().lower(), path)
+
+
+def check_etag(version: int, etag: str | None) -> None:
+    """Refuse a change if the caller has read another version; `*` matches any."""
+    if etag is not None and etag not in {str(version), "*"}:
+        raise Aborted("etag: the resource was changed since; read it again.", Reason.ETAG_STALE)
+
+
+@dataclass(frozen=True)
+class IdempotencyKey:
+    """The idempotency key of a request: its caller, request id and content digest."""
+
+    caller: str
+    request_id: str
+    request_hash: bytes
+    keep: timedelta
+
+
+def digest_of(request: object) -> bytes:
+    """Return the digest of a JSON value, independent of the order of its keys."""
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).digest()

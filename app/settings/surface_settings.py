@@ -1,4 +1,4 @@
-"""The settings of the MCP endpoint; a part of `Settings`, which reads them."""
+"""The settings of the MCP endpoint and of the console; parts of `Settings`."""
 
 import re
 from typing import Annotated
@@ -7,11 +7,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 from pydantic_settings import NoDecode
 
-from app.kernel.memory_tools import ToolName
 from app.kernel.names import INT64_ID
+from app.kernel.tools import ToolName
 
 _USUAL = tuple(name for name in ToolName if name is not ToolName.RECALL_CONVERSATION)
 _ADDRESS = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
+_HOUR_SECONDS = 3_600.0
+_DAY_SECONDS = 24 * _HOUR_SECONDS
 
 
 def _tools(given: object) -> object:
@@ -64,4 +66,30 @@ class McpSettings(BaseModel):
         None,
         description="Address of the service as clients see it, such as"
         " `https://memory.example.com`; absent: as each request names it.",
+    )
+
+
+class ConsoleSettings(BaseModel):
+    """The settings of the console and of its sessions."""
+
+    console: bool = Field(
+        default=True,
+        description="True: the console is served at `/console`; otherwise the path is 404.",
+    )
+    console_plain_http: bool = Field(
+        default=False,
+        description="True: the console's cookie goes over plain HTTP to other hosts than this"
+        " machine too, for a network without TLS; each page then warns of it.",
+    )
+    console_session_seconds: float = Field(
+        8 * _HOUR_SECONDS,
+        ge=60,
+        le=30 * _DAY_SECONDS,
+        description="Longest life of a session of the console.",
+    )
+    console_idle_seconds: float = Field(
+        _HOUR_SECONDS,
+        ge=120,
+        le=30 * _DAY_SECONDS,
+        description="Life of a session of the console without a request.",
     )

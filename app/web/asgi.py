@@ -1,13 +1,30 @@
-"""Choice of the application or route of a request, behind the checks that all requests pass."""
+"""The base of our ASGI middlewares, and the choice of the application or route of a request."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
+from typing_extensions import override
 
 from app.kernel.errors import NotFound, Reason
+
+
+class HttpMiddleware(ABC):
+    """ASGI middleware for requests; it passes anything else on, such as the lifespan."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        await (self.serve if scope["type"] == "http" else self._app)(scope, receive, send)
+
+    @abstractmethod
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, usually by the inner application."""
 
 
 class Dispatch:
@@ -40,31 +57,25 @@ class Dispatch:
         await self._rest(scope, receive, send)
 
 
-class Mount:
+class Mount(HttpMiddleware):
     """ASGI middleware that hands a path and all paths below it to another application.
 
     The scope stays unchanged: the log shows the route, and `scope["app"]` is the API.
     """
 
     def __init__(self, app: ASGIApp, path: str, mounted: ASGIApp) -> None:
-        self._app = app
+        super().__init__(app)
         self._path = path
         self._mounted = mounted
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on to the application of its path."""
-        is_below = scope["type"] == "http" and (
-            scope["path"] == self._path or scope["path"].startswith(f"{self._path}/")
-        )
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_below = scope["path"] == self._path or scope["path"].startswith(f"{self._path}/")
         await (self._mounted if is_below else self._app)(scope, receive, send)
 
 
 class Late:
-    """An application that is built at its first request, in a thread.
-
-    Args:
-        build: imports and builds it.
-    """
+    """An application that is built at its first request, in a thread."""
 
     def __init__(self, build: Callable[[], ASGIApp]) -> None:
         self._build = build
@@ -80,9 +91,5 @@ class Late:
 
 
 async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - of ASGI
-    """Stand in for an application that is not served.
-
-    Raises:
-        NotFound: always.
-    """
+    """Stand in for an application that is not served."""
     raise NotFound("No such path.", Reason.PATH_NOT_FOUND)

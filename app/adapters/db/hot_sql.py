@@ -1,24 +1,68 @@
-"""Single-row insertions as parts of one SQL text, the building blocks of hot writes.
+"""Hot statements as texts for the driver, with numbers in place of named values.
 
-Columns and types come from the tables, so the text cannot deviate from them.
+With names, the driver would parse a long text at every use: `app/adapters/db/server.py` sends
+numbers only. A hot statement that varies between requests is written with SQLAlchemy as usual, with
+a `bindparam` for each value, and compiled once. Insertions get their columns and types from the
+tables, so the text cannot deviate from them.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
+import numpy as np
 from pgvector.sqlalchemy import HALFVEC
 from psycopg.types.json import Jsonb
-from sqlalchemy import ColumnElement, inspect
+from sqlalchemy import ColumnElement, Select, inspect
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql.psycopg import dialect
 
 from app.adapters.db.base import Base
-from app.adapters.db.bindings import table_of
+from app.adapters.db.conditions import table_of
 from app.adapters.db.vectors import HalfVector
 
+_NAME = re.compile(r"%\((\w+)\)s")
 _DIALECT = dialect()  # type: ignore[no-untyped-call]  # its authors give it no types
+
+
+def prepared(
+    statement: Select[*tuple[Any, ...]], values: Mapping[str, Any]
+) -> tuple[bytes, list[Any]]:
+    """Return the cached text of a statement, and its values in the driver's order."""
+    text, names, literals = _compiled(statement)
+    return text, [_to_parameter(values.get(name, literals[name])) for name in names]
+
+
+@cache
+def _compiled(
+    statement: Select[*tuple[Any, ...]],
+) -> tuple[bytes, Sequence[str], dict[str, Any]]:
+    compiled = statement.compile(dialect=_DIALECT)
+    return *numbered(str(compiled)), dict(compiled.params)
+
+
+@cache
+def numbered(text: str) -> tuple[bytes, Sequence[str]]:
+    """Return a text with numbers in place of its names, and the names in the numbers' order.
+
+    Only for a few different texts, because the cache keeps all of them.
+    """
+    names = list(dict.fromkeys(_NAME.findall(text)))
+    numbers = {name: number for number, name in enumerate(names, 1)}
+    result = _NAME.sub(lambda match: f"${numbers[match[1]]}", text)
+    return result.replace("%%", "%").encode(), names
+
+
+def filled(text: str, values: Mapping[str, Any]) -> tuple[bytes, list[Any]]:
+    """Return a text with numbers in place of its names, and the values in the numbers' order."""
+    statement, names = numbered(text)
+    return statement, [values[name] for name in names]
+
+
+def _to_parameter(value: object) -> object:
+    return HalfVector(value) if isinstance(value, np.ndarray) else value
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-r"""A parser of AIP-160 text into a tree.
+r"""Filters of lists: AIP-160 text and its tree; and filters over metadata, from `filterGroups`.
 
     filter     = [sequence of factors, joined by AND or by white space]
     factor     = term {"OR" term}                 so OR binds tighter than AND
@@ -18,20 +18,13 @@ Source: AIP-160 and its grammar; `=~` as in the product's documentation.
 """
 
 import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
 
-from app.kernel.errors import InvalidArgument
-from app.kernel.filtering.syntax import (
-    BARE_SEGMENT,
-    BARE_VALUE,
-    KEYWORDS,
-    And,
-    Comparison,
-    Node,
-    Not,
-    Operator,
-    Or,
-    invalid_filter,
-)
+from typing_extensions import override
+
+from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.text import UNSTORABLE
 
 MAX_CHARS = 4096
@@ -39,13 +32,124 @@ MAX_CHARS = 4096
 MAX_DEPTH = 32
 # A statement with more conditions costs the planner more than the search costs the executor.
 MAX_COMPARISONS = 100
-
 _OPERATOR = re.compile(r"=~|!~|!=|<=|>=|=|<|>|:")
 _AND = re.compile(r"AND(?=[\s(]|$)")
 _OR = re.compile(r"OR(?=[\s(]|$)")
 _NEGATION = re.compile(r"NOT(?=[\s(])|-")
 _UNICODE_ESCAPE = re.compile(r"u([0-9a-fA-F]{4})")
 _SIMPLE_ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "n": "\n", "r": "\r", "t": "\t"}
+FIELD = "filter"
+KEYWORDS = frozenset({"AND", "OR", "NOT"})
+# The characters of a path segment or a value without quotes.
+BARE_SEGMENT = re.compile(r"""(?!-)[^\s.()"'=<>!:~]+""")
+BARE_VALUE = re.compile(r"""[^\s()"'=<>!~]+""")
+_CONTROL = re.compile(r"[\x00-\x1f]")
+MetadataValue = bool | float | str | datetime
+"""A value of metadata; its type decides which stored values it is compared with."""
+
+
+class Operator(StrEnum):
+    """A comparison operator in its text form."""
+
+    EQUAL = "="
+    NOT_EQUAL = "!="
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+    HAS = ":"
+    MATCHES = "=~"
+    MATCHES_NOT = "!~"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A field, an operator and a value."""
+
+    path: tuple[str, ...]
+    """The segments of the field's name, as the caller spelt them, quotes removed."""
+    operator: Operator
+    value: str
+    """The value's text, quotes and escapes removed."""
+    is_quoted: bool
+    """True if the value was in quotes: a bare `*` asks for presence, a quoted one is a star."""
+    column: int = field(default=1, compare=False)
+    """The column at which the field's name starts in the text, from 1."""
+    value_column: int = field(default=1, compare=False)
+
+    @property
+    def asks_for_presence(self) -> bool:
+        """True if the value is the bare `*` of `field:*`."""
+        return self.operator is Operator.HAS and self.value == "*" and not self.is_quoted
+
+    @override
+    def __str__(self) -> str:
+        path = ".".join(_segment_text(segment) for segment in self.path)
+        value = quote(self.value) if self.is_quoted else self.value
+        return f"{path}{self.operator.value}{value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The negation of a term."""
+
+    term: "Node"
+
+    @override
+    def __str__(self) -> str:
+        return f"NOT {_nested_text(self.term)}"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """The conjunction of two or more terms."""
+
+    terms: tuple["Node", ...]
+
+    @override
+    def __str__(self) -> str:
+        return " AND ".join(_nested_text(term) for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """The disjunction of two or more terms."""
+
+    terms: tuple["Node", ...]
+
+    @override
+    def __str__(self) -> str:
+        return " OR ".join(_nested_text(term) for term in self.terms)
+
+
+Node = And | Or | Not | Comparison
+
+
+def quote(text: str) -> str:
+    """Return a string literal of a filter."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", escaped) + '"'
+
+
+def invalid_filter(column: int, description: str) -> InvalidArgument:
+    """Return the error at a column, from 1; `description` must not repeat values."""
+    described = f"column {column}: {description}"
+    return InvalidArgument(
+        f"{FIELD}: {described}",
+        Reason.FILTER_INVALID,
+        violations=[FieldViolation(FIELD, described)],
+        metadata={"column": str(column)},
+    )
+
+
+def _segment_text(segment: str) -> str:
+    is_bare = BARE_SEGMENT.fullmatch(segment) and segment not in KEYWORDS
+    return segment if is_bare else quote(segment)
+
+
+def _nested_text(term: Node) -> str:
+    # OR binds tighter than AND, which few readers expect. Parentheses around both make it clear.
+    return str(term) if isinstance(term, Comparison) else f"({term})"
 
 
 def parse_filter(text: str | None) -> Node | None:
@@ -217,3 +321,24 @@ class _Parser:
 
     def _error(self, description: str) -> InvalidArgument:
         return invalid_filter(self._at + 1, description)
+
+
+class MetadataOperator(StrEnum):
+    """The comparison of a filter's value with the stored one."""
+
+    OPERATOR_UNSPECIFIED = "OPERATOR_UNSPECIFIED"
+    """The same as `EQUAL`."""
+    EQUAL = "EQUAL"
+    GREATER_THAN = "GREATER_THAN"
+    LESS_THAN = "LESS_THAN"
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFilter:
+    """One condition on one key of the metadata."""
+
+    key: str
+    operator: MetadataOperator
+    value: MetadataValue
+    negate: bool = False
+    """True inverts the condition; a memory without the key then matches."""

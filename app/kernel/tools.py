@@ -1,10 +1,27 @@
-"""Declarations of tools in the formats of model APIs (pure)."""
+"""Tools that models call: names of the memory tools, and declarations for model APIs (pure)."""
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Any
 
 Schema = dict[str, Any]
 """A JSON schema of a tool's arguments."""
+Declare = Callable[[str, str, Schema], Schema]
+
+
+class ToolName(StrEnum):
+    """A tool that a model may call. Names are stable."""
+
+    SEARCH_MEMORIES = "search_memories"
+    LIST_MEMORIES = "list_memories"
+    MEMORY_HISTORY = "memory_history"
+    REMEMBER = "remember"
+    LEARN_FROM_CONVERSATION = "learn_from_conversation"
+    UPDATE_MEMORY = "update_memory"
+    FORGET_MEMORY = "forget_memory"
+    RESTORE_MEMORY = "restore_memory"
+    RECALL_CONVERSATION = "recall_conversation"
+    """Served over MCP only if the settings name it: few MCP clients keep sessions here."""
 
 
 def openai(name: str, description: str, schema: Schema) -> Schema:
@@ -39,6 +56,5 @@ def _upper(schema: Mapping[str, Any]) -> Schema:
     return converted
 
 
-Declare = Callable[[str, str, Schema], Schema]
 FORMATS: Mapping[str, Declare] = {"openai": openai, "gemini": gemini, "anthropic": anthropic}
 """Functions that declare a tool to a model API, by format name."""
