@@ -12,7 +12,13 @@ from app.adapters.llm.ports import Vectors
 from app.language.bm25 import Bm25
 from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.retrieval.logic.query import RetrievalQuery, read
-from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
+from app.memory.retrieval.logic.ranking import (
+    CANDIDATE_FIELDS,
+    COMPUTED,
+    RankedNeighbour,
+    RankingCandidate,
+    Statistics,
+)
 from app.memory.retrieval.store.candidates import BY_DISTANCE
 from app.memory.retrieval.store.nearest import BY_WORDS, POOL
 from benchmarks.recall.sources import Lexemes
@@ -203,13 +209,10 @@ def _candidates(
     ]
     return [
         RankingCandidate(
-            memory_id=one.memory_id,
+            **{name: getattr(one, name) for name in CANDIDATE_FIELDS if name not in COMPUTED},
             distance=distances[n],
             matched=matched[n],
             length=lengths[n],
-            cues=one.cues,
-            source=one.source,
-            position=one.position,
             before=None if before is None else beside[before],
             after=None if after is None else beside[after],
         )

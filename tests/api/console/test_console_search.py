@@ -6,6 +6,9 @@ from urllib.parse import quote
 import httpx
 
 from app.kernel.clock import FixedClock
+from app.kernel.wire.base import camel_name
+from app.memory.retrieval.logic.ranking import SIGNALS
+from app.surfaces.console.texts import TEXTS
 from tests.api.console.conftest import SignedIn
 from tests.support.bank import ok
 from tests.support.console import MEMORIES, page
@@ -14,6 +17,10 @@ from tests.support.operations import create_memories, create_memory
 SEARCH = "/console/e/1/search"
 _ASKED = f"{SEARCH}?scope=user_id%3D42&question=Which+tea+do+I+like"
 _HOSTILE = "<script>alert(1)</script> tea \u202eevil"
+
+
+def test_each_signal_has_words_on_the_page() -> None:
+    assert list(TEXTS.signals) == [camel_name(name) for name in SIGNALS]
 
 
 async def test_each_memory_comes_with_the_reasons_for_its_place(

@@ -10,7 +10,7 @@ three times as long to create. Only the search that creates them sets their attr
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from app.language.bm25 import Bm25
 from app.language.dates_in_text import days_between
@@ -38,8 +38,8 @@ class RankedNeighbour:
 class RankingCandidate:
     """A memory that may answer a query; `RankedNeighbour` describes the shared attributes.
 
-    Attributes except for `COMPUTED` and the neighbours are columns of memories, by name. To use
-    another column for a signal, add it here.
+    Attributes except for `COMPUTED` and the neighbours are columns of memories, by name, or hybrid
+    properties. To use another one for a signal, add it here: every search selects it.
     """
 
     memory_id: str
@@ -49,13 +49,13 @@ class RankingCandidate:
     cues: Sequence[str] | None = None
     source: str | None = None
     position: float | None = None
-    before: RankedNeighbour | None = None
-    after: RankedNeighbour | None = None
+    before: RankedNeighbour | None = field(default=None, kw_only=True)
+    after: RankedNeighbour | None = field(default=None, kw_only=True)
 
 
-NEIGHBOUR_FIELDS = tuple(field.name for field in fields(RankedNeighbour))
+NEIGHBOUR_FIELDS = tuple(attribute.name for attribute in fields(RankedNeighbour))
 CANDIDATE_FIELDS = tuple(
-    field.name for field in fields(RankingCandidate) if field.name not in {"before", "after"}
+    attribute.name for attribute in fields(RankingCandidate) if not attribute.kw_only
 )
 COMPUTED = frozenset({"distance", "matched", "length"})
 """Attributes of a candidate that a search computes."""
@@ -110,7 +110,7 @@ class Weights:
 
 
 WEIGHTS = Weights()
-SIGNALS = tuple(field.name for field in fields(Weights))
+SIGNALS = tuple(attribute.name for attribute in fields(Weights))
 
 _DAYS_OFF = 7.0
 _LEAST_SPREAD = 1e-9
@@ -166,9 +166,8 @@ def rank(
     average = statistics.average_length
     bm25 = Bm25(statistics.memories, statistics.holding, average, has_grams=asked.has_grams)
     flags_of_all = _hint_flags(asked, candidates)
-    values = list(
-        zip(*_signals(asked, bm25, candidates, flags_of_all, weights, average), strict=True)
-    )
+    signals = _signals(asked, bm25, candidates, flags_of_all, weights, average)
+    values = list(zip(*(signals[name] for name in SIGNALS), strict=True))
     placed = sorted(
         zip(candidates, values, map(sum, values), flags_of_all, strict=True),
         key=lambda placing: (-(placing[3] & _SAME), -placing[2], placing[0].memory_id),
@@ -221,22 +220,24 @@ def _signals(
     flags_of_all: Sequence[int],
     weights: Weights,
     average_length: float,
-) -> list[list[float]]:
-    """Return the contribution of each signal for the candidates, in the order of `SIGNALS`."""
+) -> dict[str, list[float]]:
+    """Return the contribution of each signal for the candidates, by the names of `Weights`."""
     brevity = _brevity(average_length)
     vector = _standard([_nearness(candidate) for candidate in candidates], weights.vector)
     words = _words(bm25, candidates, weights.words * max(brevity, _WORDS_OF_LONG))
-    return [
-        vector,
-        words,
-        *_nearby(bm25, candidates, vector, words, weights, brevity),
-        [weights.subject if flags & _SUBJECT else 0.0 for flags in flags_of_all],
-        _times(asked.times, candidates, weights.time),
-        [weights.kind if flags & _KIND else 0.0 for flags in flags_of_all],
-        [weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in flags_of_all],
+    return {
+        "vector": vector,
+        "words": words,
+        **_nearby(bm25, candidates, vector, words, weights, brevity),
+        "subject": [weights.subject if flags & _SUBJECT else 0.0 for flags in flags_of_all],
+        "time": _times(asked.times, candidates, weights.time),
+        "kind": [weights.kind if flags & _KIND else 0.0 for flags in flags_of_all],
+        "question": [
+            weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in flags_of_all
+        ],
         # A longer fact contains more; among long messages, a shorter one is more relevant.
-        _lengths(candidates, weights.length * (2 * brevity - 1)),
-    ]
+        "length": _lengths(candidates, weights.length * (2 * brevity - 1)),
+    }
 
 
 def _brevity(average_length: float) -> float:
@@ -266,31 +267,27 @@ def _nearby(
     words: Sequence[float],
     weights: Weights,
     brevity: float,
-) -> list[list[float]]:
+) -> dict[str, list[float]]:
     """Return the signals of the source for candidates that have a neighbour; 0 for the others.
 
     Without neighbours, these signals would only repeat the scores of the memory itself.
     """
     having = [n for n, candidate in enumerate(candidates) if candidate.before or candidate.after]
     if not having or not brevity:
-        return [[0.0] * len(candidates)] * 4
-    neighboured = [candidates[n] for n in having]
+        names = ("nearby_vector", "nearby_words", "source", "answers")
+        return dict.fromkeys(names, [0.0] * len(candidates))
+    near = [candidates[n] for n in having]
     own = [vector[n] + words[n] for n in having]
-    signals = (
-        _standard(
-            [_nearby_nearness(candidate) for candidate in neighboured],
-            weights.nearby_vector * brevity,
-        ),
-        _standard(
-            [_nearby_words(bm25, candidate) for candidate in neighboured],
-            weights.nearby_words * brevity,
-        ),
-        _standard(_best_of_source(neighboured, own), weights.source * brevity),
-        _standard(
-            [_answers(bm25, candidate) for candidate in neighboured], weights.answers * brevity
-        ),
-    )
-    return [_scatter(having, values, len(candidates)) for values in signals]
+    measured: dict[str, tuple[Sequence[float | None], float]] = {
+        "nearby_vector": ([_nearby_nearness(each) for each in near], weights.nearby_vector),
+        "nearby_words": ([_nearby_words(bm25, each) for each in near], weights.nearby_words),
+        "source": (_best_of_source(near, own), weights.source),
+        "answers": ([_answers(bm25, each) for each in near], weights.answers),
+    }
+    return {
+        name: _scatter(having, _standard(values, weight * brevity), len(candidates))
+        for name, (values, weight) in measured.items()
+    }
 
 
 def _scatter(places: Sequence[int], values: Sequence[float], count: int) -> list[float]:

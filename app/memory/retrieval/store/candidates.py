@@ -235,7 +235,7 @@ def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None
     row, terms = MemoryRow, joined(MemoryRow)
     memories = (
         select(
-            *(getattr(row, name) for name in CANDIDATE_FIELDS if name not in COMPUTED),
+            *(getattr(row, name).label(name) for name in CANDIDATE_FIELDS if name not in COMPUTED),
             row.create_time,
             row.language,
             terms.label("terms"),
