@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import PydanticBaseSettingsSource
 from typing_extensions import override
 
+from app.settings.providers import PROVIDERS
 from app.settings.setting_types import (
     UnsendableKeyError,
     cleaned_address,
@@ -30,21 +31,8 @@ _OF_OTHERS = re.compile(
 )
 """Names that tests, clients, compose and container platforms use."""
 SUFFIX = "_FILE"
-PROVIDER_KEYS = (
-    "ANTHROPIC_API_KEY",
-    "GEMINI_API_KEY",
-    "GOOGLE_API_KEY",
-    "OLLAMA_API_KEY",
-    "OPENAI_API_KEY",
-)
-"""Variables read directly by the client libraries of model providers."""
-_WITHOUT_QUERY = "GOOGLE_GEMINI_BASE_URL"
-_PROVIDER_ADDRESSES = {
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "google": _WITHOUT_QUERY,
-    "ollama": "OLLAMA_BASE_URL",
-    "openai": "OPENAI_BASE_URL",
-}
+PROVIDER_KEYS = [name for provider in PROVIDERS.values() for name in provider.key_variables]
+"""Variables that the client libraries of model providers read."""
 _MAX_BYTES = 64 * 1024
 _OTHERS_MAY_READ = stat.S_IRGRP | stat.S_IROTH
 
@@ -154,9 +142,10 @@ def clean_provider_addresses(
     One of blanks alone counts as absent.
 
     Raises:
-        SecretError: an address is none, or is Google's and has a query.
+        SecretError: an address is none, or has a query that its provider does not take.
     """
-    for name in [name for who, name in _PROVIDER_ADDRESSES.items() if who in providers]:
+    for provider in [PROVIDERS[name] for name in PROVIDERS if name in providers]:
+        name = provider.address_variable
         if not variables.get(name, "").strip():
             variables.pop(name, None)
             continue
@@ -164,7 +153,7 @@ def clean_provider_addresses(
             variables[name] = address = cleaned_address(variables[name])
         except PydanticCustomError as error:
             raise SecretError(f"{name} {error}.") from None
-        if name == _WITHOUT_QUERY and "?" in address:
+        if "?" in address and not provider.takes_query:
             raise SecretError(f"{name} must be an address without a query.")
 
 

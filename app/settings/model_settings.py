@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.settings.providers import SERVED_ELSEWHERE
 from app.settings.setting_types import ApiKey, BaseUrl, LanguageCodes
 
 
@@ -78,7 +79,7 @@ class ModelSettings(BaseModel):
     def own_addresses(self) -> frozenset[str]:
         """The providers of models whose own variables may hold their addresses."""
         named = [self.model or "", *self.model_aliases.values()]
-        given = () if self.model_base_url is None else ("openai", "ollama")
+        given = () if self.model_base_url is None else SERVED_ELSEWHERE
         return frozenset(name.partition(":")[0] for name in named).difference(given)
 
 

@@ -6,7 +6,6 @@ from pydantic import SecretStr
 from app.adapters.llm.embedders import CachedEmbedder, Embedders, ManagedEmbedder
 from app.adapters.llm.http import open_client
 from app.adapters.llm.models import (
-    ADDRESSES,
     NO_KEY,
     ModelName,
     ModelSetupError,
@@ -21,16 +20,14 @@ from app.adapters.llm.providers.embed_http import EmbeddingServer, HttpEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, missing_packages
 from app.adapters.llm.providers.remote import RemoteTextModel
 from app.kernel.wire.memory_policy import BUILTIN
+from app.settings.providers import PROVIDERS, SERVED_ELSEWHERE
 from app.settings.settings import EmbedderChoice, Settings
 from app.settings.task_settings import ReaderModel
 
 _log = structlog.get_logger(__name__)
 
 _MODEL = "MEMORY_BANK_MODEL"
-_TAKE_ADDRESS = ("openai", "ollama")
-"""Providers whose protocol self-hosted servers speak."""
-_ON_THIS_MACHINE = "ollama"
-"""The provider that, without an address, is a server on this machine."""
+_ELSEWHERE = " and ".join(f"{provider}:..." for provider in SERVED_ELSEWHERE)
 
 
 def open_embedder(settings: Settings) -> ManagedEmbedder:
@@ -150,15 +147,15 @@ def open_models(settings: Settings) -> TextModels:
     from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
     url = settings.model_base_url
-    if url is not None and default and default.provider not in _TAKE_ADDRESS:
+    if url is not None and default and default.provider not in SERVED_ELSEWHERE:
         raise ModelSetupError(
-            f"MEMORY_BANK_MODEL_BASE_URL is for openai:... and ollama:... alone, not {default}."
+            f"MEMORY_BANK_MODEL_BASE_URL is for {_ELSEWHERE} alone, not {default}."
         )
     client = open_client(settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes)
     providers = {name.provider: Provider(settings) for name in names}
     models = {}
     for name in names:
-        base_url = url if name.provider in _TAKE_ADDRESS else None
+        base_url = url if name.provider in SERVED_ELSEWHERE else None
         # The key is meant for this provider; never for another.
         is_meant = base_url is not None or default is None or default.provider == name.provider
         setting = _MODEL if name == default else f"{_MODEL}_ALIASES"
@@ -200,7 +197,7 @@ def open_readers(settings: Settings) -> Readers:
         model = _reader_name(name, reader, f"{setting},")
         own = settings.model_copy(update={"model_max_input_tokens": reader.max_input_tokens})
         key = reader.key or (SecretStr(NO_KEY) if is_local else None)
-        address = reader.base_url or ADDRESSES[model.provider]
+        address = reader.base_url or PROVIDERS[model.provider].address
         channel = open_channel(model, address, key, near if is_local else far, own)
         target = ProviderTarget(str(model), setting, setting, setting, setting)
         asked = RemoteTextModel(target, channel, Provider(own), own)
@@ -212,9 +209,9 @@ def _reader_name(name: str, reader: ReaderModel, setting: str) -> ModelName:
     if name.partition(":")[0] == BUILTIN:
         raise ModelSetupError(f"{setting} has the name of the reader that needs no model.")
     model = ModelName.parse(reader.model, setting)
-    if reader.base_url is not None and model.provider not in _TAKE_ADDRESS:
-        raise ModelSetupError(f"{setting} has an address; only openai:... and ollama:... take one.")
-    is_elsewhere = reader.base_url is None and model.provider != _ON_THIS_MACHINE
+    if reader.base_url is not None and model.provider not in SERVED_ELSEWHERE:
+        raise ModelSetupError(f"{setting} has an address; only {_ELSEWHERE} take one.")
+    is_elsewhere = reader.base_url is None and not PROVIDERS[model.provider].is_local
     if reader.locality == "local" and is_elsewhere:
         raise ModelSetupError(f"{setting} is local, and {model} without an address is not.")
     return model

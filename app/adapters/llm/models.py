@@ -12,15 +12,9 @@ from app.adapters.llm.ports import TextModel
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import BUILTIN, COUNTERS, MemoryPolicy
 from app.language.facts import ENGINE
+from app.settings.providers import PROVIDERS
 from app.settings.settings import Settings
 
-ADDRESSES = {
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com",
-    "google": "https://generativelanguage.googleapis.com/",
-    "ollama": "http://localhost:11434/v1",
-}
-"""The address of each provider, unless a setting or the environment gives another."""
 NO_KEY = "none"
 """The key sent to self-hosted servers that need none; never a key meant for a vendor."""
 _OF_GOOGLE = re.compile(
@@ -121,8 +115,8 @@ class ModelName:
     def parse(cls, text: str, setting: str) -> "ModelName":
         """Parse the model name of a setting, such as `openai:gpt-5-mini`."""
         provider, _, model = text.partition(":")
-        if provider not in ADDRESSES or not model.strip():
-            known = ", ".join(f"{provider}:..." for provider in ADDRESSES)
+        if provider not in PROVIDERS or not model.strip():
+            known = ", ".join(f"{provider}:..." for provider in PROVIDERS)
             raise ModelSetupError(f"{setting} must be one of {known}; got {text!r}.")
         return cls(provider, model.strip())
 

@@ -9,6 +9,7 @@ from app.adapters.llm.factory import open_readers
 from app.adapters.llm.models import ModelSetupError
 from app.adapters.llm.ports import Meter, Prompt
 from app.kernel.errors import ServiceError
+from app.settings.providers import PROVIDERS
 from app.settings.settings import Settings
 from app.settings.task_settings import ReaderModel
 from tests.support.model_server import ModelServer, model_server
@@ -113,10 +114,8 @@ async def test_one_has_its_own_key_and_learns_no_other() -> None:
 
 
 _VARIABLES = {
-    "ollama:any": ("OLLAMA_BASE_URL", "OLLAMA_API_KEY"),
-    "openai:any": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
-    "anthropic:any": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
-    "google:any": ("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY"),
+    f"{name}:any": (provider.address_variable, provider.key_variables[0])
+    for name, provider in PROVIDERS.items()
 }
 
 

@@ -5,20 +5,17 @@ import pytest
 from app.adapters.llm.factory import open_models
 from app.adapters.llm.models import ModelSetupError, TextModels
 from app.adapters.llm.ports import Attachment, Meter, Prompt
+from app.settings.providers import PROVIDERS
 from app.settings.settings import Settings
 from tests.support.model_server import ModelServer
 from tests.support.scripted_models import ScriptedTextModel
 from tests.unit.llm.conftest import PROMPT, Likes, Open
 
-VARIABLES = (
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "ANTHROPIC_API_KEY",
-    "GOOGLE_API_KEY",
-    "GEMINI_API_KEY",
-    "OLLAMA_BASE_URL",
-    "OLLAMA_API_KEY",
-)
+VARIABLES = [
+    name
+    for provider in PROVIDERS.values()
+    for name in (*provider.key_variables, provider.address_variable)
+]
 FULL = "projects/p/locations/l/publishers/google/models/gemini-2.5-flash"
 
 

@@ -7,10 +7,11 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from app.adapters.llm.models import ModelName
+from app.adapters.llm.models import ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment, Prompt, Question
 from app.adapters.llm.provider import RequestFailed
 from app.adapters.llm.providers.text import open_channel
+from app.settings.providers import PROVIDERS
 from app.settings.settings import OutputMode, Settings
 from tests.unit.llm.conftest import Likes
 
@@ -46,6 +47,26 @@ async def wire() -> AsyncIterator[Wire]:
     found = Wire()
     yield found
     await found.client.aclose()
+
+
+def test_all_vendors_have_a_host_here() -> None:
+    vendors = {name for name, provider in PROVIDERS.items() if not provider.is_local}
+    assert {name.partition(":")[0] for name in HOSTS} == vendors
+
+
+@every_vendor
+def test_no_vendor_gets_the_key_of_another(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    model = ModelName.parse(name, "test")
+    for provider, known in PROVIDERS.items():
+        for variable in known.key_variables:
+            if provider == model.provider:
+                monkeypatch.delenv(variable, raising=False)
+            else:
+                monkeypatch.setenv(variable, "a-key-of-another")
+    with pytest.raises(ModelSetupError, match="needs an API key"):
+        open_channel(model, None, None, wire.client, Settings())
 
 
 @every_vendor

@@ -47,12 +47,13 @@ from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
 from app.adapters.llm.http import response_head_kept, retry_after_seconds
-from app.adapters.llm.models import ADDRESSES, NO_KEY, ModelName, ModelSetupError
+from app.adapters.llm.models import NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment, ChannelReply, Ending, Question
 from app.adapters.llm.provider import RequestFailed, without_reply
 from app.adapters.llm.words import OutputLimit, words_of
 from app.kernel.errors import BadGateway, describe
 from app.language.tokens import estimate_tokens
+from app.settings.providers import PROVIDERS
 from app.settings.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
@@ -97,7 +98,8 @@ def open_channel(
             f"The model {name} needs an API key: set it beside the model's name, such as by"
             " MEMORY_BANK_MODEL_KEY, or set the variable of its provider."
         ) from None
-    is_vendor = name.provider != "ollama" and base_url in {None, ADDRESSES[name.provider]}
+    provider = PROVIDERS[name.provider]
+    is_vendor = not provider.is_local and base_url in {None, provider.address}
     return Channel(model, settings, is_vendor=is_vendor)
 
 
@@ -120,9 +122,12 @@ def _open(
         try:
             client = OllamaProvider(base_url, key, http_client=http).client
         except UserError:
-            client = OllamaProvider(ADDRESSES[provider], key, http_client=http).client
+            client = OllamaProvider(PROVIDERS[provider].address, key, http_client=http).client
         own = OllamaProvider(openai_client=_plain(client))
-    elif base_url is None or base_url == ADDRESSES[provider]:
+    elif provider != "openai":
+        # A key must never reach another vendor.
+        raise NotImplementedError(provider)
+    elif base_url in {None, PROVIDERS[provider].address}:
         client = OpenAIProvider(base_url, key, http_client=http).client
         return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=_plain(client)))
     else:
