@@ -23,7 +23,7 @@ from app.adapters.postgres.catalog import CATALOG, Backup, BackupFolder, BackupK
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.postgres.manifest import MANIFEST, BackupError
 from app.adapters.postgres.server import has_cluster
-from app.memory.erasures.services.certificates import LIST
+from app.memory.erasures.services.erasures import LIST
 from app.process.commands.backup import BackedUp, back_up
 from app.process.commands.backups import verified
 from app.process.commands.pg import PROGRAMS

@@ -10,7 +10,7 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
-from app.memory.generation.logic.rounds import response_of_both, together
+from app.memory.generation.logic.outcomes import response_of_both, together
 from app.memory.generation.schemas import QueuedGeneration, ReadTo
 from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.work import Generation, GenerationTask

@@ -23,13 +23,13 @@ from app.kernel.errors import Cancelled, NotFound, Reason, ResourceExhausted
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp, with_utc_offset
-from app.memory.generation.logic.rounds import response_of_both, together
+from app.memory.generation.logic.outcomes import response_of_both, together
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
+from app.memory.generation.services.conversation import StreamPlace, digest
 from app.memory.generation.services.generation import GENERATE
 from app.memory.generation.services.generation_input import ReadPart
-from app.memory.generation.services.provenance import StreamPlace, digest
 from app.memory.generation.services.work import Generation, GenerationTask
-from app.memory.ingestion.logic.plan import ListedEvent, first_batch, in_order, last
+from app.memory.ingestion.logic.triggers import ListedEvent, first_batch, in_order, last
 from app.memory.ingestion.services.ingestion import EMPTY_RESPONSE, IngestionService
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey, Waiting, rule_of

@@ -14,9 +14,8 @@ from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.scalars import Timestamp
-from app.memory.erasures.logic.pseudonyms import Pseudonyms
-from app.memory.erasures.services.certificates import pseudonyms_of
-from app.memory.erasures.services.erasures import ErasureService
+from app.memory.erasures.logic.names import Pseudonyms
+from app.memory.erasures.services.erasures import ErasureService, pseudonyms_of
 from app.memory.erasures.store import repository
 from app.platform.access.store import erasure as keys
 

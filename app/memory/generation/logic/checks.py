@@ -4,19 +4,32 @@ Pure. A check that drops a fact is exact and the same in every language. A fact 
 wrong is marked doubtful. The model must confirm it in the second call.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 
 from app.kernel.text import clean, fold
-from app.language.answers import stands_for_another
+from app.language.answers import answered, stands_for_another
 from app.language.dates import resolve
 from app.language.facts import Candidate, Topic
 from app.language.lexicon import language, latin
-from app.language.text import content
+from app.language.sentences import CLAUSE
+from app.language.stances import affirms
+from app.language.statements import is_talk
+from app.language.text import content, straight
+from app.language.tongues import PHRASES
 from app.language.topics import classify
-from app.memory.generation.logic.additions import is_user
-from app.memory.generation.logic.doubts import is_doubtful, is_marked
+from app.memory.generation.logic.additions import (
+    Said,
+    added,
+    adds_to,
+    is_idle,
+    is_user,
+    shares_a_word,
+    touched,
+)
 from app.memory.generation.logic.outcomes import Dropped, DropReason, RefusalReason
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedFact
@@ -26,6 +39,9 @@ from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 _PAIR = 2
 """Number of characters that count as a word in scripts without blanks."""
+
+_LONG_LINE = 400
+"""Characters; a longer line is often pasted text."""
 
 
 @dataclass
@@ -160,3 +176,178 @@ def _are_related(text: str, other: str) -> bool:
         return any(more[n : n + _PAIR] in signs for n in range(max(len(more) - 1, 1)))
     tongue = language(other, "en")
     return not content(text, tongue).isdisjoint(content(other, tongue))
+
+
+def _words(text: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{text})\b", re.IGNORECASE)
+
+
+_OF_SENTENCE = (
+    # A condition, a wish or an exaggeration.
+    _words(
+        r"if|would|could|wish|wenn|falls|würde\w*|wäre\w*|hätte\w*|könnte\w*|wünsch\w*|si|ojalá"
+        r"|quisiera|sería|tendría|tuviera|\w+ría|sueño con|aimerais|voudrais|serais?|aurais?"
+        r"|\w+r(?:ais|ait|ions)|\w+'d(?! (?:like|love|prefer|rather)\b)"
+    ),
+    # The words of another person.
+    _words(
+        r"(?<!\bI )(?:said|told)|sa(?:ys?)|tells|according to|claims?|thinks?|sagt\w*|gesagt"
+        r"|meint\w*|laut|erzähl\w*|di(?:jo|ce|cen)|según|cree|dit|disent|selon|pense"
+    ),
+    # Uncertain, or over.
+    _words(
+        r"maybe|perhaps|might|probably|guess|suspect|reckon|assume|i (?:think|believe)|not sure"
+        r"|almost|nearly|thinking (?:about|of)|considering|beinahe|überleg\w*|casi|presque"
+        r"|for a friend|vielleicht|womöglich|wohl|glaub\w*|denk\w*|vermut\w*|quizás?|tal vez|creo"
+        r"|supongo|a lo mejor|peut-être|sans doute|crois|suppose"
+    ),
+    _words(
+        r"used to|formerly|früher|damals|ehemals|antes(?! de)|solía\w*|autrefois"
+        r"|avant(?! (?:d|l|m))"
+    ),
+    # In confidence: the fact has to mention it.
+    _words(
+        r"between (?:us|you and me)|confidential\w*|unter uns|vertraulich\w*|entre nosotros"
+        r"|entre tú y yo|confidencial\w*|entre nous|confidentiel\w*"
+    ),
+)
+"""Patterns that apply only within their sentence."""
+_OF_LINE = (
+    # A daydream: it may begin several sentences earlier.
+    _words(
+        r"imagine|suppose|pretend|hypothetical\w*|dream\w*|stell dir vor|angenommen|imagin\w+"
+        r"|supposons|rêve"
+    ),
+    # Laughter and irony, and praise next to a mishap ("Great, another strike").
+    _words(
+        r"(?:ha){2,}h?|lol|lmao|rofl|jk|kidding|joking|(?:ja){2,}j?|mdr|ptdr|(?:hi){2,}|scherz|spaß"
+        r"|witz|broma|blague|as if|yeah right|na klar|claro que sí|bien sûr que|bravo|xd"
+    ),
+    re.compile(
+        r"(?:^|[.!?]\s+)\W*(?:(?:oh|ah|ach|na|ganz|echt|just|simply|how|qué|que|vaya|quel(?:le)?)"
+        r",? )*(?:great|wonderful|fantastic|perfect|lovely|brilliant|awesome|toll|super|klasse"
+        r"|prima|wunderbar|genial|perfecto|fantástico|estupendo|maravill\w+|parfait|formidable"
+        r"|génial|merveill\w+|bonheur|joie)\s*[,.!:\u2026]",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?=.*\b(?:again|another|wieder|schon wieder|noch eine?|otr[ao]|encore)\b)"
+        r".*\b(?:love|adore|enjoy|lieb\w*|encanta\w*|ador\w*)\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    re.compile(r"\b(?!I\b)[A-ZÄÖÜÁÉÍÓÚÑ]{3,}\b.*!|[\U0001f600-\U0001f64f\U0001f923]|\s/s\b"),
+    # Quoted or pasted text, code and logs.
+    re.compile(
+        r"\"[^\"]+\"|^\W*\"|[\u201c\u201d\u201e\u00ab\u00bb`{}]|(?:^|\s)'[^']+'(?!\w)|(?:^|\n)\s*[>#]"
+    ),
+    re.compile(r"\d{1,2}:\d{2}:\d{2}|\b(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|Traceback)\b"),
+    re.compile(r"\n[\w-]+:\s|\w\(\)|\s(?:#|//)\s"),
+    _words(
+        r"dear|yours|sincerely|regards|subject|sehr geehrte\w*|liebe[rs]? (?:frau|herr)|grüße?n?"
+        r"|gruß|betreff|estimad[oa]s?|atentamente|saludos?|asunto|chère?|madame|monsieur"
+        r"|cordialement|objet"
+    ),
+    # A task about a text, a play or a story.
+    _words(
+        r"summari[sz]\w*|translat\w*|proofread\w*|rewrite|rephrase|reply to|write (?:a|an|me)|solve"
+        r"|the question is|exercise|homework|for example|e\.g\.|dialog(?:ue?)?|role-? ?play\w*"
+        r"|story|novel|poem|lyrics|zusammenfass\w*|fass\w*|übersetz\w*|korrigier\w*|schreib\w*|löse"
+        r"|aufgabe|beispiel|rollenspiel|geschichte|gedicht|resum\w*|résum\w*|traduc\w*|tradui\w*"
+        r"|corrig\w*|escrib\w*|escríb\w*|resuelv\w*|ejercicio|ejemplo|diálogo|juego de rol|cuento"
+        r"|poema|écri\w*|exercice|exemple|jeu de rôle|histoire|poème"
+    ),
+    # Not to be kept.
+    _words(
+        r"off the record|(?:don't|do not) (?:store|save|record|remember|keep|note)"
+        r"|nicht (?:speichern|merken|notieren)|no (?:guardes|anotes|recuerdes)"
+        r"|(?:ne|n') ?\w+ pas (?:ça|cela)"
+    ),
+)
+_SELF = _words(
+    r"i|i'\w+|me|myself|we|us|ich|mich|mir|wir|uns|yo|mí|me|conmigo|nos|nosotr[oa]s|je|j'\w+|moi"
+    r"|m'\w+|nous|on"
+)
+_OWNED = re.compile(
+    r"\b(?:my|our|mein\w*|unser\w*|mis?|nuestr\w*|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
+)
+_OF_USER = re.compile(
+    r"^\W*(?:(?:the|this) user(?!['\u2019])|(?:der|die) (?:be)?nutzer(?:in)?|(?:el|la) usuari[oa]"
+    r"|l['\u2019]utilisat(?:eur|rice)|I|we|ich|wir|yo|je|nous)\b|^\W*j['\u2019]",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]+")
+_OTHERS = re.compile(
+    r"^\W*(?:(?:and|but|und|aber|y|pero|et|mais)\s)?(?:s?he|they|er|sie|él|ella|ell[oa]s|ils?|elles?)\b",
+    re.IGNORECASE,
+)
+
+
+def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: Said) -> bool:
+    """Return True if the model must confirm a fact, since the user may not mean it literally.
+
+    The patterns are generous: a false alarm costs only some tokens.
+
+    Args:
+        fact: the text as it was extracted.
+        quote: the user's words that the fact rests on.
+        line: the whole line of the quote.
+        sentence: the sentences of the quote.
+        said: the words of all the user's lines.
+    """
+    pieces = CLAUSE.split(straight(sentence))
+    clauses = [pieces[at] for at in touched(pieces, quote)] or [sentence]
+    return (
+        is_marked(line, sentence, fact)
+        or "?" in sentence
+        or _contradicts(fact, clauses)
+        or _is_of_another(fact, clauses)
+        or adds_to(fact, said)
+        or (stands_for_another(quote) and bool(added(fact, said)))
+        or not shares_a_word(fact, Said(sentence))
+        or is_talk(fact, language(fact, language(line, "en")))
+    )
+
+
+def _contradicts(fact: str, clauses: Sequence[str]) -> bool:
+    """Return True if a fact denies what its clauses affirm, or the reverse."""
+    about = [clause for clause in clauses if shares_a_word(fact, Said(clause))] or clauses
+    return set(map(affirms, about)).isdisjoint(map(affirms, CLAUSE.split(fact)))
+
+
+def _is_of_another(fact: str, clauses: Sequence[str]) -> bool:
+    """Return True if a fact is about the user, but the clauses of its quote are not.
+
+    The clauses begin with another person or an order ("Buy milk") that the fact leaves out.
+    """
+    said = " ".join(clauses)
+    if not _OF_USER.search(fact) or _speaks_of_self(_OWNED.sub(" ", said)):
+        return False
+    named = Said(fact)
+    others = [owned[1] for owned in _OWNED.finditer(said)]
+    others += _first_words(clauses[0])
+    return any(map(_OTHERS.match, clauses)) or not all(named.has(fold(one)) for one in others)
+
+
+def _speaks_of_self(text: str) -> bool:
+    # Spanish verbs need no pronoun.
+    is_spanish = language(text, "en") == "es"
+    return bool(_SELF.search(text) or (is_spanish and PHRASES["es"].first.search(text)))
+
+
+def _first_words(clause: str) -> list[str]:
+    """Return the first word of a clause that has content, or an empty list."""
+    words = (word for word in _WORD.findall(clause) if answered(word) is None)
+    return list(islice((word for word in words if not is_idle(word)), 1))
+
+
+def is_marked(line: str, sentence: str, fact: str = "") -> bool:
+    """Return True if a line, or the sentence of a quote, may be play, irony or pasted text.
+
+    A mark that the fact repeats, such as a condition, does not count.
+    """
+    line, sentence, fact = straight(line), straight(sentence), straight(fact)
+    return (
+        len(line) > _LONG_LINE
+        or any(mark.search(sentence) and not mark.search(fact) for mark in _OF_SENTENCE)
+        or any(mark.search(line) for mark in _OF_LINE)
+    )

@@ -25,7 +25,7 @@ from app.memory.generation.logic.decisions import (
 from app.memory.generation.logic.prompts import MERGE, ShownFact, ShownMemory, merging
 from app.memory.generation.logic.replies import FactVerdict, FactVerdicts
 from app.memory.generation.logic.timing import reached, unreached
-from app.memory.generation.services.entries import EntryCounts
+from app.memory.generation.services.extraction import EntryCounts
 from app.memory.generation.services.neighbours import NearMemories
 
 _SCHEMA_TOKENS = 300

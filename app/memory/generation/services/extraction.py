@@ -2,9 +2,13 @@
 
 import asyncio
 from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any, TypeVar
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
+from app.kernel.wire.model_entries import EntriesReply, EntryTally
 from app.language import extraction as rules
 from app.language.facts import Candidate, Turn
 from app.language.tokens import estimate_tokens_of_bytes
@@ -22,9 +26,8 @@ from app.memory.generation.logic.replies import (
 from app.memory.generation.logic.sources import Sources, turns_of_lost
 from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.entries import EntryCounts
+from app.memory.generation.services.generation import MODEL_ENTRIES
 from app.memory.generation.services.generation_input import Material
-from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.turns import Heard, files_of, lines_of, utterances
 
 _SCHEMA_TOKENS = 400
@@ -33,6 +36,44 @@ _MIN_PIECE_TOKENS = 200
 _MAX_FILES = 20
 MAX_FILE_BYTES = 12 * 1024 * 1024
 """Maximum decoded bytes of one request's files; providers accept 20 MB of the longer JSON form."""
+
+_Result = TypeVar("_Result")
+_PIECE_SECONDS = 0.05
+# One thread for all generations, which take turns: Python runs one thread at a time anyway, and
+# each further thread would keep the event loop waiting.
+_THREAD = ThreadPoolExecutor(1, "rules")
+
+
+@dataclass
+class EntryCounts:
+    """The entries of all replies of one generation, by the name of their list."""
+
+    tallies: dict[str, EntryTally] = field(default_factory=dict)
+
+    def add(self, model_id: str, reply: EntriesReply) -> None:
+        """Count the entries of a reply that is used."""
+        for name, tally in reply.tallies.items():
+            self.tallies[name] = self.tallies.get(name, EntryTally()) + tally
+            readings = {
+                "SOUND": tally.sound,
+                "MENDED": tally.mended,
+                "UNREADABLE": tally.unreadable,
+            }
+            for reading, number in readings.items():
+                MODEL_ENTRIES.labels(model_id, name, reading).inc(number)
+
+    def details(self) -> Mapping[str, Any]:
+        """Return the metadata of the operation, without zeros."""
+        mended = {name: tally.mended for name, tally in self.tallies.items() if tally.mended}
+        lost = {name: tally.unreadable for name, tally in self.tallies.items() if tally.unreadable}
+        counts = {"mendedEntryCounts": mended, "unreadableEntryCounts": lost}
+        return {name: numbers for name, numbers in counts.items() if numbers}
+
+    @property
+    def dropped(self) -> list[Dropped]:
+        """The lost entries, without text, since they could not be parsed."""
+        lost = sum(tally.unreadable for tally in self.tallies.values())
+        return [Dropped("", "", "UNREADABLE")] * lost
 
 
 @dataclass
@@ -253,3 +294,22 @@ def _readable_files(
                 if model.reads(file):
                     result.unread.add(turn)
     return taken
+
+
+async def in_pieces(steps: Generator[None, None, _Result]) -> _Result:
+    """Run the steps and return their result; other work can run between two pieces."""
+    loop = asyncio.get_running_loop()
+    while not (results := await loop.run_in_executor(_THREAD, _do_piece, steps)):
+        pass
+    return results[0]
+
+
+def _do_piece(steps: Generator[None, None, _Result]) -> list[_Result]:
+    """Run steps for a while; return a list with their result, or an empty list before the end."""
+    end = monotonic() + _PIECE_SECONDS
+    while monotonic() < end:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            return [ended.value]
+    return []

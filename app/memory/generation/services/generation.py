@@ -2,19 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from typing import Any, Final
 
 from prometheus_client import Counter
 
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, note, reaches_engine
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
-from app.kernel.errors import InvalidArgument
+from app.kernel.errors import InvalidArgument, NotFound
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
-from app.kernel.names import EngineName
+from app.kernel.names import EngineName, SessionName
 from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
@@ -24,13 +25,12 @@ from app.memory.generation.schemas import (
     GenerateMemoriesRequest,
     VertexSessionSource,
 )
-from app.memory.generation.services.origins import SourceSession, admit
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_more
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
@@ -41,6 +41,8 @@ from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
 from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
 from app.platform.usage.services.usage import UsageService
 from app.settings.settings import Settings
@@ -63,6 +65,21 @@ MASKED_FIELDS = {
 """Fields of a request that hold texts of users; names and ids are not masked."""
 PREVIEW: Final = operations.PREVIEW
 """Kind of the operation that only previews a generation."""
+
+
+@dataclass(frozen=True)
+class SourceSession:
+    """A session that is the source of a generation.
+
+    Attributes:
+        engine: the engine of the session.
+        is_elsewhere: True if this engine is not the engine of the memories.
+    """
+
+    name: SessionName
+    engine: EngineRow
+    row: SessionRow
+    is_elsewhere: bool
 
 
 @dataclass(frozen=True)
@@ -109,7 +126,7 @@ class GenerationService:
             session, engine = change.session, change.engine
             await change.check_queue()
             read = request.vertex_session_source
-            origin = None if read is None else await admit(session, engine, read, now)
+            origin = None if read is None else await admit_source(session, engine, read, now)
             scope = _scope(request, origin)
             check_scope_size(service.settings, scope)
             change.concerns(scope)
@@ -147,7 +164,7 @@ class GenerationService:
             raise not_kept(failed)
         if (read := request.get("vertexSessionSource")) is not None:
             # The first attempt may have been requested by a caller with wider read access.
-            await admit(session, engine, VertexSessionSource.model_validate(read), new.now)
+            await admit_source(session, engine, VertexSessionSource.model_validate(read), new.now)
         settings = self.memories.settings
         await check_more(session, settings, engine.engine_id, Counted.MEMORIES)
         has_facts = "directMemoriesSource" in request
@@ -230,3 +247,48 @@ def reads_files(model: TextModel | None, events: Sequence[ContentEvent]) -> bool
         return False
     files = (file for event in events for file in files_of(event))
     return any(file.data is not None and model.reads(file) for file in files)
+
+
+async def find_source(
+    session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
+) -> SourceSession:
+    """Return the session of a source; `target` is the engine of the memories.
+
+    Raises:
+        FailedPrecondition: the engine of the session is being restored.
+        InvalidArgument: the name is invalid.
+        NotFound: the session does not exist for the caller.
+    """
+    own = name_of(target)
+    name = source.name_beside(own)
+    is_elsewhere = name.engine != own
+    engine = await _other_engine(session, target, name) if is_elsewhere else target
+    return SourceSession(name, engine, await sessions.get(session, name, now), is_elsewhere)
+
+
+async def admit_source(
+    session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
+) -> SourceSession:
+    """Find the session for a caller; reading another engine is also noted in the audit log.
+
+    Raises:
+        FailedPrecondition, InvalidArgument, NotFound: as in `find_source`.
+    """
+    origin = await find_source(session, target, source, now)
+    if origin.is_elsewhere:
+        note(session, resource=str(origin.name.engine), read=str(origin.name))
+    return origin
+
+
+async def _other_engine(session: Session, target: EngineRow, name: SessionName) -> EngineRow:
+    """Return the other engine in a session's name, unless the caller has no access to it.
+
+    Each engine is read by a separate statement, since they are on different nodes of a cluster.
+    """
+    is_near = name.engine.parent == name_of(target).parent
+    if not is_near or not reaches_engine(session, name.engine.engine):
+        raise NotFound.of(name)
+    try:
+        return await engines.get(session, name.engine)
+    except NotFound:
+        raise NotFound.of(name) from None

@@ -17,14 +17,13 @@ from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, with_utc_offset
 from app.language.facts import ENGINE
 from app.language.topics import effective
-from app.memory.generation.logic.field_lines import field_lines
 from app.memory.generation.logic.masking import Masking
+from app.memory.generation.logic.outcomes import count_fitting
 from app.memory.generation.logic.profiles import ProfileSchema, schemas_for
 from app.memory.generation.logic.prompts import VERSION, Example, Guide
 from app.memory.generation.logic.recalled import Told
 from app.memory.generation.logic.rereading import LineReader
-from app.memory.generation.logic.rounds import count_fitting
-from app.memory.generation.logic.values import ShownFields
+from app.memory.generation.logic.values import ShownFields, field_lines
 from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
@@ -32,11 +31,15 @@ from app.memory.generation.schemas import (
     ReadTo,
     VertexSessionSource,
 )
-from app.memory.generation.services import origins
-from app.memory.generation.services.conversation import HeardConversation, Spoken, Zones
-from app.memory.generation.services.origins import SourceSession
+from app.memory.generation.services.conversation import (
+    HeardConversation,
+    Spoken,
+    StreamPlace,
+    Zones,
+    place_of,
+)
+from app.memory.generation.services.generation import SourceSession, find_source
 from app.memory.generation.services.profile_fields import read_fields
-from app.memory.generation.services.provenance import StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.memory.generation.store import repository
 from app.memory.memories.logic.search_hints import same
@@ -133,7 +136,7 @@ async def read(
         source = request.vertex_session_source
         stored = None
         if source is not None:
-            found = await origins.find(session, engine, source, now)
+            found = await find_source(session, engine, source, now)
             if origin.session_time not in {None, found.row.create_time}:
                 # The id was reused, maybe for a user whose sessions the caller may not read.
                 raise NotFound.of(found.name)

@@ -27,19 +27,17 @@ from app.language.facts import ENGINE, Candidate
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.outcomes import fates
-from app.memory.generation.logic.plan import Plan, considered, plan
+from app.memory.generation.logic.plan import Plan, by_rules, considered, plan, unconsolidated
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.rereading import LineStanding
-from app.memory.generation.logic.ruling import by_rules, unconsolidated
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
 from app.memory.generation.services.conversation import HeardConversation
-from app.memory.generation.services.extraction import Extracted
+from app.memory.generation.services.extraction import Extracted, in_pieces
 from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearCandidates, NearMemories, Neighbourhood
-from app.memory.generation.services.pieces import in_pieces
 from app.memory.generation.services.previews import preview
 from app.memory.generation.services.profile_fields import with_profiles
 from app.memory.generation.services.summary import Summary

@@ -11,7 +11,7 @@ from app.kernel.errors import Aborted, Reason
 from app.kernel.names import MemoryName, RevisionName
 from app.memory.generation.logic.plan import PlannedChange
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
-from app.memory.generation.services.provenance import Provenance
+from app.memory.generation.services.conversation import Provenance
 from app.memory.generation.services.turns import metadata_column, topic_columns
 from app.memory.memories.logic.policy import Cause, memory_expiry
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE

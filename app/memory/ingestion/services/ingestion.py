@@ -24,8 +24,8 @@ from app.kernel.names import WILDCARD, EngineName
 from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp, utc_offset
-from app.memory.erasures.logic.pseudonyms import Pseudonyms
-from app.memory.erasures.services.certificates import pseudonyms_of
+from app.memory.erasures.logic.names import Pseudonyms
+from app.memory.erasures.services.erasures import pseudonyms_of
 from app.memory.generation.schemas import MAX_EVENT_ID_CHARS, ContentEvent
 from app.memory.generation.services.generation import (
     MASKED_FIELDS,
