@@ -19,11 +19,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from app.kernel.text import clean
+from app.language.answers import answer, named
 from app.language.dates import day_in, resolve
-from app.language.ellipses import in_full
 from app.language.facts import MANAGED_TOPICS, MAX_FACT, Candidate, Topic, Turn
 from app.language.forgetting import is_request
-from app.language.introductions import answer, named
+from app.language.introductions import in_full
 from app.language.lexicon import language
 from app.language.requests import RequestedFact
 from app.language.sentences import Sentence, own_words, sentences

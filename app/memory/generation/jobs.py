@@ -39,7 +39,7 @@ async def generate(job: Job, resources: Resources) -> None:
         note=partial(note, job),
         origin=ReadPart(request.request_time, request.session_time, read_to=request.read_to),
     )
-    await Generation.of(resources, task).run()
+    await Generation(resources, task).run()
 
 
 async def _begin(job: Job, _: Session) -> str:

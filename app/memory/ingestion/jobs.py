@@ -109,7 +109,7 @@ class _Ingestion:
             origin=ReadPart(place=place_of(batch)),
         )
         try:
-            await Generation.of(self.resources, task).run()
+            await Generation(self.resources, task).run()
         except ResourceExhausted as error:
             if error.reason is not Reason.TOKEN_BUDGET_EXHAUSTED:
                 raise

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.conversation.strategies.logic.lines import line
-from app.language.beginnings import cut_off
 from app.language.scoring import score
-from app.language.sentences import first_fitting, sentences
+from app.language.sentences import cut_off, first_fitting, sentences
 
 MODEL_ID = "builtin:extractive"
 """Model id reported for such summaries."""

@@ -14,8 +14,8 @@ from app.kernel.text import fold
 from app.language.lexicon import LEXICONS, NEGATIONS, language, word_set
 from app.language.profile_words import MONTHS
 from app.language.sentences import CLAUSE
+from app.language.terms import ROLES
 from app.language.text import content, negated, stem, straight
-from app.language.wording import ROLES
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _WITHOUT_APOSTROPHES = re.compile(r"[^\W_]+")

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.language.facts import Candidate, Verdict
-from app.language.privacy.mask import is_only_mask
-from app.language.privacy.walk import Masked
+from app.language.privacy.walk import Masked, is_only_mask
 from app.memory.generation.logic.decisions import NewFact
 from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact
 from app.memory.generation.logic.profiles import FieldChange, FieldValue, StoredField

@@ -40,7 +40,6 @@ from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
-from app.platform.privacy.services.privacy import PrivacyService
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
@@ -82,108 +81,94 @@ class SourceSession:
     is_elsewhere: bool
 
 
-@dataclass(frozen=True)
-class GenerationService:
-    """Queues generations; `jobs.py` runs them."""
+async def start(
+    resources: Resources,
+    name: EngineName,
+    request: GenerateMemoriesRequest,
+    once: IdempotencyKey | None,
+) -> OperationRow:
+    """Queue a generation; the generations of one scope run one after another.
 
-    memories: MemoryService
-    models: TextModels
-    usage: UsageService
-    privacy: PrivacyService
-
-    @classmethod
-    def of(cls, resources: Resources) -> "GenerationService":
-        """Build the service from the process's resources."""
-        return cls(
-            MemoryService.of(resources),
-            resources.models,
-            UsageService.of(resources),
-            PrivacyService.of(resources),
+    Raises:
+        NotFound: the engine, or the session named as the source, does not exist.
+        InvalidArgument: the engine refuses a value in the request.
+        ResourceExhausted: the engine has used up its tokens of today, or has reached its limit
+            of waiting operations.
+    """
+    service, now = MemoryService.of(resources), resources.clock.now()
+    check_metadata_size(resources.settings, request.metadata)
+    _check_length(resources.settings, request)
+    place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
+    request, masked = await service.privacy.admit(name, place, request, MASKED_FIELDS)
+    method = Method(PREVIEW if request.validate_only else GENERATE, "GenerateMemories")
+    async with mutate(service, engines.locked(name), method, once, now=now) as change:
+        if change.replayed is not None:
+            return change.replayed
+        session, engine = change.session, change.engine
+        await change.check_queue()
+        read = request.vertex_session_source
+        origin = None if read is None else await admit_source(session, engine, read, now)
+        scope = _scope(request, origin)
+        check_scope_size(resources.settings, scope)
+        change.concerns(scope)
+        # A revision lifetime that ends in the past is the caller's error, so check it here.
+        service.writing(engine, change.operation, request)
+        has_facts = request.direct_memories_source is not None
+        change.operation = await _affordable(
+            resources, session, engine, change.operation, has_facts=has_facts
         )
+        change.note(**noted(masked))
+        # A preview writes nothing, so it does not have to wait for generations that write.
+        key = None if request.validate_only else scope_hash(scope).hex()
+        source = request.direct_contents_source
+        model = model_of(resources.models, engine)
+        queued = request.queued(
+            scope,
+            now,
+            None if origin is None else origin.row.create_time,
+            keeps_files=reads_files(model, source.events if source is not None else []),
+            is_told=service.privacy.is_told,
+        )
+        return await change.queue(key, queued)
 
-    async def start(
-        self, name: EngineName, request: GenerateMemoriesRequest, once: IdempotencyKey | None
-    ) -> OperationRow:
-        """Queue a generation; the generations of one scope run one after another.
 
-        Raises:
-            NotFound: the engine, or the session named as the source, does not exist.
-            InvalidArgument: the engine refuses a value in the request.
-            ResourceExhausted: the engine has used up its tokens of today, or has reached its limit
-                of waiting operations.
-        """
-        service = self.memories
-        now = service.clock.now()
-        check_metadata_size(service.settings, request.metadata)
-        _check_length(service.settings, request)
-        place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
-        request, masked = await self.privacy.admit(name, place, request, MASKED_FIELDS)
-        kind = PREVIEW if request.validate_only else GENERATE
-        method = Method(kind, "GenerateMemories")
-        async with mutate(service, engines.locked(name), method, once, now=now) as change:
-            if change.replayed is not None:
-                return change.replayed
-            session, engine = change.session, change.engine
-            await change.check_queue()
-            read = request.vertex_session_source
-            origin = None if read is None else await admit_source(session, engine, read, now)
-            scope = _scope(request, origin)
-            check_scope_size(service.settings, scope)
-            change.concerns(scope)
-            # A revision lifetime that ends in the past is the caller's error, so check it here.
-            service.writing(engine, change.operation, request)
-            model = model_of(self.models, engine)
-            has_facts = request.direct_memories_source is not None
-            change.operation = await self._affordable(
-                session, engine, change.operation, has_facts=has_facts
-            )
-            change.note(**noted(masked))
-            # A preview writes nothing, so it does not have to wait for generations that write.
-            key = None if request.validate_only else scope_hash(scope).hex()
-            source = request.direct_contents_source
-            keeps_files = reads_files(model, source.events if source is not None else [])
-            made = None if origin is None else origin.row.create_time
-            told = self.privacy.is_told
-            queued = request.queued(scope, now, made, keeps_files=keeps_files, is_told=told)
-            return await change.queue(key, queued)
+async def retry(
+    resources: Resources, session: Session, failed: OperationRow, new: NewOperation
+) -> NewOperation:
+    """Complete the retry of a failed generation.
 
-    async def renew(
-        self, session: Session, failed: OperationRow, new: NewOperation
-    ) -> NewOperation:
-        """Complete the retry of a failed generation.
+    Raises:
+        FailedPrecondition: its revisions would have expired already.
+        NotFound: the engine, or for this caller the source session, does not exist.
+        ResourceExhausted: the engine is at its limit of memories, or has used up its tokens.
+    """
+    engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
+    request = failed.request or {}
+    expires = request.get("revisionExpireTime")
+    if expires is not None and parse_timestamp(expires) <= new.now:
+        raise not_kept(failed)
+    if (read := request.get("vertexSessionSource")) is not None:
+        # The first attempt may have been requested by a caller with wider read access.
+        await admit_source(session, engine, VertexSessionSource.model_validate(read), new.now)
+    await check_more(session, resources.settings, engine.engine_id, Counted.MEMORIES)
+    has_facts = "directMemoriesSource" in request
+    return await _affordable(resources, session, engine, new, has_facts=has_facts)
 
-        Raises:
-            FailedPrecondition: its revisions would have expired already.
-            NotFound: the engine, or for this caller the source session, does not exist.
-            ResourceExhausted: the engine is at its limit of memories, or has used up its tokens.
-        """
-        engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
-        request = failed.request or {}
-        expires = request.get("revisionExpireTime")
-        if expires is not None and parse_timestamp(expires) <= new.now:
-            raise not_kept(failed)
-        if (read := request.get("vertexSessionSource")) is not None:
-            # The first attempt may have been requested by a caller with wider read access.
-            await admit_source(session, engine, VertexSessionSource.model_validate(read), new.now)
-        settings = self.memories.settings
-        await check_more(session, settings, engine.engine_id, Counted.MEMORIES)
-        has_facts = "directMemoriesSource" in request
-        return await self._affordable(session, engine, new, has_facts=has_facts)
 
-    async def _affordable(
-        self, session: Session, engine: EngineRow, new: NewOperation, *, has_facts: bool
-    ) -> NewOperation:
-        """Check the budget, and return the operation with its author and no costs yet.
+async def _affordable(
+    resources: Resources, session: Session, engine: EngineRow, new: NewOperation, *, has_facts: bool
+) -> NewOperation:
+    """Check the budget, and return the operation with its author and no costs yet.
 
-        Raises:
-            ResourceExhausted: the engine has used up its tokens of today.
-        """
-        model = model_of(self.models, engine)
-        # Given facts may need no model; if they do, the worker checks the budget.
-        if model is not None and not has_facts:
-            await self.usage.check_budget(session, engine.engine_id)
-        # Set from the start, so the metadata include the author even if the work fails.
-        return new.noting(**untouched(model, self.memories.settings))
+    Raises:
+        ResourceExhausted: the engine has used up its tokens of today.
+    """
+    model = model_of(resources.models, engine)
+    # Given facts may need no model; if they do, the worker checks the budget.
+    if model is not None and not has_facts:
+        await UsageService.of(resources).check_budget(session, engine.engine_id)
+    # Set from the start, so the metadata include the author even if the work fails.
+    return new.noting(**untouched(model, resources.settings))
 
 
 def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
@@ -203,13 +188,6 @@ def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
             f"must have at most {settings.max_generation_chars} characters of text in all;"
             f" got {length}.",
         )
-
-
-async def retry(
-    resources: Resources, session: Session, failed: OperationRow, new: NewOperation
-) -> NewOperation:
-    """Complete the retry of a failed generation."""
-    return await GenerationService.of(resources).renew(session, failed, new)
 
 
 def model_of(models: TextModels, engine: EngineRow) -> TextModel | None:

@@ -111,7 +111,7 @@ class Neighbourhood:
             async with self.resources.db.snapshot() as session:
                 forgotten = retrieval.newest(self._most_forgotten)
                 found = await retrieval.find_newest(session, self._query(), forgotten)
-            newest = [_to_neighbour(row) for row in found.rows]
+            newest = [_of_row(row) for row in found.rows]
             near = [
                 newest if candidate.forget and is_everything(candidate.fact) else row
                 for candidate, row in zip(candidates, near, strict=True)
@@ -141,7 +141,7 @@ class Neighbourhood:
         near = [
             await self._newest(query)
             if _forgets_everything(candidate)
-            else _select_shown(candidate, [_neighbour(rows[key]) for key in ids if key in rows])
+            else _select_shown(candidate, [_to_neighbour(rows[key]) for key in ids if key in rows])
             for candidate, ids in zip(candidates, found, strict=True)
         ]
         return await self._in_time(candidates, near)
@@ -215,7 +215,7 @@ class Neighbourhood:
         """Return the newest memories, for a request to forget everything."""
         async with self.resources.db.snapshot() as session:
             found = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
-        near = [_to_neighbour(row) for row in found.rows[:_SEARCHED]]
+        near = [_of_row(row) for row in found.rows[:_SEARCHED]]
         return NearMemories(near, len(found.rows) > _SEARCHED)
 
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
@@ -239,7 +239,7 @@ class Neighbourhood:
                     self._count,
                     index=index,
                 )
-            results += [[_neighbour(near) for near in hits] for hits in nearest]
+            results += [[_to_neighbour(near) for near in hits] for hits in nearest]
         return results
 
     async def _near_by_words(self, facts: Sequence[str]) -> list[list[Neighbour]]:
@@ -255,7 +255,7 @@ class Neighbourhood:
         # Rounding may leave a cosine slightly above 1 for equal texts.
         distances = np.sqrt(np.maximum(2 - 2 * cosines, 0))
         return [
-            [_to_neighbour(rows[n], float(row[n])) for n in np.argsort(row, kind="stable")[:limit]]
+            [_of_row(rows[n], float(row[n])) for n in np.argsort(row, kind="stable")[:limit]]
             for row in distances
         ]
 
@@ -317,19 +317,16 @@ def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemori
     return NearMemories([*near[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
 
 
-def _to_neighbour(row: MemoryRow, distance: float = 0.0) -> Neighbour:
-    return Neighbour(
-        memory_id=row.memory_id,
-        version=row.version,
-        fact=row.fact or "",
-        distance=distance,
-        topics=stored_topics(row.topics),
-        rests_on=row.rests_on,
-        is_held=row.held_time is not None,
+def _of_row(row: MemoryRow, distance: float = 0.0) -> Neighbour:
+    is_held = row.held_time is not None
+    return _to_neighbour(
+        NearMemory(
+            row.memory_id, row.version, row.fact, row.topics, row.rests_on, is_held, distance
+        )
     )
 
 
-def _neighbour(near: NearMemory) -> Neighbour:
+def _to_neighbour(near: NearMemory) -> Neighbour:
     return Neighbour(
         memory_id=near.memory_id,
         version=near.version,

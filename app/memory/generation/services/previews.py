@@ -7,6 +7,8 @@ memories are added when the response is read, and therefore do not outlive the m
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydantic.alias_generators import to_camel
+
 from app.adapters.db.session import Session
 from app.kernel.clock import Clock
 from app.kernel.names import EngineName, MemoryName
@@ -36,50 +38,36 @@ def preview(
     fields: Sequence[DroppedValue],
 ) -> dict[str, Any]:
     """Return the response to store; `engine` is the stored full name."""
-    refused = planned.outcome.refused[:MAX_LISTED_OUTCOMES]
+    most = MAX_LISTED_OUTCOMES
     lists = {
         "plannedChanges": [_render_change(engine, change) for change in planned.changes],
-        "droppedFacts": [_render_dropped(engine, fact) for fact in dropped[:MAX_LISTED_OUTCOMES]],
-        "droppedFields": [_render_field(engine, one) for one in fields[:MAX_LISTED_OUTCOMES]],
-        "refusedDecisions": [_render_refusal(engine, decision) for decision in refused],
+        "droppedFacts": [
+            _render(engine, fact, "fact", "quote", "reason", optional="detail")
+            for fact in dropped[:most]
+        ],
+        "droppedFields": [
+            _render(engine, value, "schema_id", "field", "quote", "reason")
+            for value in fields[:most]
+        ],
+        "refusedDecisions": [
+            _render(engine, decision, "fact", "action", "reason", optional="text")
+            for decision in planned.outcome.refused[:most]
+        ],
     }
     filled = {name: entries for name, entries in lists.items() if entries}
     return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **filled}
 
 
-def _render_memory(engine: EngineName, memory_id: str | None) -> dict[str, Any]:
-    return {} if memory_id is None else {"memory": {"name": str(MemoryName(engine, memory_id))}}
-
-
-def _render_dropped(engine: EngineName, dropped: Dropped) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "fact": dropped.fact,
-        "quote": dropped.quote,
-        "reason": dropped.reason,
-    }
-    fields |= _render_memory(engine, dropped.memory_id)
-    return fields | ({"detail": dropped.detail} if dropped.detail else {})
-
-
-def _render_field(engine: EngineName, dropped: DroppedValue) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "schemaId": dropped.schema_id,
-        "field": dropped.field,
-        "quote": dropped.quote,
-        "reason": dropped.reason,
-    }
-    fields |= _render_memory(engine, dropped.memory_id)
+def _render(
+    engine: EngineName, outcome: Dropped | DroppedValue | Refused, *names: str, optional: str = ""
+) -> dict[str, Any]:
+    """Return attributes of an outcome on the wire; an empty `optional` one is left out."""
+    fields = {to_camel(name): getattr(outcome, name) for name in names}
+    if outcome.memory_id is not None:
+        fields["memory"] = {"name": str(MemoryName(engine, outcome.memory_id))}
+    if optional and (text := getattr(outcome, optional)):
+        fields[optional] = text
     return fields
-
-
-def _render_refusal(engine: EngineName, decision: Refused) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "fact": decision.fact,
-        "action": decision.action,
-        "reason": decision.reason,
-    }
-    fields |= _render_memory(engine, decision.memory_id)
-    return fields | ({"text": decision.text} if decision.text else {})
 
 
 def _render_change(engine: EngineName, change: "PlannedChange") -> dict[str, Any]:

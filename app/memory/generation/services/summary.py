@@ -1,7 +1,8 @@
 """Summary of a generation, for its operation's metadata and its memories' provenance."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from app.adapters.llm.ports import Meter
@@ -11,8 +12,6 @@ from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.outcomes import Dropped, DroppedValue, Unmet, sums
 from app.memory.generation.logic.plan import Plan
 from app.memory.generation.logic.prompts import VERSION
-from app.memory.generation.schemas import ReadTo
-from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material
 from app.platform.operations.store.repository import UNMET_REQUESTS
@@ -23,61 +22,55 @@ _MAX_SKIPPED_NAMED = 20
 
 @dataclass(frozen=True)
 class Summary:
-    """Facts about the work for the operation's metadata, and the provenance of its memories.
+    """The result of a generation, for the operation's metadata and the memories' provenance."""
 
-    Attributes:
-        left: positions of the turns that led to a memory, a change of one, or a decision.
-        unread: positions of the turns that were left out.
-    """
-
-    model_id: str | None
-    has_conversation: bool
-    details: dict[str, Any]
-    dropped: Sequence[Dropped]
-    dropped_fields: Sequence[DroppedValue]
-    unmet: Sequence[Unmet]
-    conversation: HeardConversation
-    left: frozenset[int]
-    unread: Collection[int]
-    read_to: ReadTo | None
+    inputs: Material
+    extracted: Extracted
+    planned: Plan
     masking: Masking
 
-    @classmethod
-    def of(
-        cls, inputs: Material, extracted: Extracted, planned: Plan, masking: Masking
-    ) -> "Summary":
-        """Build the summary once the changes are planned."""
-        dropped = [*extracted.dropped, *planned.outcome.dropped, *extracted.entries.dropped]
+    @property
+    def dropped(self) -> Sequence[Dropped]:
+        """The facts that do not become memories."""
+        lost = self.extracted.entries.dropped
+        return [*self.extracted.dropped, *self.planned.outcome.dropped, *lost]
+
+    @property
+    def dropped_fields(self) -> Sequence[DroppedValue]:
+        """The statements about fields of profiles that have no effect."""
+        return [*self.extracted.dropped_fields, *self.planned.dropped_fields]
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The counts for the operation's metadata."""
+        extracted, outcome = self.extracted, self.planned.outcome
         details: dict[str, Any] = {
             "candidateCount": len(extracted.candidates),
             **extracted.counts,
             **extracted.entries.details(),
-            **masking.details(),
+            **self.masking.details(),
+            **sums(self.dropped, outcome.refused, self.dropped_fields),
         }
-        dropped_fields = [*extracted.dropped_fields, *planned.dropped_fields]
-        details |= sums(dropped, planned.outcome.refused, dropped_fields)
-        if planned.outcome.verified:
-            details["verifiedFactCount"] = planned.outcome.verified
+        if outcome.verified:
+            details["verifiedFactCount"] = outcome.verified
         if extracted.skipped_files:
             details["skippedFileCount"] = len(extracted.skipped_files)
             details["skippedFiles"] = [
                 {"event": event, "mimeType": media_type}
                 for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
             ]
-        model_id = inputs.model.model_id if inputs.model is not None else None
-        return cls(
-            model_id=model_id,
-            has_conversation=bool(inputs.conversation.events),
-            details=details,
-            dropped=dropped,
-            dropped_fields=dropped_fields,
-            unmet=planned.outcome.unmet,
-            conversation=inputs.conversation,
-            left=_left(planned, [*dropped, *dropped_fields]),
-            unread=extracted.unread | planned.outcome.unread,
-            read_to=inputs.read_to,
-            masking=masking,
-        )
+        return details
+
+    def lines_read(self, now: datetime) -> Mapping[bytes, datetime]:
+        """Return the digests of the lines to store after a generation at `now`, with expiry times.
+
+        A line has a result if it led to a memory, a change of one, or a decision.
+        """
+        left = {turn for change in self.planned.changes for turn in change.turns}
+        outcomes: list[Dropped | DroppedValue] = [*self.dropped, *self.dropped_fields]
+        left |= {outcome.turn for outcome in outcomes if outcome.turn is not None}
+        unread = self.extracted.unread | self.planned.outcome.unread
+        return self.inputs.conversation.read_lines(left, unread, now)
 
     def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
         """Return the requests to forget that were not carried out, in the form of the metadata."""
@@ -88,20 +81,16 @@ class Summary:
                 **({"nearest": _names(engine, unmet)} if unmet.nearest else {}),
                 **({"hasMore": True} if unmet.has_more else {}),
             }
-            for unmet in self.unmet
+            for unmet in self.planned.outcome.unmet
         ]
         return {UNMET_REQUESTS: requests} if requests else {}
 
     def author(self, meter: Meter) -> tuple[str, str | None]:
         """Return the author and the version of the prompts; given facts may need no model."""
-        if self.model_id is not None and (meter.by_model or self.has_conversation):
-            return self.model_id, VERSION
+        model = self.inputs.model
+        if model is not None and (meter.by_model or self.inputs.conversation.events):
+            return model.model_id, VERSION
         return ENGINE, None
-
-
-def _left(planned: Plan, dropped: Sequence[Dropped | DroppedValue]) -> frozenset[int]:
-    turns = {turn for change in planned.changes for turn in change.turns}
-    return frozenset(turns | {one.turn for one in dropped if one.turn is not None})
 
 
 def _names(engine: EngineName, unmet: Unmet) -> list[str]:

@@ -120,15 +120,14 @@ class GenerationTask:
 class Generation:
     """One run of one generation."""
 
-    task: GenerationTask
     resources: Resources
-    scope: Neighbourhood
-    meter: Meter
+    task: GenerationTask
+    meter: Meter = field(default_factory=Meter)
 
-    @classmethod
-    def of(cls, resources: Resources, task: GenerationTask) -> "Generation":
-        """Build the work from the process's resources."""
-        return cls(task, resources, Neighbourhood(resources, task.engine, task.request), Meter())
+    @property
+    def scope(self) -> Neighbourhood:
+        """The scope, with the memories to compare."""
+        return Neighbourhood(self.resources, self.task.engine, self.task.request)
 
     async def run(self) -> None:
         """Extract, then plan and apply until no memory changes in between.
@@ -196,9 +195,9 @@ class Generation:
             embed = embedding.vectors if self.task.request.validate_only else embedding.facts
             vectors = await embed(self.task.engine.engine, facts)
             try:
-                summary = Summary.of(inputs, extracted, planned, masking)
+                summary = Summary(inputs, extracted, planned, masking)
                 with tracing.span("write"):
-                    await self._apply(planned, vectors, summary)
+                    await self._apply(vectors, summary)
             except Aborted as aborted:
                 if attempt == _MAX_PLANS:
                     raise _keeps_changing() from aborted
@@ -269,16 +268,14 @@ class Generation:
         settings = self.resources.settings
         return Caps(settings.generation_max_deletes, settings.generation_max_forgets)
 
-    async def _apply(
-        self, planned: Plan, vectors: Mapping[str, Vector], summary: "Summary"
-    ) -> None:
+    async def _apply(self, vectors: Mapping[str, Vector], summary: Summary) -> None:
         """Make all changes and end the operation in one transaction.
 
         Raises:
             Aborted: a memory has changed since it was read.
         """
         task, service = self.task, MemoryService.of(self.resources)
-        now = self.resources.clock.now()
+        planned, now = summary.planned, self.resources.clock.now()
         author, version = summary.author(self.meter)
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, task.engine, Lock.SHARED)
@@ -289,7 +286,7 @@ class Generation:
                 prompt_version=version,
             )
             most = self.resources.settings.tuning.max_metadata_entries
-            origin = summary.conversation.provenance
+            origin = summary.inputs.conversation.provenance
             writer = GenerationWriter(session, engine, writing, task.request, origin, most)
             if task.request.validate_only:
                 await writer.check(planned.changes)
@@ -300,17 +297,16 @@ class Generation:
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
-                read = summary.conversation.read_lines(summary.left, summary.unread, now)
                 scope = task.request.scope or {}
-                await repository.keep(session, task.engine.engine, scope, read)
+                await repository.keep(session, task.engine.engine, scope, summary.lines_read(now))
             await self._record_costs(session)
             end = task.finish
-            if summary.read_to is not None:
+            if summary.inputs.read_to is not None:
                 assert task.go_on is not None
-                end = partial(task.go_on, summary.read_to)
+                end = partial(task.go_on, summary.inputs.read_to)
             await end(session, response, self._details(summary, writing) | fates(response))
 
-    def _details(self, summary: "Summary", writing: ChangeContext) -> dict[str, Any]:
+    def _details(self, summary: Summary, writing: ChangeContext) -> dict[str, Any]:
         """Return the metadata of the operation."""
         return {
             **summary.details,
