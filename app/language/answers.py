@@ -210,7 +210,6 @@ def answer(text: str, before: str, tongue: str) -> str:
 
 
 def _answer(plain: str, asked: _Question, tongue: str) -> str:
-    """Return the fact for an answer other than a no, or ""."""
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
     if _YEARS.search(asked.fact):
         said = _YEARS.sub("", said)
@@ -232,7 +231,6 @@ _YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.I
 
 
 def _filled(said: str, fact: str, tongue: str) -> str:
-    """Return the fact with the answer inserted."""
     if _BESIDE.match(said):
         return _PLACE.sub(" {}", fact).format(said[0].lower() + said[1:])
     return fact.format(_small(said, fact, tongue))

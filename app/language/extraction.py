@@ -142,7 +142,6 @@ def _main_language(turns: Iterable[Turn]) -> str:
 
 
 def _question_before(turns: Sequence[Turn], position: int) -> str:
-    """Return the assistant's message right before a turn."""
     before = turns[position - 1] if position else None
     return before.text if before and before.role.strip().lower() in _ASSISTANTS else ""
 

@@ -61,7 +61,6 @@ class Filled:
         value: a text, or the items of a list field. With `clear`, the value that no longer holds,
             or None for any value of the field.
         source: the sentence that supports it, verbatim.
-        turn: the position of its turn in the input.
     """
 
     schema_id: str

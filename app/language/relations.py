@@ -158,7 +158,6 @@ def same(new: Statement, old: Statement, cosine: float) -> str | None:
 
 
 def _shared(new: Statement, old: Statement) -> Iterator[tuple[Slot, Slot]]:
-    """Yield the pairs of slots with the same key."""
     return ((mine, other) for mine in new.slots for other in old.filling(mine))
 
 

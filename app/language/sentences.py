@@ -322,7 +322,6 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Return the text with these spans, in their order, blanked out."""
     pieces, at = [], 0
     for begin, end in spans:
         pieces += [text[at:begin], _blanks(text[begin:end])]

@@ -198,7 +198,6 @@ def _head(part: str) -> str:
 
 
 def _begin(part: str, length: int) -> str:
-    """Return the first `length` words of a text, verbatim."""
     match = re.match(rf"(?:\s*\S+){{{length}}}", part)
     return match[0] if match and length else ""
 

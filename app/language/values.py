@@ -152,7 +152,6 @@ def _in_digits(text: str, tongue: str) -> str:
 
 
 def _value(said: str) -> Value:
-    """Return a value without words that do not identify it."""
     tokens = _PART.findall(re.sub(r"(?<=\d)[.,](?=\d{3})", "", said))
     parts = [_MONTH_OF.get(part, part) for part in tokens if not _UNTOLD.match(part)]
     return tuple(part.lstrip("0").rstrip("s") or "0" for part in parts if part.strip("0"))

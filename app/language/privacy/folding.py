@@ -38,11 +38,7 @@ _MOST_CHARS = 4
 
 
 class Copy:
-    """The copy of a text, with a mapping back to the text.
-
-    Attributes:
-        text: the text to search.
-    """
+    """The copy of a text, with a mapping back to the text."""
 
     def __init__(self, text: str) -> None:
         # Beginning and end of each differing piece, in the copy and in the text.

@@ -107,7 +107,6 @@ class Masked:
     """A JSON value without its sensitive values.
 
     Attributes:
-        counts: the number of values of each kind.
         places: the paths of the texts with values, with the kinds.
     """
 

@@ -43,7 +43,6 @@ async def generate(job: Job, resources: Resources) -> None:
 
 
 async def _begin(job: Job, _: Session) -> str:
-    """Return the id of the job's own operation."""
     return job.claim.owned.operation_id
 
 

@@ -55,7 +55,6 @@ class EventBatch:
         stream: the stream's row at the time of reading.
         kept: processed events with stored content, in order.
         again: the events of `kept` that are read again.
-        waiting: the waiting events that are read.
         contents: the contents of all events that are read, by event number.
     """
 
@@ -306,8 +305,8 @@ def place_of(batch: EventBatch) -> StreamPlace:
     """Return the stream and the positions of a batch's events."""
     row = batch.stream
     # The creation time is part of the source: a recreated stream starts again at number 1.
-    made = format_timestamp(row.create_time)
-    source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
+    created = format_timestamp(row.create_time)
+    source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, created)
     times = [event.time for event in batch.read]
     again = frozenset(event.seq for event in batch.again)
     return StreamPlace(source, [event.seq for event in batch.read], times, again)

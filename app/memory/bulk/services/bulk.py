@@ -209,12 +209,12 @@ class Creating:
         await check_room(
             self.session, self.memories.settings, engine_id, Counted.MEMORIES, len(items)
         )
-        made = await each(items, lambda item: self._prepare(item, place(item)))
-        wanted = [prepared for prepared in made if not isinstance(prepared, ServiceError)]
+        all_prepared = await each(items, lambda item: self._prepare(item, place(item)))
+        wanted = [prepared for prepared in all_prepared if not isinstance(prepared, ServiceError)]
         writing = self.memories.writing(self.engine, self.new, RevisionFields())
         written = iter(await ledger.create_free(self.session, writing, wanted))
         outcomes: list[Outcome] = []
-        for item, prepared in zip(items, made, strict=True):
+        for item, prepared in zip(items, all_prepared, strict=True):
             done = prepared if isinstance(prepared, ServiceError) else next(written)
             if done is None:
                 outcomes.append(id_taken(f"{place(item)}memoryId"))
@@ -312,7 +312,6 @@ def id_taken(field_name: str) -> AlreadyExists:
 
 
 def _refuse_repeated(read: list[Read]) -> None:
-    """Replace each memory that repeats an id of the batch by an error."""
     for item in repeated([entry for entry in read if isinstance(entry, BulkItem)]):
         read[item.place] = InvalidArgument.of_field(
             f"{_field_prefix(item)}memoryId",

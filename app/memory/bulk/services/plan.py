@@ -32,7 +32,6 @@ class ImportOptions:
     Attributes:
         work: the key of an operation shared by several requests; None: a separate operation.
         overwrite: True replaces different content of existing memories by the line's content.
-        max_errors: the maximum number of errors that are listed.
         may_set_times: True allows lines to set the times of their memories.
         may_restore: True lets lines restore deleted memories.
     """
@@ -50,7 +49,6 @@ class BulkItem:
 
     Attributes:
         place: the index in a batch, or the line number in an import.
-        memory_id: the id chosen by the caller, if any.
         times: the times of the memory at its source; None: the memory is new.
     """
 

@@ -90,11 +90,9 @@ class _Chunk:
     """Memories requested by a chunk of lines.
 
     Attributes:
-        last_line: the number of the last line.
         now: the time at which the lines were read.
         counts: the counts of lines that need no write.
         failed: the errors of lines that cannot be written, by line number.
-        masked: the number of masked values, by kind.
     """
 
     last_line: int
@@ -137,9 +135,7 @@ class Import:
 
     Args:
         service: the service, limited to the caller's rows.
-        name: the name of the engine.
         charge: called before each chunk except the first, which the request has paid for.
-        options: the options of the import.
     """
 
     def __init__(
@@ -287,12 +283,12 @@ class Import:
 
     def _with_counts(self, error: ServiceError) -> ServiceError:
         numbers = {"lines": self._counts.lines, **self._counts.numbers()}
-        told = {to_camel(name): str(number) for name, number in numbers.items()}
+        counts = {to_camel(name): str(number) for name, number in numbers.items()}
         return type(error)(
             error.message,
             error.reason,
             violations=error.violations,
-            metadata={**error.metadata, **told},
+            metadata={**error.metadata, **counts},
             retry_after_seconds=error.retry_after_seconds,
             http=error.http_status,
         )

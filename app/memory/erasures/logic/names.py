@@ -43,10 +43,10 @@ def mentions(text: str) -> list[Mention]:
     ]
 
 
-def ids_of(found: Iterable[Mention]) -> dict[str, set[str]]:
+def ids_of(all_mentions: Iterable[Mention]) -> dict[str, set[str]]:
     """Return the ids of mentions and of the task memories that contain them, by collection."""
     ids: dict[str, set[str]] = {}
-    for collection, name, _ in found:
+    for collection, name, _ in all_mentions:
         ids.setdefault(collection, set()).update((name, _parent(name)))
     return ids
 

@@ -145,8 +145,8 @@ class ErasureService:
         if same is not None:
             await repository.resume(session, same, row.operation_id)
             return row
-        given = {"is_service_wide": is_service_wide}
-        await self._insert(session, engine, subject, row.operation_id, given)
+        values = {"is_service_wide": is_service_wide}
+        await self._insert(session, engine, subject, row.operation_id, values)
         return row
 
     async def _insert(
@@ -155,12 +155,12 @@ class ErasureService:
         engine: EngineName,
         subject: Subject,
         operation_id: str,
-        given: Mapping[str, Any],
+        values: Mapping[str, Any],
     ) -> None:
         """Insert the record of an erasure, which ends writes to its scope and work on it."""
         now = self.resources.clock.now()
         pseudonyms = await pseudonyms_of(session, self.resources.settings)
-        values = {
+        columns = {
             "engine_id": engine.engine,
             # It outlives the scope, of whose digest it must tell no part.
             "certificate_id": f"er_{new_id(now, NO_BUCKET)}",
@@ -173,18 +173,19 @@ class ErasureService:
             "counts": {},
             "pseudonymised": {},
             "start_time": now,
+            **values,
         }
-        is_known = "certificate_id" in given
-        await repository.add(session, {**values, **given}, is_known=is_known)
+        is_known = "certificate_id" in values
+        await repository.add(session, columns, is_known=is_known)
         await stored.stop_running(session, subject)
 
     async def repeat(
-        self, session: Session, name: EngineName, subject: Subject, given: Mapping[str, Any]
+        self, session: Session, name: EngineName, subject: Subject, values: Mapping[str, Any]
     ) -> OperationName:
         """Queue an erasure once more, with values that it had before a restore."""
         engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
         row = await operations.insert(session, self._operation(engine, subject))
-        await self._insert(session, engine, subject, row.operation_id, given)
+        await self._insert(session, engine, subject, row.operation_id, values)
         return OperationName(engine, row.operation_id)
 
     async def take_up(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
@@ -254,8 +255,8 @@ class ErasureService:
             while True:
                 async with paced(self.resources.db.snapshot()) as session:
                     count, after = await step.run(session, after, limit)
-                found = counts if step.removes else pseudonymised
-                found[step.table] = found.get(step.table, 0) + count
+                sums = counts if step.removes else pseudonymised
+                sums[step.table] = sums.get(step.table, 0) + count
                 if after is None:
                     break
         return counts, pseudonymised

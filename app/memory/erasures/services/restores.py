@@ -115,13 +115,13 @@ async def _again(
     if scope is not None:
         service = ErasureService(resources)
         subject = Subject(engine.engine, scope, line.has_sessions)
-        given = {
+        values = {
             "certificate_id": line.certificate_id,
             "is_service_wide": line.is_service_wide,
         }
         # The backup may be older than the engine, but not than a key bound to the scope.
         with suppress(NotFound):
-            return [await service.repeat(session, engine, subject, given)]
+            return [await service.repeat(session, engine, subject, values)]
     await repository.add(session, _ended(engine, line), is_known=True)
     return []
 

@@ -79,8 +79,8 @@ class Said:
 
     def __init__(self, text: str) -> None:
         plain = straight(text)
-        found = [*_WORD.findall(plain), *_WITHOUT_APOSTROPHES.findall(plain)]
-        self._words = frozenset(map(_folded, found))
+        all_words = [*_WORD.findall(plain), *_WITHOUT_APOSTROPHES.findall(plain)]
+        self._words = frozenset(map(_folded, all_words))
         self._alike: defaultdict[str, list[str]] = defaultdict(list)
         for word in self._words:
             self._alike[word[:_BEGINNING]].append(word)
@@ -153,9 +153,9 @@ def adds_to(fact: str, said: Said) -> bool:
     """
     phrases = list(_phrases(fact, said))
     kinds = [{word.kind for word in phrase} & {"said", "added"} for phrase in phrases]
-    told = [kind for kind in kinds if kind]
-    has_none = bool(told) and "said" not in set().union(*told[:2])
-    return has_none or {"added"} in told[1:] or any(map(_has_attribute, phrases))
+    counted = [kind for kind in kinds if kind]
+    has_none = bool(counted) and "said" not in set().union(*counted[:2])
+    return has_none or {"added"} in counted[1:] or any(map(_has_attribute, phrases))
 
 
 def _has_attribute(phrase: Sequence[_Word]) -> bool:

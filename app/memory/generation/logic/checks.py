@@ -75,22 +75,22 @@ class _Check:
 
     def fact(self, said: ExtractedFact) -> Candidate | Dropped:
         fact = clean(said.fact).strip()
-        found = self.sources.find(said.quote, said.line)
-        fault = "NO_QUOTE" if found is None else self._fault(fact, found.turn)
-        if found is None or fault is not None:
+        repeated = self.sources.find(said.quote, said.line)
+        fault = "NO_QUOTE" if repeated is None else self._fault(fact, repeated.turn)
+        if repeated is None or fault is not None:
             return Dropped(fact[: self.most_chars], said.quote, fault or "NO_QUOTE")
-        turn, quote = found.turn, found.words
+        turn, quote = repeated.turn, repeated.words
         candidate = Candidate(
             fact, (), quote, turn, forget=said.forget, said_on=self.sources.day(turn)
         )
         candidate = replace(
             candidate,
             context=self.sources.around(fact, quote, turn),
-            doubtful=found.is_near,
+            doubtful=repeated.is_near,
         )
         if said.forget:
             line, sentence = self.sources.said.get(turn, ""), self.sources.sentence(quote, turn)
-            return replace(candidate, doubtful=found.is_near or is_marked(line, sentence))
+            return replace(candidate, doubtful=repeated.is_near or is_marked(line, sentence))
         topics = _topics(said.topics, self._by_label, fact, self.guide.topics)
         if not topics:
             return Dropped(fact, quote, "OFF_TOPIC")
@@ -128,11 +128,11 @@ class _Check:
     def _has_foreign_details(self, candidate: Candidate, asked: str) -> bool:
         """Return True if a detail is not the user's, or a name does not occur in the context."""
         fact, own = candidate.fact, self.sources.own(candidate.turn)
-        details = [one.detail for one in foreign(fact, own)]
+        details = [detail.detail for detail in foreign(fact, own)]
         if not stands_for_another(candidate.source):
             around = ((candidate.context, own.said_on), (asked, own.said_on))
             details += foreign_names(fact, Origin(around, own.said_on))
-        return any(not is_user(one) and not may_be_a_noun(one, fact) for one in details)
+        return any(not is_user(detail) and not may_be_a_noun(detail, fact) for detail in details)
 
     @cached_property
     def _by_label(self) -> Mapping[str, Topic]:
@@ -325,7 +325,7 @@ def _is_of_another(fact: str, clauses: Sequence[str]) -> bool:
     named = Said(fact)
     others = [owned[1] for owned in _OWNED.finditer(said)]
     others += _first_words(clauses[0])
-    return any(map(_OTHERS.match, clauses)) or not all(named.has(fold(one)) for one in others)
+    return any(map(_OTHERS.match, clauses)) or not all(named.has(fold(other)) for other in others)
 
 
 def _speaks_of_self(text: str) -> bool:

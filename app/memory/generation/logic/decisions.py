@@ -40,7 +40,6 @@ class NewFact:
     """Candidates of one conversation with the same text; `candidate` is the latest one.
 
     Attributes:
-        positions: the positions of the candidates.
         near: the memories that the fact may be about, nearest first.
         has_more: True if a request to forget matches more memories than `near` has.
         later: the memories that a request to forget means, but that rest on a later time.

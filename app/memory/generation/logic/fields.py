@@ -208,10 +208,10 @@ class _Plan:
             return None, None
         named = said.value if isinstance(said.value, list) else [said.value]
         if not isinstance(present, list):
-            is_meant = any(alike(present, one) for one in named)
+            is_meant = any(alike(present, name) for name in named)
             return (None, None) if is_meant else (present, "NOT_PRESENT")
         key = self._field_of(said).item_key
-        gone = {at for one in named for at in positions_of(present, spelled(one), key)}
+        gone = {at for name in named for at in positions_of(present, spelled(name), key)}
         if not gone:
             return present, "NOT_PRESENT"
         return [item for at, item in enumerate(present) if at not in gone] or None, None

@@ -109,7 +109,6 @@ class Unmet:
     """A request to forget that was not completely carried out.
 
     Attributes:
-        request: the words of the user.
         nearest: ids of the memories that it may refer to, nearest first.
         has_more: True if it matches more memories than one generation forgets.
     """

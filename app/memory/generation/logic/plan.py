@@ -42,9 +42,7 @@ class PlannedChange:
         memory_id: the memory, None for a new one.
         version: the version that the memory had in the prompt, None for a new one.
         fact: the new text; on DELETED the old text; None for a field of a profile.
-        topics: the topics after the change.
         extracted: the extracted facts that the change rests on, for the revision.
-        reason: the reason, in a word or two.
         turns: positions in the input of the turns that the change rests on.
         field: the change of a profile's field, if it is one.
     """
@@ -84,13 +82,13 @@ class PlannedChange:
         """Return the facts that the change rests on, in the form of a revision."""
         if self.field is not None:
             return self.field.extracted_memories()
-        return [with_context({"fact": one.fact}, one.quote) for one in self.extracted]
+        return [with_context({"fact": quoted.fact}, quoted.quote) for quoted in self.extracted]
 
     @property
     def context(self) -> str | None:
         """The distinct words of users that the change rests on, in lines; None if unknown."""
         quotes = (
-            [one.quote for one in self.extracted]
+            [quoted.quote for quoted in self.extracted]
             if self.field is None
             else [value.source for value in self.field.extracted]
         )

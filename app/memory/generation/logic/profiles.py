@@ -152,8 +152,6 @@ class FieldChange:
         memory_id: the memory, None for a new one.
         version: the version of the memory when it was read, None for a new one.
         value: the new value; None if the field is removed.
-        reason: the reason, in a word or two.
-        extracted: the values that the change rests on.
         data: the whole `structuredContent.data` of the memory after the change.
     """
 
@@ -271,8 +269,8 @@ def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> Iterato
 
 
 def _valid(known: Mapping[str, ProfileSchema], filled: rules.Filled) -> FieldValue | None:
-    given: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
-    value = validated(known[filled.schema_id], filled.field, given)
+    stated: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
+    value = validated(known[filled.schema_id], filled.field, stated)
     action: Statement = "set" if not filled.clear else "remove" if filled.value else "clear"
     if value is None and action != "clear":
         return None

@@ -152,25 +152,25 @@ class _JsonValues:
             self._faulty += 1
             return None
         texts = list(_texts_in(value))[:_MAX_ENTRIES]
-        return [RecalledEntry(begin, end, (_spellings(one),)) for one in texts], end
+        return [RecalledEntry(begin, end, (_spellings(text),)) for text in texts], end
 
 
 def blocks_of(text: str) -> list[RecalledBlock]:
     """Return the blocks of a turn, in order; if there is no other text, without the last block."""
-    found: list[RecalledBlock] = []
+    blocks: list[RecalledBlock] = []
     room = _MAX_ENTRIES
     for block in _blocks(_lines(text), _JsonValues(text)):
         if len(block.entries) > room:
             break
-        found.append(block)
+        blocks.append(block)
         room -= len(block.entries)
-    rest = _without(text, [(block.begin, block.end) for block in found])
+    rest = _without(text, [(block.begin, block.end) for block in blocks])
     # The user's own words may be under the last of several headings.
-    return found if rest.strip() else found[:-1]
+    return blocks if rest.strip() else blocks[:-1]
 
 
 def without_recalled(
-    text: str, blocks: Sequence[RecalledBlock], told: Callable[[str], Told]
+    text: str, blocks: Sequence[RecalledBlock], relation: Callable[[str], Told]
 ) -> OwnWords:
     """Remove the recalled memories; `told` returns the relation of a text to the scope's memories.
 
@@ -181,7 +181,7 @@ def without_recalled(
     taken: list[tuple[int, int]] = []
     count = 0
     for block in blocks:
-        fates = [_told(entry, told) for entry in block.entries]
+        fates = [_told(entry, relation) for entry in block.entries]
         known = [
             (entry.begin, entry.end)
             for entry, fate in zip(block.entries, fates, strict=True)
@@ -199,17 +199,17 @@ def without_recalled(
     return OwnWords(own[mark.end() :] if mark else own, count)
 
 
-def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
+def _told(entry: RecalledEntry, relation: Callable[[str], Told]) -> Told:
     """Return NOTHING if memories do not say one of the texts: a row may correct a memory."""
-    fates = [_told_of(spellings, told) for spellings in entry.texts]
+    fates = [_told_of(spellings, relation) for spellings in entry.texts]
     for fate in (Told.NOTHING, Told.EARLIER):
         if fate in fates:
             return fate
     return Told.MEMORY
 
 
-def _told_of(spellings: Sequence[str], told: Callable[[str], Told]) -> Told:
-    fates = {told(spelling) for spelling in spellings}
+def _told_of(spellings: Sequence[str], relation: Callable[[str], Told]) -> Told:
+    fates = {relation(spelling) for spelling in spellings}
     for fate in (Told.MEMORY, Told.EARLIER):
         if fate in fates:
             return fate
@@ -255,7 +255,7 @@ def _blocks(lines: Sequence[_TextLine], values: _JsonValues) -> Iterator[Recalle
 def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
     for aside in _ASIDE.finditer(line.text):
         texts = _SENTENCE.finditer(line.text, *aside.span(aside.lastindex or 0))
-        entries = tuple(_entry(line, *one.span()) for one in texts)
+        entries = tuple(_entry(line, *text.span()) for text in texts)
         if entries:
             begin, end = line.begin + aside.start(), line.begin + aside.end()
             yield RecalledBlock(begin, end, entries, is_context=False)
@@ -270,7 +270,7 @@ def _block_at(
     first = at
     if (inline := _INLINE.fullmatch(line.text)) is not None and _OF_MEMORIES.search(inline[1]):
         texts = _SENTENCE.finditer(line.text, inline.end(1) + 1)
-        entries = [_entry(line, *one.span()) for one in texts]
+        entries = [_entry(line, *text.span()) for text in texts]
         return _block(lines, at + 1, line.begin, line.end, entries, inline[1]), at + 1
     if _is_heading(line):
         heading = line.text
@@ -282,8 +282,8 @@ def _block_at(
     after = _end_of_entries(lines, first, has_heading=bool(heading))
     if after - first < (1 if heading else _LEAST_LIST):
         return None, at + 1
-    told = [lines[n] for n in range(first, after) if _WORD.search(lines[n].text)]
-    entries = [_entry(one, _start(one), len(one.text)) for one in told[:_MAX_ENTRIES]]
+    worded = [line for line in lines[first:after] if _WORD.search(line.text)][:_MAX_ENTRIES]
+    entries = [_entry(item, _start(item), len(item.text)) for item in worded]
     return _block(lines, after, line.begin, lines[after - 1].end, entries, heading), after
 
 
@@ -325,7 +325,7 @@ def _entry(line: _TextLine, begin: int, end: int) -> RecalledEntry:
     cells = text.split("|", _MAX_CELLS) if line.text.lstrip().startswith("|") else [text]
     # Single words, numbers and dates beside a memory are notes on it.
     texts = [cell for cell in cells if " " in cell.strip()] if len(cells) > 1 else cells
-    spellings = tuple(_spellings(one) for one in texts or [text])
+    spellings = tuple(_spellings(cell) for cell in texts or [text])
     return RecalledEntry(line.begin + begin, line.begin + end, spellings)
 
 
@@ -375,8 +375,8 @@ def _block(
 
 def _is_of_user(heading: str) -> bool:
     """Return True if a heading is about the user, not about a thing named after users."""
-    for found in _OF_USER.finditer(heading):
-        word = (found[1] or "").lower()
+    for match in _OF_USER.finditer(heading):
+        word = (match[1] or "").lower()
         if not word or word in _KNOWLEDGE or is_function_word(word):
             return True
     return False

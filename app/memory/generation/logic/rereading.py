@@ -33,11 +33,8 @@ class SaidLine:
     """A user's line in a request or a session.
 
     Attributes:
-        turn: the position of its event.
         text: its words, with a digest of its files.
         session: the session and its creation time, if the line is an event of a session.
-        event_id: the id that the sender gave the line, if any.
-        event_time: the time that the sender gave the line, if any.
     """
 
     turn: int
@@ -112,20 +109,20 @@ class Rereading:
 
     def standings(self, known: Collection[bytes]) -> dict[int, LineStanding]:
         """Return the standing of each line, by the position of its event."""
-        found = [
+        are_known = [
             line.turn in self._overlap
             or (digests.exact is not None and not {digests.exact, digests.empty}.isdisjoint(known))
             for line, digests in zip(self._lines, self._digests, strict=True)
         ]
         for place, line in enumerate(self._lines):
-            if found[place] and not line.is_named and place >= _BEFORE:
+            if are_known[place] and not line.is_named and place >= _BEFORE:
                 # The line is recognised together with the two before it, if they are unnamed.
                 for earlier in range(place - _BEFORE, place):
-                    found[earlier] |= not self._lines[earlier].is_named
-        last = max((place for place, is_known in enumerate(found) if is_known), default=None)
+                    are_known[earlier] |= not self._lines[earlier].is_named
+        last = max((place for place, is_known in enumerate(are_known) if is_known), default=None)
         return {
             line.turn: LineStanding.KNOWN if is_known else self._unknown(place, last, known)
-            for place, (line, is_known) in enumerate(zip(self._lines, found, strict=True))
+            for place, (line, is_known) in enumerate(zip(self._lines, are_known, strict=True))
         }
 
     def _unknown(self, place: int, last: int | None, known: Collection[bytes]) -> LineStanding:
@@ -183,7 +180,7 @@ class Rereading:
         elif line.event_time is not None:
             exact = ("time", line.event_time.timestamp(), line.text)
         elif place >= _BEFORE:
-            exact = ("after", *(one.text for one in self._lines[place - _BEFORE : place + 1]))
+            exact = ("after", *(line.text for line in self._lines[place - _BEFORE : place + 1]))
         else:
             exact = None
         return _Digests(

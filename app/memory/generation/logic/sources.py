@@ -63,7 +63,6 @@ class RepeatedWords:
     """The words of a user that a quote repeats.
 
     Attributes:
-        turn: the turn with these words.
         words: the quote, or for a near quote the user's words.
         is_near: True if the quote is not exact.
         is_sure: False if it is also uncertain that the quote refers to these words.
@@ -187,7 +186,6 @@ class Sources:
 
     @cached_property
     def _spent(self) -> Counter[str]:
-        """The effort spent so far on quotes without an exact match."""
         return Counter()
 
     def _turn_of(self, quote: str, claimed: int) -> int | None:
@@ -230,14 +228,14 @@ class Sources:
 
     def answers(self, quote: str, turn: int) -> str:
         """Return the assistant's last sentences before a turn if a quote may answer them."""
-        told: list[str] = []
+        chosen: list[str] = []
         left = _MAX_ANSWERED_CHARS if self._leans(quote) else 0
         for sentence in reversed(list(sentences(self._before(turn)))):
-            if left <= 0 or (told and len(sentence.text) > left):
+            if left <= 0 or (chosen and len(sentence.text) > left):
                 break
-            told.insert(0, sentence.text[-left:])
+            chosen.insert(0, sentence.text[-left:])
             left -= len(sentence.text) + 1
-        return " ".join(told)
+        return " ".join(chosen)
 
     def _leans(self, quote: str) -> bool:
         """Return True if a quote may need other words to be understood."""
@@ -298,14 +296,14 @@ class Sources:
 
 
 def turns_of_lost(
-    lost: Sequence[Mapping[str, Any]], sources: Sources, told: Collection[int]
+    lost: Sequence[Mapping[str, Any]], sources: Sources, understood: Collection[int]
 ) -> set[int]:
     """Return the turns of entries that could not be parsed.
 
     An entry without a line may belong to any turn outside `told`, the turns of the other entries.
     """
     turns = {_turn_of_lost(entry, sources) for entry in lost}
-    unknown = set(sources.said).difference(told) if None in turns else set()
+    unknown = set(sources.said).difference(understood) if None in turns else set()
     return {turn for turn in turns if turn is not None} | (unknown - sources.context)
 
 
@@ -316,8 +314,8 @@ def _turn_of_lost(entry: Mapping[str, Any], sources: Sources) -> int | None:
     claimed = line if isinstance(line, int) and line in sources.said else None
     if claimed is not None or not isinstance(quote, str):
         return claimed
-    found = sources.find(quote, -1)
-    return None if found is None else found.turn
+    repeated = sources.find(quote, -1)
+    return None if repeated is None else repeated.turn
 
 
 def plain(quote: str) -> str:

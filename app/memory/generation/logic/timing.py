@@ -86,7 +86,7 @@ def superseded(
 
     `ended` has facts by their hints. A fact that a memory has again does not count as taken back.
     """
-    found: dict[int, EndedFact] = {}
+    taken_back: dict[int, EndedFact] = {}
     for at, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
         hint = same(candidate.fact)
         known = ended.get(hint)
@@ -94,8 +94,8 @@ def superseded(
             continue
         stands = any(same(memory.fact) == hint for memory in row)
         if candidate.said_at < known.ended_at and not stands:
-            found[at] = known
-    return found
+            taken_back[at] = known
+    return taken_back
 
 
 def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:

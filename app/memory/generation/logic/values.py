@@ -126,11 +126,11 @@ class _Statement:
     shown: JsonValue
 
     def read(self) -> FieldValue | FieldReason:
-        found = self.sources.find(self.said.quote, self.said.line)
+        repeated = self.sources.find(self.said.quote, self.said.line)
         # No second call confirms fields, so a near quote is not enough.
-        if found is None or not found.is_sure:
+        if repeated is None or not repeated.is_sure:
             return "NO_QUOTE"
-        turn = found.turn
+        turn = repeated.turn
         if turn in self.sources.context:
             return "ALREADY_READ"
         is_list = self.wanted.type == "array" or isinstance(self.present, list)
@@ -170,7 +170,6 @@ class _Statement:
         )
 
     def _item(self, text: str) -> JsonValue:
-        """Return an item, or its new parts, in the form of the list; None if it does not fit."""
         item = coerced(self.wanted.items, text)
         return item if item not in ("", [], {}) and is_small(item) else None
 
@@ -208,8 +207,8 @@ class _Statement:
         # A number may be derived only from words near the quote.
         near = (self.sources.said.get(turn, ""), self.sources.question(turn))
         own = Origin(tuple((words, day) for words in near), day)
-        details = {one.detail for one in foreign(text, anywhere)}
-        details &= {one.detail for one in foreign(text, present)}
+        details = {unsourced.detail for unsourced in foreign(text, anywhere)}
+        details &= {unsourced.detail for unsourced in foreign(text, present)}
         for unsourced in foreign(text, own):
             if unsourced.detail in details and not unsourced.may_follow:
                 is_date = unsourced.reason == "FOREIGN_DATE"
@@ -224,7 +223,7 @@ def field_lines(
 
     If a field has several values, the last one counts.
     """
-    values = {(one.schema_id, one.field): _shown(one.value) for one in present}
+    values = {(known.schema_id, known.field): _shown(known.value) for known in present}
     return tuple(
         f"{_line(schema, field)}{values.get((schema.schema_id, field.name), '')}"
         for schema in schemas
@@ -249,7 +248,6 @@ def _kind(field: ProfileField) -> str:
 
 
 def _forms(schema: JsonObject) -> Iterator[str]:
-    """Yield the type of a value, its options, its format and its bounds."""
     if kind := _type(schema):
         yield kind
     yield from (str(schema[name]) for name in ("format", "pattern") if name in schema)

@@ -45,7 +45,6 @@ class Compared:
 
     Attributes:
         settled: verdicts for facts that a memory already has word for word.
-        open: all other facts.
     """
 
     settled: list[Verdict]
@@ -184,7 +183,6 @@ class Consolidation:
 
 
 def _dated(new: NewFact, today: date) -> NewFact:
-    """Set the day of the generation on a fact without a day."""
     day = new.candidate.said_on or today
     return replace(new, candidate=replace(new.candidate, said_on=day))
 

@@ -50,7 +50,6 @@ class Provenance:
     """The provenance columns of a memory, by the event that it rests on.
 
     Attributes:
-        times: the times of the events, if known.
         place: the source of the events; None for given facts.
         now: the time for events without a time.
     """
@@ -227,12 +226,12 @@ class HeardConversation:
         blocks = (block for blocks in self._blocks.values() for block in blocks)
         return [text for block in blocks for entry in block.entries for text in entry.spellings]
 
-    def compare(self, known: Mapping[bytes, datetime], told: Callable[[str], Told]) -> None:
+    def compare(self, known: Mapping[bytes, datetime], relation: Callable[[str], Told]) -> None:
         """Apply the stored digests, and remove recalled memories from the turns."""
         self._known = known
         self.standings = self._rereading.standings(known)
         for at, blocks in self._blocks.items():
-            own = without_recalled(self.turns[at].text, blocks, told)
+            own = without_recalled(self.turns[at].text, blocks, relation)
             self.turns[at] = replace(self.turns[at], text=own.text)
             self.recalled += own.recalled
 

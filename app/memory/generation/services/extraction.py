@@ -108,11 +108,11 @@ class Extracted:
 async def by_rules(material: Material) -> Extracted:
     """Extract with the built-in rules, off the event loop."""
     heard, reading = await asyncio.to_thread(_reading, material)
-    turns = [one.turn for one in heard]
+    turns = [spoken.turn for spoken in heard]
     candidates = await in_pieces(reading.steps())
     values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
     # Facts from context lines were stored when the lines were first read.
-    new = {n: one for n, one in enumerate(heard) if not one.is_context}
+    new = {n: spoken for n, spoken in enumerate(heard) if not spoken.is_context}
     events = material.conversation.events
     if not material.guide.topics:
         candidates = []
@@ -136,14 +136,16 @@ async def by_rules(material: Material) -> Extracted:
             ),
         ],
         skipped_files=[
-            (one.at, file.media_type) for one in new.values() for file in files_of(events[one.at])
+            (spoken.at, file.media_type)
+            for spoken in new.values()
+            for file in files_of(events[spoken.at])
         ],
     )
 
 
 def _reading(material: Material) -> tuple[list[Heard], rules.Extraction]:
     heard = utterances(material.conversation.heard())
-    turns = [one.turn for one in heard]
+    turns = [spoken.turn for spoken in heard]
     guide = material.guide
     reading = rules.Extraction(
         turns,
@@ -192,7 +194,7 @@ async def by_model(
     heard = material.conversation.heard()
     lines = await asyncio.to_thread(lines_of, heard)
     events = material.conversation.events
-    new = {one.at: events[one.at] for one in heard if not one.is_context}
+    new = {spoken.at: events[spoken.at] for spoken in heard if not spoken.is_context}
     files = _readable_files(model, new, result)
     fixed = f"{extraction(guide)}\n{today(guide)}"
     room = model.max_input_tokens - estimate_tokens_of_bytes(fixed) - _SCHEMA_TOKENS
@@ -263,9 +265,9 @@ class _Reading:
         )
         result.values += grounded.values
         result.dropped_fields += grounded.dropped
-        told = {candidate.turn for candidate in believed.candidates}
-        told |= {value.turn for value in grounded.values}
-        result.unread |= await asyncio.to_thread(turns_of_lost, reply.lost, sources, told)
+        understood = {candidate.turn for candidate in believed.candidates}
+        understood |= {value.turn for value in grounded.values}
+        result.unread |= await asyncio.to_thread(turns_of_lost, reply.lost, sources, understood)
 
     async def _ask(self, prompt: Prompt, meter: Meter) -> ConversationReply:
         """Ask only for the results that the bank wants, as the reply's schema costs tokens too."""

@@ -71,7 +71,6 @@ class SourceSession:
     """A session that is the source of a generation.
 
     Attributes:
-        engine: the engine of the session.
         is_elsewhere: True if this engine is not the engine of the memories.
     """
 

@@ -136,12 +136,12 @@ async def read(
         source = request.vertex_session_source
         stored = None
         if source is not None:
-            found = await find_source(session, engine, source, now)
-            if origin.session_time not in {None, found.row.create_time}:
+            stored_session = await find_source(session, engine, source, now)
+            if origin.session_time not in {None, stored_session.row.create_time}:
                 # The id was reused, maybe for a user whose sessions the caller may not read.
-                raise NotFound.of(found.name)
-            span = _span(found, source, origin.read_to)
-            stored = await _session_part(session, found, span, request, resources.settings)
+                raise NotFound.of(stored_session.name)
+            span = _span(stored_session, source, origin.read_to)
+            stored = await _session_part(session, stored_session, span, request, resources.settings)
         bank, scope = config_of(engine), request.scope or {}
         profiles, generation = schemas_for(bank, scope), bank.generation_config
         model = resources.models.choose(generation.model if generation is not None else None)
@@ -244,10 +244,10 @@ def _spoken(
         )
         for row in stored.events
     ]
-    found = stored.origin
-    place = StreamPlace(str(found.name), [row.seq for row in stored.events])
+    stored_session = stored.origin
+    place = StreamPlace(str(stored_session.name), [row.seq for row in stored.events])
     # The engine is left out, because an archive may restore it under another id.
-    session = f"{found.name.session} {format_timestamp(found.row.create_time)}"
+    session = f"{stored_session.name.session} {format_timestamp(stored_session.row.create_time)}"
     return Spoken(_across(events, masking), moment, place, session)
 
 

@@ -110,8 +110,8 @@ class Neighbourhood:
         if any(candidate.forget and is_everything(candidate.fact) for candidate in candidates):
             async with self.resources.db.snapshot() as session:
                 forgotten = retrieval.newest(self._most_forgotten)
-                found = await retrieval.find_newest(session, self._query(), forgotten)
-            newest = [_of_row(row) for row in found.rows]
+                newest_rows = await retrieval.find_newest(session, self._query(), forgotten)
+            newest = [_of_row(row) for row in newest_rows.rows]
             near = [
                 newest if candidate.forget and is_everything(candidate.fact) else row
                 for candidate, row in zip(candidates, near, strict=True)
@@ -132,17 +132,17 @@ class Neighbourhood:
             self.engine.engine, [candidate.fact for candidate in candidates]
         )
         query = self._query()
-        found = [
+        ids_of_all = [
             await self._search(candidate, vectors.get(candidate.fact), query, language)
             for candidate in candidates
         ]
-        ids = {memory_id for row in found for memory_id in row}
+        ids = {memory_id for row in ids_of_all for memory_id in row}
         rows = await fast_sql.find_near_by_ids(self.resources.db, query, sorted(ids))
         near = [
             await self._newest(query)
             if _forgets_everything(candidate)
             else _select_shown(candidate, [_to_neighbour(rows[key]) for key in ids if key in rows])
-            for candidate, ids in zip(candidates, found, strict=True)
+            for candidate, ids in zip(candidates, ids_of_all, strict=True)
         ]
         return await self._in_time(candidates, near)
 
@@ -159,17 +159,17 @@ class Neighbourhood:
         wanted = CandidateQuery(candidate.fact, asked.language, model_id, values)
         if index is None and query.is_unfiltered:
             larger = LargeScopeSearch.of(self.resources)
-            found = await larger.find_candidates(db, query, wanted)
+            candidates = await larger.find_candidates(db, query, wanted)
         else:
             async with db.snapshot() as session:
-                found = await find_candidates(session, query, wanted, index)
-        return list(best_of(asked, *found, _SEARCHED, _OF_STATEMENTS))
+                candidates = await find_candidates(session, query, wanted, index)
+        return list(best_of(asked, *candidates, _SEARCHED, _OF_STATEMENTS))
 
     async def _in_time(
         self, candidates: Sequence[Candidate], near: Sequence[NearMemories]
     ) -> NearCandidates:
         """Leave out facts that were taken back after they were stated."""
-        rows = [one.memories for one in near]
+        rows = [memories.memories for memories in near]
         ended = superseded(candidates, rows, await self._find_ended(candidates, rows))
         standing = [at for at in range(len(candidates)) if at not in ended]
         return NearCandidates(
@@ -214,9 +214,9 @@ class Neighbourhood:
     async def _newest(self, query: ScopeQuery) -> NearMemories:
         """Return the newest memories, for a request to forget everything."""
         async with self.resources.db.snapshot() as session:
-            found = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
-        near = [_of_row(row) for row in found.rows[:_SEARCHED]]
-        return NearMemories(near, len(found.rows) > _SEARCHED)
+            newest = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
+        near = [_of_row(row) for row in newest.rows[:_SEARCHED]]
+        return NearMemories(near, len(newest.rows) > _SEARCHED)
 
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
         """Return the nearest to each; None if the vectors' model no longer serves the engine."""

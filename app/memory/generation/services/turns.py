@@ -79,13 +79,17 @@ def utterances(heard: Sequence[Heard]) -> list[Heard]:
     They have no answer or end mark between them and, if times are known, under ten seconds.
     """
     joined: list[Heard] = []
-    for one in heard:
+    for spoken in heard:
         before = joined[-1] if joined else None
-        if before is None or not _is_next(before, one) or not _continues(before.turn, one.turn):
-            joined.append(one)
+        if (
+            before is None
+            or not _is_next(before, spoken)
+            or not _continues(before.turn, spoken.turn)
+        ):
+            joined.append(spoken)
             continue
-        text = f"{before.turn.text.rstrip()} {one.turn.text.lstrip()}"
-        joined[-1] = replace(one, turn=replace(one.turn, text=text))
+        text = f"{before.turn.text.rstrip()} {spoken.turn.text.lstrip()}"
+        joined[-1] = replace(spoken, turn=replace(spoken.turn, text=text))
     return joined
 
 
@@ -123,14 +127,14 @@ def lines_of(heard: Sequence[Heard]) -> list[TranscriptLine]:
     System texts are left out, and so is text that a service inserted into a user's turn.
     """
     lines = []
-    for one in heard:
-        turn = one.turn
+    for spoken in heard:
+        turn = spoken.turn
         role = turn.role.strip().lower()
         is_source = role in USER_ROLES
         text = own_words(clean(turn.text)) if is_source else clean(turn.text)
         text = _BLANKS.sub(" ", text).strip()
         if text and role not in _UNHEARD_ROLES:
-            lines.append(TranscriptLine(one.at, is_source, text, turn.time, one.is_context))
+            lines.append(TranscriptLine(spoken.at, is_source, text, turn.time, spoken.is_context))
     return lines
 
 

@@ -88,9 +88,7 @@ class GenerationTask:
     """A generation to run, with the hooks of its caller.
 
     Attributes:
-        kind: the kind of its work.
         caller: the id of the key that requested it; None for the service itself.
-        request: the request, with its scope.
         step: awaited between the calls of a model; raises if the work must stop.
         begin: awaited in the transaction of the changes, before them; returns the id of the
             operation that their revisions refer to.
@@ -99,7 +97,6 @@ class GenerationTask:
             or was stopped.
         go_on: awaited in place of `finish` if another round has to read more of a session, with
             the last event that was read.
-        origin: the part of the conversation that is read.
     """
 
     engine: EngineName
@@ -170,7 +167,9 @@ class Generation:
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
         kept = set(map(id, candidates))
-        extracted.unread |= {one.turn for one in extracted.candidates if id(one) not in kept}
+        extracted.unread |= {
+            candidate.turn for candidate in extracted.candidates if id(candidate) not in kept
+        }
         extracted.count("knownEventCount", inputs.conversation.known)
         extracted.count("recalledLineCount", inputs.conversation.recalled)
         candidates = [_timed(candidate, inputs.conversation) for candidate in candidates]
@@ -215,8 +214,8 @@ class Generation:
     async def _extracted(self, inputs: Material) -> Extracted:
         source = self.task.request.direct_memories_source
         if source is not None:
-            given = [(memory.fact, topics_of(memory.topics)) for memory in source.direct_memories]
-            return Extracted(direct(given) if inputs.takes_facts else [])
+            facts = [(memory.fact, topics_of(memory.topics)) for memory in source.direct_memories]
+            return Extracted(direct(facts) if inputs.takes_facts else [])
         if inputs.model is None:
             return await extraction.by_rules(inputs)
         most = self.resources.settings.tuning.generation_max_pieces
@@ -233,21 +232,21 @@ class Generation:
             return await self._by_model(candidates, inputs, consolidation)
         if self.task.request.disable_consolidation:
             return unconsolidated(candidates)
-        found = await self.scope.near(candidates)
-        by_meaning = _MEASURED_MODEL in found.model_id
+        near = await self.scope.near(candidates)
+        by_meaning = _MEASURED_MODEL in near.model_id
         planned = await in_pieces(
-            by_rules(found.candidates, found.rows, self._caps, by_meaning=by_meaning)
+            by_rules(near.candidates, near.rows, self._caps, by_meaning=by_meaning)
         )
-        return planned.with_dropped(found.older)
+        return planned.with_dropped(near.older)
 
     async def _by_model(
         self, candidates: Sequence[Candidate], inputs: Material, consolidation: Consolidation
     ) -> Plan:
         is_consolidated = not self.task.request.disable_consolidation
-        found = NearCandidates(candidates, [NearMemories()] * len(candidates))
+        near = NearCandidates(candidates, [NearMemories()] * len(candidates))
         if is_consolidated:
-            found = await self.scope.searched(candidates, inputs.search_language)
-        facts = compared(found.candidates, found.near)
+            near = await self.scope.searched(candidates, inputs.search_language)
+        facts = compared(near.candidates, near.near)
         if not is_consolidated and not facts.needs_model:
             return unconsolidated(candidates)
         ids = {memory.memory_id for new in facts.open for memory in new.near}
@@ -258,10 +257,10 @@ class Generation:
         masked = Compared(facts.settled, list(shown.masked))
         done = await consolidation.decide(masked, shown.histories, today)
         verdicts = shown.restored(done.verdicts)
-        planned = plan(found.candidates, found.rows, verdicts, self._caps.all)
+        planned = plan(near.candidates, near.rows, verdicts, self._caps.all)
         dropped = [*done.dropped, *planned.outcome.dropped]
         decided = replace(planned, outcome=replace(done, dropped=dropped))
-        return decided.with_dropped(found.older)
+        return decided.with_dropped(near.older)
 
     @property
     def _caps(self) -> Caps:
@@ -339,12 +338,12 @@ class Generation:
             log.warning("generation.costs_not_recorded", error=describe(error))
 
 
-def _timed(found: _SaidT, conversation: HeardConversation) -> _SaidT:
+def _timed(finding: _SaidT, conversation: HeardConversation) -> _SaidT:
     """Add the time of the words to a finding, and a mark if it may be a repetition."""
     return replace(
-        found,
-        said_at=conversation.provenance.said_at(found.turn),
-        is_repeat=conversation.standings.get(found.turn) is LineStanding.PERHAPS,
+        finding,
+        said_at=conversation.provenance.said_at(finding.turn),
+        is_repeat=conversation.standings.get(finding.turn) is LineStanding.PERHAPS,
     )
 
 
@@ -369,7 +368,6 @@ def _keeps_changing() -> Aborted:
 
 
 def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response, empty if there are no changes."""
     response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse")}
     if generated:
         response |= {"author": author, "generatedMemories": list(generated)}

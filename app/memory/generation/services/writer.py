@@ -159,13 +159,13 @@ class GenerationWriter:
 
         If merged metadata would have too many entries, only the request's metadata are kept.
         """
-        given = metadata_column(self.request)
+        sent = metadata_column(self.request)
         if self.request.metadata is None:
             return row.user_metadata
         if self.request.metadata_merge_strategy is MetadataMergeStrategy.MERGE:
-            merged = {**row.user_metadata, **given}
-            return merged if len(merged) <= self.max_metadata_entries else given
-        return given
+            merged = {**row.user_metadata, **sent}
+            return merged if len(merged) <= self.max_metadata_entries else sent
+        return sent
 
 
 def _context_of(change: PlannedChange, row: MemoryRow) -> str | None:

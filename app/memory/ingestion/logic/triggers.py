@@ -34,10 +34,8 @@ class Buffer:
     """Waiting events of a stream.
 
     Attributes:
-        begin: the time at which the stream began.
         oldest: the arrival of the oldest waiting event.
         newest: the arrival of the last event.
-        count: the number of waiting events.
         is_flushed: True if a caller has requested immediate processing of some events.
     """
 
@@ -108,10 +106,7 @@ class ListedEvent:
     """An event, without its content.
 
     Attributes:
-        seq: the number of the event in the stream.
         time: the sender's time; the arrival time if the sender gave none.
-        arrival_time: the time at which the event arrived.
-        content_bytes: the length of the content in bytes.
         batch_limit: the maximum size of a batch with this event; None: no limit.
         event_id: the sender's id of the event, if any.
         event_time: the sender's time of the event, if any.

@@ -226,7 +226,6 @@ class Waiting:
     """Waiting events of a stream.
 
     Attributes:
-        count: the number of all waiting events.
         bytes: the total length of their contents in bytes.
         oldest: the arrival of the oldest event.
         ready: the number of events that are not set aside.

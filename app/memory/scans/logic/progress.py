@@ -21,7 +21,6 @@ class ScanProgress:
     """Position and results of a scan.
 
     Attributes:
-        step: index of the table that is being scanned.
         after: key of the last scanned row in the table; empty: no row is scanned yet.
         counts: number of sensitive values, by table and kind.
         names: names of resources with sensitive values, up to a limit.
