@@ -116,7 +116,7 @@ def _name(quoted: re.Match[str]) -> str:
     return quoted[0] if len(quoted[0].split()) <= _LONGEST_NAME else " "
 
 
-def without_reports(text: str, *, told: bool = True) -> str:
+def without_reports(text: str, *, with_told: bool = True) -> str:
     """Return the text, at the same length, with other people's claims about the user blanked out.
 
     With `told`, also blank out statements made to the user, or by experts such as doctors.
@@ -126,7 +126,7 @@ def without_reports(text: str, *, told: bool = True) -> str:
         return text
     for sentence in sentences(plain):
         for report in _reports(sentence.text):
-            if told or not report.is_told:
+            if with_told or not report.is_told:
                 begin, end = report.begin + sentence.start, report.end + sentence.start
                 text = text[:begin] + " " * (end - begin) + text[end:]
     return text

@@ -285,11 +285,11 @@ def without_pasted(text: str) -> str:
 def _end_of_task(text: str) -> int | None:
     """Return the end of the first request for a task, or None."""
     for at in range(0, len(text), _WINDOW):
-        found = _TASK.search(text, at, at + _WINDOW + _LONGEST_TASK)
+        task = _TASK.search(text, at, at + _WINDOW + _LONGEST_TASK)
         # A word may be cut at the end of a window.
-        while found is not None and (whole := _TASK.match(text, found.start())) is None:
-            found = _TASK.search(text, found.start() + 1, at + _WINDOW + _LONGEST_TASK)
-        if found is not None and whole is not None:
+        while task is not None and (whole := _TASK.match(text, task.start())) is None:
+            task = _TASK.search(text, task.start() + 1, at + _WINDOW + _LONGEST_TASK)
+        if task is not None and whole is not None:
             return whole.end()
     return None
 
@@ -308,8 +308,8 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
         at = opening.start() + 1
         if opening.group() in "'\u2018\u201a":
             if opening.start() >= line_end:
-                found = text.find("\n", at)
-                line_end = len(text) if found < 0 else found
+                break_at = text.find("\n", at)
+                line_end = len(text) if break_at < 0 else break_at
                 closing = [mark.end() for mark in _SINGLE_CLOSING.finditer(text, at, line_end)]
                 last = closing[-1] if closing else 0
             end = last

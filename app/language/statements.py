@@ -137,7 +137,7 @@ def _own_statements(text: str, phrases: Phrases, tongue: str) -> Iterator[Reques
 
 def _own_pieces(text: str) -> list[str]:
     """Return the parts of a sentence outside other people's statements about the person."""
-    left = without_reports(text, told=False)
+    left = without_reports(text, with_told=False)
     if left == text:
         return [text]
     return [piece.strip(" ,;") for piece in _REPORTS.split(left) if piece.strip(" ,;.!")]
@@ -271,8 +271,8 @@ def _is_added(text: str, phrases: Phrases) -> bool:
 
 
 def _least(text: str, phrases: Phrases) -> int:
-    told = phrases.preference.search(text) or phrases.personal.search(text)
-    return 1 if told or _HAS.match(text) or _CAN.match(text) else 2
+    is_personal = phrases.preference.search(text) or phrases.personal.search(text)
+    return 1 if is_personal or _HAS.match(text) or _CAN.match(text) else 2
 
 
 _CAN = re.compile(

@@ -35,24 +35,24 @@ def unspaced(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _behind(data: bytes, end: int, of: Class) -> tuple[int, int] | None:
     window = data[end : end + _BEHIND_BYTES].decode(errors="ignore")
-    found = _BEHIND.match(window)
-    if found is None:
+    match = _BEHIND.match(window)
+    if match is None:
         return None
-    bond = Bond.SIGN if found[1].strip() else Bond.LOOSE
-    text = bare_end(found[3])
-    if not looks(Value(text, 0, quoted=found[2] is not None), of, bond):
+    bond = Bond.SIGN if match[1].strip() else Bond.LOOSE
+    text = bare_end(match[3])
+    if not looks(Value(text, 0, quoted=match[2] is not None), of, bond):
         return None
-    start = end + len(window[: found.start(3)].encode())
+    start = end + len(window[: match.start(3)].encode())
     return start, start + len(text)
 
 
 def _before(data: bytes, start: int) -> tuple[int, int] | None:
     window = data[max(0, start - _BEFORE_BYTES) : start].decode(errors="ignore")
-    found = _BEFORE.search(window)
-    if found is None or len(found[1]) < _LEAST_CHARS:
+    match = _BEFORE.search(window)
+    if match is None or len(match[1]) < _LEAST_CHARS:
         return None
-    begin = start - len(window[found.start(1) :].encode())
-    return begin, begin + len(found[1])
+    begin = start - len(window[match.start(1) :].encode())
+    return begin, begin + len(match[1])
 
 
 _MASK = re2.compile(rb"\[[A-Z_]{1,32}\]")
@@ -85,13 +85,13 @@ def find(
     """
     if len(text) < _LEAST_BYTES or (not custom and _is_short_word(text)):
         return []
-    found = _spans(text, kinds, custom or {})
+    spans = _spans(text, kinds, custom or {})
     copy = copy_of(text)
     if copy is not None:
         in_copy = _spans(copy.text, kinds, custom or {})
-        found += [(*copy.origin(start, end), kind) for start, end, kind in in_copy]
-        found = _merged(sorted(found))
-    return [Finding(kind, start, end) for start, end, kind in found]
+        spans += [(*copy.origin(start, end), kind) for start, end, kind in in_copy]
+        spans = _merged(sorted(spans))
+    return [Finding(kind, start, end) for start, end, kind in spans]
 
 
 def _spans(text: str, kinds: Collection[str], custom: Mapping[str, Any]) -> list[_Placed]:

@@ -44,9 +44,9 @@ def listed(data: bytes) -> Iterator[tuple[int, int]]:
     for match in _LABEL.finditer(data):
         window = data[match.end() : match.end() + _BEHIND_BYTES].decode(errors="ignore")
         is_phrase = match.start(1) >= 0
-        found = _phrase(window) if is_phrase else _codes(window)
-        if found is not None:
-            start, end = found
+        span = _phrase(window) if is_phrase else _codes(window)
+        if span is not None:
+            start, end = span
             begin = match.end() + len(window[:start].encode())
             yield begin, begin + len(window[start:end].encode())
         elif is_phrase and (span := _phrase_before(data, match.start(1))) is not None:
@@ -54,33 +54,33 @@ def listed(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _phrase(window: str) -> tuple[int, int] | None:
-    found = _SEED.match(window)
-    if found is None:
+    match = _SEED.match(window)
+    if match is None:
         return None
-    end = _length(found[1])
-    return None if end is None else (found.start(1), found.start(1) + end)
+    end = _length(match[1])
+    return None if end is None else (match.start(1), match.start(1) + end)
 
 
 def _length(words: str) -> int | None:
     """Return the length of the phrase at the beginning of `words`; None for a sentence."""
-    found = _LETTERS.finditer(words)
-    kept = list(takewhile(lambda word: word[0].casefold() not in NOT_IN_PHRASES, found))
+    words_found = _LETTERS.finditer(words)
+    kept = list(takewhile(lambda word: word[0].casefold() not in NOT_IN_PHRASES, words_found))
     return kept[-1].end() if len(kept) >= _LEAST_WORDS else None
 
 
 def _phrase_before(data: bytes, label: int) -> tuple[int, int] | None:
     window = data[max(0, label - _BEFORE_BYTES) : label].decode(errors="ignore")
-    found = _SEED_BEFORE.search(window)
-    if found is None or _length(found[1]) != len(found[1]):
+    match = _SEED_BEFORE.search(window)
+    if match is None or _length(match[1]) != len(match[1]):
         return None
-    begin = label - len(window[found.start(1) :].encode())
-    return begin, begin + len(found[1].encode())
+    begin = label - len(window[match.start(1) :].encode())
+    return begin, begin + len(match[1].encode())
 
 
 def _codes(window: str) -> tuple[int, int] | None:
     lead = _LEAD.match(window)
     least = _LISTED_AT_ONCE if lead is None else _LEAST_CHARS
-    found = _CODES.match(window, len(window) - len(window.lstrip()) if lead is None else lead.end())
-    if found is None or len(re.sub(r"\W", "", found[1])) < least or _DAY.match(found[1]):
+    match = _CODES.match(window, len(window) - len(window.lstrip()) if lead is None else lead.end())
+    if match is None or len(re.sub(r"\W", "", match[1])) < least or _DAY.match(match[1]):
         return None
-    return found.span(1)
+    return match.span(1)

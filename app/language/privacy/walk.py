@@ -70,10 +70,10 @@ def _without(texts: Sequence[str], findings: Sequence[Finding]) -> Iterator[str]
         end, at = begin + len(text), begin
         pieces: list[str] = []
         while first < len(findings) and findings[first].start < end:
-            found = findings[first]
-            pieces += [text[at - begin : max(found.start - begin, 0)], f"[{found.kind}]"]
-            at = min(found.end, end)
-            if found.end > end + 1:
+            finding = findings[first]
+            pieces += [text[at - begin : max(finding.start - begin, 0)], f"[{finding.kind}]"]
+            at = min(finding.end, end)
+            if finding.end > end + 1:
                 # The next text has the rest of the value.
                 break
             first += 1
@@ -152,34 +152,34 @@ class _Walk:
     def _object(self, value: dict[str, Any], path: str, last: str) -> dict[str, Any]:
         is_file = value.keys() >= _FILE and isinstance(value["data"], str)
         result: dict[str, Any] = {}
-        for key, one in value.items():
+        for key, part in value.items():
             name = self._text(key, path or "body", "")
             while name != key and name in result:
                 name += "_"
             inner = f"{path}.{name}" if path else name
             # {"pin": {"doubleValue": 4812}}: the outer key labels a value under its type's name.
             label = last if len(value) == 1 and not _is_label(key) else key
-            if key in _OPAQUE_KEYS or (key in _TIME_KEYS and _is_time(one)):
-                result[name] = one
+            if key in _OPAQUE_KEYS or (key in _TIME_KEYS and _is_time(part)):
+                result[name] = part
             elif is_file and key == "data":
-                result[name] = self._file(one, str(value["mimeType"]), inner)
+                result[name] = self._file(part, str(value["mimeType"]), inner)
             else:
-                found = self.of(one, inner, label)
-                is_text = key == "doubleValue" and isinstance(found, str)
-                result["stringValue" if is_text else name] = found
+                masked_part = self.of(part, inner, label)
+                is_text = key == "doubleValue" and isinstance(masked_part, str)
+                result["stringValue" if is_text else name] = masked_part
         return result
 
     def _text(self, text: str, path: str, key: str) -> str:
         # A key may announce a value like a label in a sentence.
         prefix = f"{key}: " if key and _is_label(key) else ""
-        found, counts = mask(prefix + text, self.kinds, self.custom)
-        if not found.startswith(prefix):
+        masked_text, counts = mask(prefix + text, self.kinds, self.custom)
+        if not masked_text.startswith(prefix):
             prefix = ""
-            found, counts = mask(text, self.kinds, self.custom)
+            masked_text, counts = mask(text, self.kinds, self.custom)
         if counts:
             self.counts += counts
             self.places[path] = tuple(sorted(counts))
-        return found.removeprefix(prefix)
+        return masked_text.removeprefix(prefix)
 
     def _file(self, data: str, mime_type: str, path: str) -> str:
         """Return a file's content, in either base64 alphabet, with the values in text masked."""
@@ -196,14 +196,14 @@ class _Walk:
             text = content.decode()
         except UnicodeDecodeError:
             return self._text(data, path, "")
-        found = self._text(text, path, "")
-        if found == text:
+        masked_text = self._text(text, path, "")
+        if masked_text == text:
             return data
-        return b64encode(found.encode(), b"-_" if is_url_safe else None).decode()
+        return b64encode(masked_text.encode(), b"-_" if is_url_safe else None).decode()
 
     def _number(self, number: float, whole: int, path: str, key: str) -> float | str:
         text = str(whole)
         if not (key and _is_label(key)) and len(text) < MIN_CARD_DIGITS:
             return number
-        found = self._text(text, path, key)
-        return number if found == text else found
+        masked_text = self._text(text, path, key)
+        return number if masked_text == text else masked_text

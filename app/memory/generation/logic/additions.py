@@ -74,7 +74,7 @@ def touched(pieces: Sequence[str], quote: str) -> range:
     return range(first, sum(end < at + len(wanted) for end in ends) + 1)
 
 
-class Said:
+class TextWords:
     """The words of a text, for lookups of the words of a fact."""
 
     def __init__(self, text: str) -> None:
@@ -115,7 +115,7 @@ class _Word:
     kind: _Kind
 
 
-def added(fact: str, said: Said) -> list[tuple[int, int]]:
+def added(fact: str, said: TextWords) -> list[tuple[int, int]]:
     """Return the start and end of each word of a fact that the user did not use."""
     return [
         (word.start, word.end)
@@ -125,10 +125,10 @@ def added(fact: str, said: Said) -> list[tuple[int, int]]:
     ]
 
 
-def is_without_additions(text: str, fact: str, said: Said) -> bool:
+def is_without_additions(text: str, fact: str, said: TextWords) -> bool:
     """Return True if a text is a fact with some words removed that the user did not use."""
     words = iter(fold(fact).split())
-    kept = Said(text)
+    kept = TextWords(text)
     return (
         bool(text)
         and all(word in words for word in fold(text).split())
@@ -141,12 +141,12 @@ def is_without_additions(text: str, fact: str, said: Said) -> bool:
     )
 
 
-def shares_a_word(fact: str, said: Said) -> bool:
+def shares_a_word(fact: str, said: TextWords) -> bool:
     """Return True if the user used a word of the fact."""
     return any(word.kind == "said" for phrase in _phrases(fact, said) for word in phrase)
 
 
-def adds_to(fact: str, said: Said) -> bool:
+def adds_to(fact: str, said: TextWords) -> bool:
     """Return True if a fact has a phrase or an attribute without any word of the user.
 
     The first phrase may have a verb that only the model used: "I like", before "tea".
@@ -164,7 +164,7 @@ def _has_attribute(phrase: Sequence[_Word]) -> bool:
     return re.search(r"article(?: added)+ said", kinds) is not None
 
 
-def _phrases(fact: str, said: Said) -> Iterator[list[_Word]]:
+def _phrases(fact: str, said: TextWords) -> Iterator[list[_Word]]:
     plain = straight(fact)
     tongue = language(plain, "en")
     lexicon = LEXICONS.get(tongue)
@@ -179,7 +179,7 @@ def _phrases(fact: str, said: Said) -> Iterator[list[_Word]]:
         start = end
 
 
-def _kind(word: str, said: Said, stops: frozenset[str]) -> _Kind:
+def _kind(word: str, said: TextWords, stops: frozenset[str]) -> _Kind:
     plain = _folded(word)
     if plain in _ARTICLES:
         return "article"

@@ -22,7 +22,7 @@ from app.language.text import content, straight
 from app.language.tongues import PHRASES
 from app.language.topics import classify
 from app.memory.generation.logic.additions import (
-    Said,
+    TextWords,
     added,
     adds_to,
     is_idle,
@@ -282,7 +282,7 @@ _OTHERS = re.compile(
 )
 
 
-def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: Said) -> bool:
+def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: TextWords) -> bool:
     """Return True if the model must confirm a fact, since the user may not mean it literally.
 
     The patterns are generous: a false alarm costs only some tokens.
@@ -303,14 +303,14 @@ def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: Said) -> 
         or _is_of_another(fact, clauses)
         or adds_to(fact, said)
         or (stands_for_another(quote) and bool(added(fact, said)))
-        or not shares_a_word(fact, Said(sentence))
+        or not shares_a_word(fact, TextWords(sentence))
         or is_talk(fact, language(fact, language(line, "en")))
     )
 
 
 def _contradicts(fact: str, clauses: Sequence[str]) -> bool:
     """Return True if a fact denies what its clauses affirm, or the reverse."""
-    about = [clause for clause in clauses if shares_a_word(fact, Said(clause))] or clauses
+    about = [clause for clause in clauses if shares_a_word(fact, TextWords(clause))] or clauses
     return set(map(affirms, about)).isdisjoint(map(affirms, CLAUSE.split(fact)))
 
 
@@ -322,7 +322,7 @@ def _is_of_another(fact: str, clauses: Sequence[str]) -> bool:
     said = " ".join(clauses)
     if not _OF_USER.search(fact) or _speaks_of_self(_OWNED.sub(" ", said)):
         return False
-    named = Said(fact)
+    named = TextWords(fact)
     others = [owned[1] for owned in _OWNED.finditer(said)]
     others += _first_words(clauses[0])
     return any(map(_OTHERS.match, clauses)) or not all(named.has(fold(other)) for other in others)

@@ -72,7 +72,7 @@ _OF_USER = re.compile(
 _KNOWLEDGE = frozenset({"memory", "memories", "profile", "fact", "facts", "preferences", "details"})
 
 
-class Told(Enum):
+class MemoryRelation(Enum):
     """The relation of a text to the memories of the scope."""
 
     NOTHING = auto()
@@ -170,7 +170,7 @@ def blocks_of(text: str) -> list[RecalledBlock]:
 
 
 def without_recalled(
-    text: str, blocks: Sequence[RecalledBlock], relation: Callable[[str], Told]
+    text: str, blocks: Sequence[RecalledBlock], relation: Callable[[str], MemoryRelation]
 ) -> OwnWords:
     """Remove the recalled memories; `told` returns the relation of a text to the scope's memories.
 
@@ -181,13 +181,13 @@ def without_recalled(
     taken: list[tuple[int, int]] = []
     count = 0
     for block in blocks:
-        fates = [_told(entry, relation) for entry in block.entries]
+        fates = [_relation_of_entry(entry, relation) for entry in block.entries]
         known = [
             (entry.begin, entry.end)
             for entry, fate in zip(block.entries, fates, strict=True)
-            if fate is not Told.NOTHING
+            if fate is not MemoryRelation.NOTHING
         ]
-        is_recalled = block.is_context or Told.EARLIER in fates
+        is_recalled = block.is_context or MemoryRelation.EARLIER in fates
         if is_recalled or (known and 2 * len(known) >= len(block.entries)):
             taken.append((block.begin, block.end))
             count += len(block.entries)
@@ -199,21 +199,25 @@ def without_recalled(
     return OwnWords(own[mark.end() :] if mark else own, count)
 
 
-def _told(entry: RecalledEntry, relation: Callable[[str], Told]) -> Told:
+def _relation_of_entry(
+    entry: RecalledEntry, relation: Callable[[str], MemoryRelation]
+) -> MemoryRelation:
     """Return NOTHING if memories do not say one of the texts: a row may correct a memory."""
-    fates = [_told_of(spellings, relation) for spellings in entry.texts]
-    for fate in (Told.NOTHING, Told.EARLIER):
+    fates = [_relation_of_text(spellings, relation) for spellings in entry.texts]
+    for fate in (MemoryRelation.NOTHING, MemoryRelation.EARLIER):
         if fate in fates:
             return fate
-    return Told.MEMORY
+    return MemoryRelation.MEMORY
 
 
-def _told_of(spellings: Sequence[str], relation: Callable[[str], Told]) -> Told:
+def _relation_of_text(
+    spellings: Sequence[str], relation: Callable[[str], MemoryRelation]
+) -> MemoryRelation:
     fates = {relation(spelling) for spelling in spellings}
-    for fate in (Told.MEMORY, Told.EARLIER):
+    for fate in (MemoryRelation.MEMORY, MemoryRelation.EARLIER):
         if fate in fates:
             return fate
-    return Told.NOTHING
+    return MemoryRelation.NOTHING
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:

@@ -19,7 +19,7 @@ from app.kernel.text import fold
 from app.language.answers import answered, stands_for_another
 from app.language.dates import day_in
 from app.language.sentences import sentences
-from app.memory.generation.logic.additions import Said, touched
+from app.memory.generation.logic.additions import TextWords, touched
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide, latest
 from app.memory.generation.logic.specifics import Origin
@@ -265,9 +265,9 @@ class Sources:
         return " ".join(line.text for line in earlier if line.turn == earlier[-1].turn)
 
     @cached_property
-    def words(self) -> Said:
+    def words(self) -> TextWords:
         """The words of all the user's lines."""
-        return Said(" . ".join(self.said.values()))
+        return TextWords(" . ".join(self.said.values()))
 
     @cached_property
     def _own(self) -> dict[date, Origin]:

@@ -14,7 +14,7 @@ from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
 from app.language.merging import ASKED
 from app.language.tokens import estimate_tokens_of_bytes
-from app.memory.generation.logic.additions import Said, added
+from app.memory.generation.logic.additions import TextWords, added
 from app.memory.generation.logic.decisions import (
     MAX_SHOWN_CHARS,
     Caps,
@@ -228,7 +228,7 @@ def _to_shown_fact(candidate: Candidate) -> ShownFact:
         candidate.said_on,
         candidate.said_at,
         candidate.forget,
-        added(candidate.fact, Said(f"{candidate.question} {said}")) if is_marked else (),
+        added(candidate.fact, TextWords(f"{candidate.question} {said}")) if is_marked else (),
     )
 
 

@@ -11,7 +11,12 @@ from app.kernel.text import clean
 from app.kernel.wire.scalars import format_timestamp
 from app.language.dates import moment_in
 from app.language.facts import Turn
-from app.memory.generation.logic.recalled import RecalledBlock, Told, blocks_of, without_recalled
+from app.memory.generation.logic.recalled import (
+    MemoryRelation,
+    RecalledBlock,
+    blocks_of,
+    without_recalled,
+)
 from app.memory.generation.logic.rereading import (
     Kept,
     LineReader,
@@ -20,7 +25,7 @@ from app.memory.generation.logic.rereading import (
     SaidLine,
 )
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.turns import Heard, files_of, is_users, turn_of
+from app.memory.generation.services.turns import TurnToRead, files_of, is_users, turn_of
 
 _DIGEST_BYTES = 16
 
@@ -126,7 +131,7 @@ class Zones:
 
 
 @dataclass(frozen=True)
-class Spoken:
+class SourceEvents:
     """The events of one source, in its order.
 
     Attributes:
@@ -145,7 +150,7 @@ class Spoken:
         times = self.place.times if self.place is not None else ()
         return self.events[at].event_time or (times[at] if times else None)
 
-    def in_order(self) -> "Spoken":
+    def in_order(self) -> "SourceEvents":
         """Return the events in the order in which they took place; equal times keep their order.
 
         A user's event without a time gets the time of the request. Any other event without a time
@@ -163,7 +168,7 @@ class Spoken:
         return replace(self, events=[self.events[at] for at in order], place=place)
 
 
-class HeardConversation:
+class Conversation:
     """The turns of a generation, and the relation of each to the lines read before.
 
     Until `compare` is called, every line counts as new and as the user's own.
@@ -176,20 +181,20 @@ class HeardConversation:
         provenance: the provenance columns of the memories made from the events.
     """
 
-    def __init__(self, spoken: Spoken, zones: Zones, reader: LineReader) -> None:
-        self._spoken = spoken.in_order()
-        self.events = self._spoken.events
+    def __init__(self, source: SourceEvents, zones: Zones, reader: LineReader) -> None:
+        self._source = source.in_order()
+        self.events = self._source.events
         self.turns = [self._turn(at, zones) for at in range(len(self.events))]
         self.recalled = 0
         times = [turn.time for turn in self.turns]
-        now = zones.localised(self._spoken.now)
-        self.provenance = Provenance(times, self._spoken.place, now)
+        now = zones.localised(self._source.now)
+        self.provenance = Provenance(times, self._source.place, now)
         self._blocks: dict[int, list[RecalledBlock]] = {
             at: blocks
             for at, event in enumerate(self.events)
             if is_users(event) and (blocks := blocks_of(self.turns[at].text))
         }
-        place = self._spoken.place
+        place = self._source.place
         overlap = (
             {at for at, position in enumerate(place.positions) if position in place.again}
             if place is not None
@@ -200,7 +205,7 @@ class HeardConversation:
         self.standings: Mapping[int, LineStanding] = self._rereading.standings(())
 
     def _turn(self, at: int, zones: Zones) -> Turn:
-        moment = self._spoken.time(at)
+        moment = self._source.time(at)
         time = None if moment is None else zones.localised(moment)
         return replace(turn_of(self.events[at]), time=time)
 
@@ -212,7 +217,7 @@ class HeardConversation:
             words = " ".join(clean(self.turns[at].text).split())
             files = "".join(_digest(file.data or file.uri or "") for file in files_of(event))
             if words or files:
-                session = self._spoken.session
+                session = self._source.session
                 yield SaidLine(at, words + files, session, event.event_id, event.event_time)
 
     @property
@@ -226,7 +231,9 @@ class HeardConversation:
         blocks = (block for blocks in self._blocks.values() for block in blocks)
         return [text for block in blocks for entry in block.entries for text in entry.spellings]
 
-    def compare(self, known: Mapping[bytes, datetime], relation: Callable[[str], Told]) -> None:
+    def compare(
+        self, known: Mapping[bytes, datetime], relation: Callable[[str], MemoryRelation]
+    ) -> None:
         """Apply the stored digests, and remove recalled memories from the turns."""
         self._known = known
         self.standings = self._rereading.standings(known)
@@ -240,18 +247,18 @@ class HeardConversation:
         """Number of users' lines that were read before."""
         return sum(standing is LineStanding.KNOWN for standing in self.standings.values())
 
-    def heard(self) -> list[Heard]:
+    def to_read(self) -> list[TurnToRead]:
         """Return the turns to read: the new lines, and some lines before each run of them."""
         if not self.known:
-            return [Heard(at, turn) for at, turn in enumerate(self.turns)]
-        shown: list[Heard] = []
+            return [TurnToRead(at, turn) for at, turn in enumerate(self.turns)]
+        shown: list[TurnToRead] = []
         last = -1
         for at in self._new():
             between = range(last + 1, at)
             is_same_run = last >= 0 and not any(n in self.standings for n in between)
             before = {n: self.turns[n] for n in between} if is_same_run else self._context(between)
-            shown += [Heard(n, before[n], n in self.standings) for n in sorted(before)]
-            shown.append(Heard(at, self.turns[at]))
+            shown += [TurnToRead(n, before[n], n in self.standings) for n in sorted(before)]
+            shown.append(TurnToRead(at, self.turns[at]))
             last = at
         return shown
 

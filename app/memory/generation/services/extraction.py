@@ -28,7 +28,7 @@ from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation import MODEL_ENTRIES
 from app.memory.generation.services.generation_input import Material
-from app.memory.generation.services.turns import Heard, files_of, lines_of, utterances
+from app.memory.generation.services.turns import TurnToRead, files_of, lines_of, utterances
 
 _SCHEMA_TOKENS = 400
 """Generous estimate of the tokens of the reply's schema."""
@@ -107,12 +107,12 @@ class Extracted:
 
 async def by_rules(material: Material) -> Extracted:
     """Extract with the built-in rules, off the event loop."""
-    heard, reading = await asyncio.to_thread(_reading, material)
-    turns = [spoken.turn for spoken in heard]
+    turns_to_read, reading = await asyncio.to_thread(_reading, material)
+    turns = [spoken.turn for spoken in turns_to_read]
     candidates = await in_pieces(reading.steps())
     values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
     # Facts from context lines were stored when the lines were first read.
-    new = {n: spoken for n, spoken in enumerate(heard) if not spoken.is_context}
+    new = {n: spoken for n, spoken in enumerate(turns_to_read) if not spoken.is_context}
     events = material.conversation.events
     if not material.guide.topics:
         candidates = []
@@ -143,9 +143,9 @@ async def by_rules(material: Material) -> Extracted:
     )
 
 
-def _reading(material: Material) -> tuple[list[Heard], rules.Extraction]:
-    heard = utterances(material.conversation.heard())
-    turns = [spoken.turn for spoken in heard]
+def _reading(material: Material) -> tuple[list[TurnToRead], rules.Extraction]:
+    turns_to_read = utterances(material.conversation.to_read())
+    turns = [spoken.turn for spoken in turns_to_read]
     guide = material.guide
     reading = rules.Extraction(
         turns,
@@ -154,7 +154,7 @@ def _reading(material: Material) -> tuple[list[Heard], rules.Extraction]:
         time_zone=guide.time_zone,
         third_person=guide.third_person,
     )
-    return heard, reading
+    return turns_to_read, reading
 
 
 def _filled(
@@ -191,10 +191,10 @@ async def by_model(
     guide = material.guide
     if not guide.topics and not guide.fields:
         return result
-    heard = material.conversation.heard()
-    lines = await asyncio.to_thread(lines_of, heard)
+    turns_to_read = material.conversation.to_read()
+    lines = await asyncio.to_thread(lines_of, turns_to_read)
     events = material.conversation.events
-    new = {spoken.at: events[spoken.at] for spoken in heard if not spoken.is_context}
+    new = {spoken.at: events[spoken.at] for spoken in turns_to_read if not spoken.is_context}
     files = _readable_files(model, new, result)
     fixed = f"{extraction(guide)}\n{today(guide)}"
     room = model.max_input_tokens - estimate_tokens_of_bytes(fixed) - _SCHEMA_TOKENS
