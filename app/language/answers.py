@@ -5,27 +5,25 @@ from dataclasses import dataclass
 
 from app.language.figures import spells_a_number
 from app.language.lexicon import LEXICONS, NEGATIONS, word_set
+from app.language.phrases import any_case
 from app.language.search_languages import is_function_word
 from app.language.text import straight
 
-_YES = re.compile(
+_YES = any_case(
     r"^\W*(?:yes|yeah|yep|yup|sure|correct|right|exactly|indeed|of course|absolutely|definitely"
     r"|true|I do|I am|I have|ja|jawohl|genau|richtig|stimmt|klar|natürlich|doch|sí|si|claro"
     r"|exacto|correcto|oui|ouais|exactement|bien sûr|tout à fait|d'accord|si|да|sim|tak|evet)(?!\w)"
-    r"|^\W*(?:是的?|对|好的?|嗯|有|はい|ええ|うん|네|예)(?=\W|$)",
-    re.IGNORECASE,
+    r"|^\W*(?:是的?|对|好的?|嗯|有|はい|ええ|うん|네|예)(?=\W|$)"
 )
-_NO = re.compile(
+_NO = any_case(
     r"^\W*(?:no|nope|nah|never|not really|nein|nee|nie|nunca|non|jamais|нет|não|nao)(?!\w)"
-    r"|^\W*(?:不是?|没有?|いいえ|いや|아니요?)(?=\W|$)",
-    re.IGNORECASE,
+    r"|^\W*(?:不是?|没有?|いいえ|いや|아니요?)(?=\W|$)"
 )
-_STANDS_FOR = re.compile(
+_STANDS_FOR = any_case(
     r"^\W*(?:it|its|it's|that|that's|this|these|those|they|they're|he|he's|she|she's|mine|hers|theirs"
     r"|es|das|dies\w*|er|sie|seine?r?|meine?[rs]?|él|ella|ell[oa]s|es[oae]|est[oae]|el mío|la mía"
     r"|il|elle|ils|elles|c'est|ça|cela|le mien|la mienne|ele|ela|isso|é)(?!\w)"
-    r"|^\W*(?:それ|これ|あれ|那|这|它|他|她|그것|이것)",
-    re.IGNORECASE,
+    r"|^\W*(?:それ|これ|あれ|那|这|它|他|她|그것|이것)"
 )
 _ASKS = re.compile(r"[^.!?\u2026\u3002\uff01\uff1f]*[?\uff1f\u061f]")
 
@@ -66,7 +64,7 @@ class _Question:
 
 
 def _question(question: str, fact: str, none: str = "") -> _Question:
-    return _Question(re.compile(question, re.IGNORECASE), fact, none)
+    return _Question(any_case(question), fact, none)
 
 
 _QUESTIONS = {
@@ -141,14 +139,12 @@ _QUESTIONS = {
         _question(r"\bbudget\b", "Mon budget est de {}."),
     ),
 }
-_MINE = re.compile(
-    r"^(?:mine|meine[rs]?|el mío|la mía|los míos|las mías|le mien|la mienne)\b", re.IGNORECASE
-)
+_MINE = any_case(r"^(?:mine|meine[rs]?|el mío|la mía|los míos|las mías|le mien|la mienne)\b")
 _YOURS = {
-    "en": (re.compile(r"\byour (\w+)", re.IGNORECASE), "My {}"),
-    "de": (re.compile(r"\b(?:dein|ihr)(e?) (\w+)", re.IGNORECASE), "Mein{} {}"),
-    "es": (re.compile(r"\btu (\w+)", re.IGNORECASE), "Mi {}"),
-    "fr": (re.compile(r"\bt(on|a|es) (\w+)", re.IGNORECASE), "M{} {}"),
+    "en": (any_case(r"\byour (\w+)"), "My {}"),
+    "de": (any_case(r"\b(?:dein|ihr)(e?) (\w+)"), "Mein{} {}"),
+    "es": (any_case(r"\btu (\w+)"), "Mi {}"),
+    "fr": (any_case(r"\bt(on|a|es) (\w+)"), "M{} {}"),
 }
 
 
@@ -162,25 +158,22 @@ def named(text: str, before: str, tongue: str) -> str:
     return whose.format(*possessives[0]) + text[mine.end() :] if len(possessives) == 1 else text
 
 
-_LEADS = re.compile(
+_LEADS = any_case(
     r"^(?:(?:just|only|well|mostly|am liebsten|gern|to|in|at|for"
     r"|bei|beim|chez|a little|it's|nur|bloß|gegen|in|aus"
     r"|solo|sólo|al?|la|el"
-    r"|los|las|en|à|au|aux|en|le|la|les|du|de la|des|l') ?(?<=[\s']))+",
-    re.IGNORECASE,
+    r"|los|las|en|à|au|aux|en|le|la|les|du|de la|des|l') ?(?<=[\s']))+"
 )
-_MANNER = re.compile(
+_MANNER = any_case(
     r"[,;] (?:badly|severely|mainly|please|mostly|very|quite|sadly|why|thanks|ziemlich|sehr"
     r"|schlimm|leider|bitte|danke|muy|bastante|gracias|por favor|très|assez|merci|malheureusement"
-    r")\b.*$",
-    re.IGNORECASE,
+    r")\b.*$"
 )
-_SENTENCE = re.compile(
+_SENTENCE = any_case(
     r"\b(?:I|I'm|my|we|you|is|are|was|ich|mein\w*|wir|du|ist|habe|bin|yo|mi|tengo|soy|vivo|es|je"
-    r"|j'\w+|mon|ma|mes|suis|est)\b|\?",
-    re.IGNORECASE,
+    r"|j'\w+|mon|ma|mes|suis|est)\b|\?"
 )
-_NOTHING = re.compile(
+_NOTHING = any_case(
     r"(?:no|none|nope|nah|nothing|not (?:really|any|at all)|nein|nö|keine?|nichts|ninguna?|nada"
     r"|non|aucune?|rien|pas du tout)"
     r"(?:[\s,.!]+(?:no|none|not|nothing|at all|really|any|thanks|thank you|known|special"
@@ -189,8 +182,7 @@ _NOTHING = re.compile(
     r"|alergias?|dietas?|conocidas?|(?:en )?especial|non|aucune?|rien|merci|du tout|pas d[e']"
     r"|allergies?|régimes?|particuli\w+|connue?s?|bestimmten?|unverträglichkeit\w*"
     r"|(?:that|as far as) I know(?: of)?|so ?weit ich weiß|dass ich wüsste|que yo sepa"
-    r"|que je sache))*",
-    re.IGNORECASE,
+    r"|que je sache))*"
 )
 _MAX_WORDS = 6
 
@@ -218,16 +210,15 @@ def _answer(plain: str, asked: _Question, tongue: str) -> str:
     return _filled(said, asked.fact, tongue)
 
 
-_BESIDE = re.compile(
+_BESIDE = any_case(
     r"^(?:(?:just )?(?:near|outside|close to|around)|nahe|cerca de|a las afueras de|près d[e']"
-    r"|à côté d[e'])\b",
-    re.IGNORECASE,
+    r"|à côté d[e'])\b"
 )
 _PLACE = re.compile(r" (?:in|en|à) \{\}")
 """A place in a fact with its preposition; a preposition in the answer replaces it."""
 
 
-_YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.IGNORECASE)
+_YEARS = any_case(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?")
 
 
 def _filled(said: str, fact: str, tongue: str) -> str:
@@ -247,7 +238,7 @@ def _small(said: str, fact: str, tongue: str) -> str:
     return said[0].lower() + said[1:]
 
 
-_PUTS_OFF = re.compile(
+_PUTS_OFF = any_case(
     r"\b(?:let|lets|know|idk|dunno|same|before|earlier|later|soon|first|previous\w*|secs?|seconds?"
     r"|minutes?|moments?|mom|wait|hold|hang|thanks?|thx|asking|asked|used|never|already|always"
     r"|still|again|now|today|tomorrow|yesterday|tonight|sure|sorry|maybe|perhaps|probably|depends?"
@@ -269,8 +260,7 @@ _PUTS_OFF = re.compile(
     r"|regarde|vérifie|peut-être|dépend|merci|demander|question|aucune idée|idée|ici|là|partout"
     r"|ailleurs|quelque|rien|tout|plusieurs|beaucoup|certains|seule?|bien|bof|this and that"
     r"|around|devine|downtown"
-    r"|ni idea|peu importe)\b(?!-)",
-    re.IGNORECASE,
+    r"|ni idea|peu importe)\b(?!-)"
 )
 """Words that postpone an answer, refer to another time, or answer vaguely."""
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d_])\w{5,}")
@@ -278,10 +268,8 @@ _NAMED = re.compile(r"\b(?:name|heiße|llamo|appelle)\b")
 _PLACED = re.compile(r"\b(?:live|wohne|Vivo|habite)\b")
 _EMPLOYED = re.compile(r"\b(?:work at|arbeite bei|Trabajo en|travaille chez)\b")
 _COUNTED = re.compile(r"\b(?:years|Jahre|años|ans|[Bb]udget|presupuesto)\b")
-_THINGS = re.compile(r"allerg|alergi|\bdrink|trinke|beber|boire", re.IGNORECASE)
-_BETWEEN = re.compile(
-    r"\s*(?:,|;|/|&|\b(?:and|or|und|oder|sowie|y|e|o|u|et|ou|also|auch)\b)\s*", re.IGNORECASE
-)
+_THINGS = any_case(r"allerg|alergi|\bdrink|trinke|beber|boire")
+_BETWEEN = any_case(r"\s*(?:,|;|/|&|\b(?:and|or|und|oder|sowie|y|e|o|u|et|ou|also|auch)\b)\s*")
 _JOINING = word_set("""
     of the a an with without de del du des d la le les l el los las un una une der die das dem den
     ein eine einen von vom zu zum zur mit ohne am an im in on con sin al à au aux avec sans en at
@@ -344,7 +332,7 @@ def _is_place(said: str, line: str) -> bool:
     )
 
 
-_WITH = re.compile(r"(?:with|mit|con|avec|by)\b", re.IGNORECASE)
+_WITH = any_case(r"(?:with|mit|con|avec|by)\b")
 _FEW = 2
 
 

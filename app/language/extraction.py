@@ -4,7 +4,7 @@ Use it together with `merging` for consolidation and `plan` for the changes:
 
     candidates = extraction.extract(turns, topics=topics, now=clock.now(), time_zone=UTC)
     neighbours = ...  # one row of shown memories per candidate, see `merging.consolidate`
-    found = merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20)
+    found = whole(merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20))
     changes = plan.plan(candidates, neighbours, found.verdicts, max_deletes=25).changes
 
 Only the user's words are a source: not the model's, not the system's, and no context block inserted

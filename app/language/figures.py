@@ -4,12 +4,12 @@ import re
 from functools import cache
 
 from app.kernel.text import fold
+from app.language.phrases import any_case
 from app.language.text import undated
 
-_DIGITS = re.compile(
+_DIGITS = any_case(
     r"(?P<number>\d+(?:[.,:]\d+)*)(?:\s*(?:(?P<thousand>k|thousand|tausend|mil|mille)"
-    r"|(?P<million>mio|millions?|millionen|mill[oó]n(?:es)?))\b)?",
-    re.IGNORECASE,
+    r"|(?P<million>mio|millions?|millionen|mill[oó]n(?:es)?))\b)?"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _TENS_BEGIN = 20

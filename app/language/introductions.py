@@ -4,7 +4,7 @@ import re
 
 from app.kernel.text import fold
 from app.language.lexicon import word_set
-from app.language.phrases import QUESTION
+from app.language.phrases import QUESTION, any_case
 from app.language.profile_words import LANGUAGES, PROFESSIONS, WEEKDAYS
 from app.language.text import straight
 
@@ -22,7 +22,7 @@ _INTRODUCTIONS = {
     "fr": (rf"(?:[Mm]oi,? c'est|[Jj]e suis|[Ii]ci) {_NAME}", "Je m'appelle {}."),
 }
 _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
-_TO_THE_LIKE_OF = re.compile(r"(?:ich bin|je suis|soy|yo soy)\b", re.IGNORECASE)
+_TO_THE_LIKE_OF = any_case(r"(?:ich bin|je suis|soy|yo soy)\b")
 """Openings that may precede any statement about oneself, not only a name."""
 
 _WORDS = (
@@ -133,9 +133,8 @@ _ARE_NAMES = word_set("""
 _NAMES = frozenset({"Germán", "Frances", "Domingo"})
 """Names with a spelling that folds to another word."""
 
-_ASKED_OF_THE_USER = re.compile(
-    r"\b(?:you|your|du|dein\w*|sie|ihr\w*|tú|tu|eres|usted|tus|vous|votre|es-tu|tes|ton|ta)\b",
-    re.IGNORECASE,
+_ASKED_OF_THE_USER = any_case(
+    r"\b(?:you|your|du|dein\w*|sie|ihr\w*|tú|tu|eres|usted|tus|vous|votre|es-tu|tes|ton|ta)\b"
 )
 _LEADS = {
     "en": r"(?:(?:actually|well|oh|in fact|to be honest|by the way|btw|update|so|and|but|no"
@@ -164,10 +163,10 @@ _SAID = {
     r"(?:,? en fait)?",
 }
 _ELLIPSES = {
-    tongue: re.compile(rf"^(?P<lead>{lead}*){_SAID[tongue]}[\s.!]*$", re.IGNORECASE)
+    tongue: any_case(rf"^(?P<lead>{lead}*){_SAID[tongue]}[\s.!]*$")
     for tongue, lead in _LEADS.items()
 }
-_CHANGED = re.compile(r"^(?:no longer|ya no|plus)$", re.IGNORECASE)
+_CHANGED = any_case(r"^(?:no longer|ya no|plus)$")
 
 
 def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 
-from app.language.phrases import QUESTION, Phrases
+from app.language.phrases import QUESTION, Phrases, any_case
 from app.language.reported import without_reports, without_speech
 from app.language.text import straight
 
@@ -129,38 +129,34 @@ def asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, Reques
     return text, None
 
 
-_CONDITION = re.compile(
+_CONDITION = any_case(
     r"(?:if|once|when|unless|in case|wenn|falls|sobald|si|cuando|en caso|quand|lorsque|dès que)\b"
     r"(?! (?:\w+ )?(?:can|could|possible|get a|don't mind|kannst|magst|möglich|puedes?|posible"
-    r"|peux|pouvez|possible)\b)",
-    re.IGNORECASE,
+    r"|peux|pouvez|possible)\b)"
 )
 """The beginning of a condition; a conditional request does not apply now."""
-_BESIDES = re.compile(
+_BESIDES = any_case(
     # Not from the middle of a run of blanks, such as a blanked-out report.
     r"(?:(?<!\s)\s+)?(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
-    r"|donc)\b)\s+(?=\w)",
-    re.IGNORECASE,
+    r"|donc)\b)\s+(?=\w)"
 )
 """Separators before a clause that may hold a request."""
 _MAX_CLAUSES = 20
 NO_REQUEST = RequestedFact("", forget=True)
 """Neither a request nor a statement."""
-_REFUSED = re.compile(
+_REFUSED = any_case(
     r"[,:-]\s*¡?(?:no way|no chance|not a chance|never(?: ever)?|as if|(?:no, )?do(?: not|n't)"
     r"|nie(?:mals)?|auf keinen fall|kommt nicht in frage|nunca|jamás|ni hablar|de ninguna manera"
-    r"|jamais(?: de la vie)?|pas question|hors de question)[\s.!]*$",
-    re.IGNORECASE,
+    r"|jamais(?: de la vie)?|pas question|hors de question)[\s.!]*$"
 )
 """Additions that revoke the preceding request."""
-_OF_THE_TALK = re.compile(
+_OF_THE_TALK = any_case(
     r"\b(?:start(?:ing)? (?:over|again|afresh|fresh|from scratch)|new (?:topic|subject|talk)"
     r"|from the (?:top|beginning)|von vorne?|neu anfangen|neues thema|de cero|empe(?:cemos|zamos)"
     r"|desde el principio|recommen[cç]ons|repartons|à zéro)\b"
     r"|^\W*(?:\w+ ){1,4}?(?:paragraph|sentence|section|page|chapter|slide|column|row|footnote"
     r"|bullet(?: point)?|absatz|satz|abschnitt|seite|kapitel|zeile|párrafo|frase|sección|página"
-    r"|paragraphe|phrase|page)s?\b",
-    re.IGNORECASE,
+    r"|paragraphe|phrase|page)s?\b"
 )
 """Requests for a new conversation or another text, not for less memory."""
 
@@ -174,56 +170,50 @@ def _named(said: str) -> str:
 
 
 _MINE = r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos)\b"
-MY = re.compile(_MINE, re.IGNORECASE)
-ALSO = re.compile(
+MY = any_case(_MINE)
+ALSO = any_case(
     rf"(?:,\s*(?:and |und |y |et )?|\s(?:and|und|y|et)\s)"
-    rf"(?:also |auch |también |aussi )?(?={_MINE})",
-    re.IGNORECASE,
+    rf"(?:also |auch |también |aussi )?(?={_MINE})"
 )
 """Separators between the things named in a request."""
-_REASON = re.compile(
+_REASON = any_case(
     rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s"
     rf"|\s(?:and|und|y|et) (?!{_MINE}|(?:the|an?|all|de[rn]|die|das|el|l[ao]s?|les?|tou[ts]\w*)\b)"
-    r"(?=\S+(?: \S+){2})",
-    re.IGNORECASE,
+    r"(?=\S+(?: \S+){2})"
 )
-_POLITELY = re.compile(
+_POLITELY = any_case(
     r"(?:[\s,]+(?:please|pls|plz|thanks|thx|thank you|stp|svp|bitte|danke|por favor|gracias"
     r"|s'il (?:te|vous) pla[iî]t|merci|now|again|wieder|jetzt|ya"
     r"|(?:from|aus|in|de|en|dans) (?:your|the|deine[mnr]?|dem|tu|tus|ta|tes)"
     r" (?:memory|memories|records?|notes?|files?|database|system|list|gedächtnis|speicher"
-    r"|notizen|memoria|notas|registros?|mémoire|fichiers?))[\s.!?]*)+$",
-    re.IGNORECASE,
+    r"|notizen|memoria|notas|registros?|mémoire|fichiers?))[\s.!?]*)+$"
 )
-_THING_ABOUT = re.compile(
+_THING_ABOUT = any_case(
     r"^(?:(?:the|that|this|any|all(?: the)?)"
     r" (?:thing|stuff|bit|part|info(?:rmation)?|note|detail)s?"
     r" (?:(?:that )?(?:I|you)(?: \w+){1,3}? )?(?:about|regarding|on|with) "
     r"|(?:das|die sache|die info\w*|alles)(?: mit| über| zu) "
     r"|(?:(?:todo )?lo )?(?:de|sobre) (?:lo de )?"
     r"|(?:tout )?ce que je t'ai (?:dit|raconté) (?:sur|de) |tout (?:à propos|au sujet) de "
-    r"|l'histoire de )",
-    re.IGNORECASE,
+    r"|l'histoire de )"
 )
-_WHAT_ABOUT = re.compile(
+_WHAT_ABOUT = any_case(
     r"^(?:alles,?\s*)?(?:was (?:ich|du)(?: dir)? )?über (?P<thing>.+?)"
-    r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$",
-    re.IGNORECASE,
+    r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$"
 )
-_THAT = re.compile(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?", re.IGNORECASE)
+_THAT = any_case(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?")
 
 
 def _asking(tongue: str) -> re.Pattern[str]:
     asks = "|".join(_ASKS[tongue]).format(lose=_LOSE[tongue])
     lead = rf"^(?:{_LEADS[tongue]},? )*"
-    return re.compile(rf"{lead}(?:{asks})(?:{_SAID[tongue]}|\b.*)$", re.IGNORECASE)
+    return any_case(rf"{lead}(?:{asks})(?:{_SAID[tongue]}|\b.*)$")
 
 
 _ASKING = {tongue: _asking(tongue) for tongue in _LEADS}
-_STATES = re.compile(
+_STATES = any_case(
     r"^(?:I|we|I'\w+|we'\w+|he|she|they|it)\b|^(?:[\w'-]+ ){1,5}?(?:is|are|was|were|has|have|had"
-    r"|will|can|can't|does|doesn't|don't|\w{3,}[^s\W]s|\w{3,}ed)\b(?= )",
-    re.IGNORECASE,
+    r"|will|can|can't|does|doesn't|don't|\w{3,}[^s\W]s|\w{3,}ed)\b(?= )"
 )
 """Words of a clause: English does not mark a clause differently from a noun ("my birthday")."""
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
+from app.language.phrases import any_case
+
 CONTEXT_BEGIN = "<memory_bank_context>"
 CONTEXT_END = "</memory_bank_context>"
 """Marks around memories in a prompt: the text between them is never a person's statement."""
 
-CLAUSE = re.compile(
-    r"[,;:.!?]\s|\s(?:and|but|und|aber|sondern|y|pero|sino|et|mais)\s", re.IGNORECASE
-)
+CLAUSE = any_case(r"[,;:.!?]\s|\s(?:and|but|und|aber|sondern|y|pero|sino|et|mais)\s")
 """The separator between two clauses of a sentence."""
 # A block without an end extends to the end of the text: a truncated prompt must not leak.
 _BLOCKS = re.compile(
@@ -22,22 +22,20 @@ _BLOCKS = re.compile(
     r"|(?:^[ \t]*```|```(?=[\w+#.-]*[ \t]*\n)).*?(?:```|\Z)",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_SYSTEM = re.compile(
+_SYSTEM = any_case(
     r"(?:\[? ?(?:system|developer)(?:\s(?:prompt|message|note|override))?\s*\]?\s*[:\]>]"
     r"|#{1,6}\s*(?:system|instructions?)\b|<\|?(?:im_start\|>)?\s*system"
     r"|you are (?:a|an|the)\b[^.\n]{0,80}\b(?:assistant|agent|ai|bot|chatbot|model|expert)\b"
     r"|du bist (?:ein|eine)\b[^.\n]{0,60}\b(?:assistent|assistentin|ki|agent)\b"
     r"|eres (?:un|una)\b[^.\n]{0,60}\b(?:asistente|agente|ia)\b"
-    r"|tu es (?:un|une)\b[^.\n]{0,60}\b(?:assistant|assistante|agent|ia)\b)",
-    re.IGNORECASE,
+    r"|tu es (?:un|une)\b[^.\n]{0,60}\b(?:assistant|assistante|agent|ia)\b)"
 )
 _BEGINNING = 200
 """Number of leading characters that identify a system prompt."""
-_ABBREVIATIONS = re.compile(
+_ABBREVIATIONS = any_case(
     r"(?:mrs?|ms|dr|prof|st|[js]r|vs|etc|eg|ie|approx|no|dept|est|inc|ltd|co|corp|mt|ft|gen|capt"
     r"|sgt|rev|jan|feb|mar|apr|ju[nl]|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|bzw|ca|usw"
-    r"|evtl|ggf|nr|str|tel|hr|frl?|zb|dh|ua|sr(?:t?a)?|uds?|avd?a?|dra|mme|mlle|env|[a-hj-z])",
-    re.IGNORECASE,
+    r"|evtl|ggf|nr|str|tel|hr|frl?|zb|dh|ua|sr(?:t?a)?|uds?|avd?a?|dra|mme|mlle|env|[a-hj-z])"
 )
 # The last marks are Chinese, Japanese, Arabic, Hindi and Urdu, by code point.
 _END = re.compile(
@@ -46,8 +44,8 @@ _END = re.compile(
     r"|[\u3002\uff01\uff1f\uff61\u061f\u0964\u06d4]+[\u300d\u300f\u201d\uff09]*"
 )
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\.\Z")
-_MONTH_DE = re.compile(
-    r"(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Geburtstag|Stock|Klasse)", re.IGNORECASE
+_MONTH_DE = any_case(
+    r"(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Geburtstag|Stock|Klasse)"
 )
 _LONG_CHARS = 400
 _PIECE = re.compile(r"\S(?:.{0,298}\S)?(?=\s|\Z)|\S{300}", re.DOTALL)
@@ -106,7 +104,7 @@ _HEADERS = re.compile(
     r"){2,}.*",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
-_TASK = re.compile(
+_TASK = any_case(
     r"\b(?:summari[sz]e|translate|proofread|paraphrase|rewrite|rephrase|reply to|respond to|answer"
     r" (?:this|the following)|correct (?:this|the|my)|fix (?:this|the)|explain (?:this|the|what)"
     r"|improve (?:this|the|my)|check (?:this|the|my) (?:text|grammar|mail|email|letter|sentence)"
@@ -115,8 +113,7 @@ _TASK = re.compile(
     r"|formulier\w*|antworte auf|was (?:heißt|bedeutet)|verbesser\w*|lies das|resum[ei]\w*"
     r"|traduc\w+|traduzc\w+|corrig\w+|reescrib\w+|responde a|qué significa|mejora"
     r"|résum\w+|tradui\w+|réécri\w+|reformul\w+|réponds à|que (?:veut dire|signifie)"
-    r"|améliore)\b",
-    re.IGNORECASE,
+    r"|améliore)\b"
 )
 _AFTER_COLON = re.compile(r":[ \t]*\n?.+", re.DOTALL)
 _QUOTED = re.compile(

@@ -11,6 +11,7 @@ from itertools import islice
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
+from app.language.phrases import any_case
 from app.language.privacy.folding import copy_of
 from app.language.privacy.label_words import (
     ARTICLES,
@@ -39,11 +40,10 @@ LABEL = re2.compile(
 # The groups of `LABEL`, by position: access by name is slower.
 _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019"
 _NOISE = rf"[\s{_QUOTES}*_\\)\]|]*"
-_ADJACENT = re.compile(
-    rf"(?:[_-][a-z0-9]{{1,16}}){{0,3}}{_NOISE}(?::=|=>|->|→|[:=|]|>(?!=)|\s[-\u2013\u2014](?=\s))[*_]*\s*",
-    re.IGNORECASE,
+_ADJACENT = any_case(
+    rf"(?:[_-][a-z0-9]{{1,16}}){{0,3}}{_NOISE}(?::=|=>|->|→|[:=|]|>(?!=)|\s[-\u2013\u2014](?=\s))[*_]*\s*"
 )
-_SUFFIX = re.compile(r"(?:[_-][a-z0-9]{1,16}){1,3}", re.IGNORECASE)
+_SUFFIX = any_case(r"(?:[_-][a-z0-9]{1,16}){1,3}")
 _OPENED = re.compile(r"\\*([\"'`\u201c\u201e\u00ab\u2018]|\*\*)")
 _CLOSING = {
     "\u201c": '\u201d\u201c"',

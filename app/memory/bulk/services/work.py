@@ -179,7 +179,7 @@ class Import:
         """Read lines, leave out lines that need no write, and embed the others."""
         now = self._service.memories.clock.now()
         read = await self._read(lines, now)
-        read, masked = await self._service.admitted(self._name, read, lambda _: "")
+        read, masked = await self._service.admitted(self._name, read)
         failed = {
             line.number: entry
             for line, entry in zip(lines, read, strict=True)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from app.kernel.text import fold
 from app.language.lexicon import LEXICONS, NEGATIONS, language, word_set
+from app.language.phrases import any_case
 from app.language.profile_words import MONTHS
 from app.language.sentences import CLAUSE
 from app.language.terms import ROLES
@@ -20,10 +21,9 @@ from app.language.text import content, negated, stem, straight
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _WITHOUT_APOSTROPHES = re.compile(r"[^\W_]+")
 _WITHOUT_BLANKS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af]")
-_PHRASE = re.compile(
+_PHRASE = any_case(
     CLAUSE.pattern + r"|[\u3001\u3002\uff0c\uff1b\uff1a]|,(?=[^\s\d])"
-    rf"|\s(?:because|who|which|where|weil|porque|parce|{'|'.join(sorted(ROLES))})\s",
-    re.IGNORECASE,
+    rf"|\s(?:because|who|which|where|weil|porque|parce|{'|'.join(sorted(ROLES))})\s"
 )
 _BEGINNING = 3
 """Minimum number of equal leading letters of two words that count as alike."""

@@ -15,6 +15,7 @@ from app.language.answers import answered, stands_for_another
 from app.language.dates import resolve
 from app.language.facts import Candidate, Topic
 from app.language.lexicon import language, latin
+from app.language.phrases import any_case
 from app.language.sentences import CLAUSE
 from app.language.stances import affirms
 from app.language.statements import is_talk
@@ -179,7 +180,7 @@ def _are_related(text: str, other: str) -> bool:
 
 
 def _words(text: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{text})\b", re.IGNORECASE)
+    return any_case(rf"\b(?:{text})\b")
 
 
 _OF_SENTENCE = (
@@ -223,12 +224,11 @@ _OF_LINE = (
         r"(?:ha){2,}h?|lol|lmao|rofl|jk|kidding|joking|(?:ja){2,}j?|mdr|ptdr|(?:hi){2,}|scherz|spaß"
         r"|witz|broma|blague|as if|yeah right|na klar|claro que sí|bien sûr que|bravo|xd"
     ),
-    re.compile(
+    any_case(
         r"(?:^|[.!?]\s+)\W*(?:(?:oh|ah|ach|na|ganz|echt|just|simply|how|qué|que|vaya|quel(?:le)?)"
         r",? )*(?:great|wonderful|fantastic|perfect|lovely|brilliant|awesome|toll|super|klasse"
         r"|prima|wunderbar|genial|perfecto|fantástico|estupendo|maravill\w+|parfait|formidable"
-        r"|génial|merveill\w+|bonheur|joie)\s*[,.!:\u2026]",
-        re.IGNORECASE,
+        r"|génial|merveill\w+|bonheur|joie)\s*[,.!:\u2026]"
     ),
     re.compile(
         r"(?=.*\b(?:again|another|wieder|schon wieder|noch eine?|otr[ao]|encore)\b)"
@@ -267,18 +267,14 @@ _SELF = _words(
     r"i|i'\w+|me|myself|we|us|ich|mich|mir|wir|uns|yo|mí|me|conmigo|nos|nosotr[oa]s|je|j'\w+|moi"
     r"|m'\w+|nous|on"
 )
-_OWNED = re.compile(
-    r"\b(?:my|our|mein\w*|unser\w*|mis?|nuestr\w*|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
-)
-_OF_USER = re.compile(
+_OWNED = any_case(r"\b(?:my|our|mein\w*|unser\w*|mis?|nuestr\w*|mon|ma|mes|notre|nos) (\w+)")
+_OF_USER = any_case(
     r"^\W*(?:(?:the|this) user(?!['\u2019])|(?:der|die) (?:be)?nutzer(?:in)?|(?:el|la) usuari[oa]"
-    r"|l['\u2019]utilisat(?:eur|rice)|I|we|ich|wir|yo|je|nous)\b|^\W*j['\u2019]",
-    re.IGNORECASE,
+    r"|l['\u2019]utilisat(?:eur|rice)|I|we|ich|wir|yo|je|nous)\b|^\W*j['\u2019]"
 )
 _WORD = re.compile(r"[^\W_]+")
-_OTHERS = re.compile(
-    r"^\W*(?:(?:and|but|und|aber|y|pero|et|mais)\s)?(?:s?he|they|er|sie|él|ella|ell[oa]s|ils?|elles?)\b",
-    re.IGNORECASE,
+_OTHERS = any_case(
+    r"^\W*(?:(?:and|but|und|aber|y|pero|et|mais)\s)?(?:s?he|they|er|sie|él|ella|ell[oa]s|ils?|elles?)\b"
 )
 
 

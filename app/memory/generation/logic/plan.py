@@ -200,7 +200,7 @@ def by_rules(
     within_reach = [
         reached(candidate, row) for candidate, row in zip(candidates, neighbours, strict=True)
     ]
-    ruled = yield from merging.consolidating(
+    ruled = yield from merging.consolidate(
         candidates,
         within_reach,
         max_deletes=caps.deletes,

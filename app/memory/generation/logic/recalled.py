@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from app.language.phrases import any_case
 from app.language.search_languages import is_function_word
 
 _MAX_ENTRIES = 500
@@ -38,35 +39,29 @@ _NOTES = re.compile(
     r"^(?:\[[^\]]{0,60}\]|\(?\d{4}-\d\d-\d\d[^ ]{0,16}\)?:?)[ \t]+"
     r"|(?<![ \t])[ \t]{1,8}[\[(][^\[\]()]{0,60}[\])]$"
 )
-_OF_MEMORIES = re.compile(
+_OF_MEMORIES = any_case(
     r"\bmemor(?:y|ies)\b|\b(?:you|we|i) (?:already )?(?:know|knew|remember)\b|\babout the user\b"
     r"|\b(?:past|previous|earlier) conversations?\b|\buser(?:'s)? (?:profile|facts?|preferences)\b"
     r"|\berinnerungen?\b|\bgedächtnis\b|\büber (?:den|die) (?:be)?nutzer(?:in)?\b"
     r"|\brecuerdos?\b|\bmemorias?\b|\bsobre (?:el|la) usuari[oa]\b|\bsouvenirs?\b|\bmémoires?\b"
-    r"|\bsur l['\u2019]utilisat(?:eur|rice)\b",
-    re.IGNORECASE,
+    r"|\bsur l['\u2019]utilisat(?:eur|rice)\b"
 )
-_OF_CONTEXT = re.compile(
-    r"\b(?:contexte?o?|kontext|background|hintergrund|retrieved|known facts?|facts?)\b",
-    re.IGNORECASE,
+_OF_CONTEXT = any_case(
+    r"\b(?:contexte?o?|kontext|background|hintergrund|retrieved|known facts?|facts?)\b"
 )
-_OF_EITHER = re.compile(f"{_OF_MEMORIES.pattern}|{_OF_CONTEXT.pattern}", re.IGNORECASE)
-_OWN = re.compile(
-    r"\b(?:me|my|mine|myself|mich|mir|mein\w*|mí|mis?|moi|mon|ma|mes)\b", re.IGNORECASE
-)
+_OF_EITHER = any_case(f"{_OF_MEMORIES.pattern}|{_OF_CONTEXT.pattern}")
+_OWN = any_case(r"\b(?:me|my|mine|myself|mich|mir|mein\w*|mí|mis?|moi|mon|ma|mes)\b")
 _SPEAKER = (
     r"(?:(?:the )?(?:user|human|customer|current|new|latest|nutzer|benutzer)(?:['\u2019]s)? ?)?"
     r"(?:message|question|query|input|request|prompt|says|user|human|nachricht|frage|eingabe"
     r"|anfrage|mensaje|pregunta|consulta|usuario|demande|utilisateur)"
 )
-_MARK = re.compile(
-    rf"[*_#]{{0,3}} ?{_SPEAKER}[*_]{{0,2}}[ \t]*[:\uff1a]|#{{1,6}}[ \t]+{_SPEAKER}[ \t]*\Z",
-    re.IGNORECASE,
+_MARK = any_case(
+    rf"[*_#]{{0,3}} ?{_SPEAKER}[*_]{{0,2}}[ \t]*[:\uff1a]|#{{1,6}}[ \t]+{_SPEAKER}[ \t]*\Z"
 )
-_OF_USER = re.compile(
+_OF_USER = any_case(
     r"\buser(?:['\u2019]s)?\b(?:[ \t]+(\w+))?"
-    r"|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
-    re.IGNORECASE,
+    r"|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b"
 )
 """A word for the user; the group is the next English word, which may name a thing ("interface")."""
 _KNOWLEDGE = frozenset({"memory", "memories", "profile", "fact", "facts", "preferences", "details"})

@@ -18,6 +18,7 @@ from typing import Any
 from app.kernel.text import fold
 from app.language.answers import answered, stands_for_another
 from app.language.dates import day_in
+from app.language.phrases import any_case
 from app.language.sentences import sentences
 from app.memory.generation.logic.additions import TextWords, touched
 from app.memory.generation.logic.chunks import TranscriptLine
@@ -38,9 +39,8 @@ _MAX_EFFORT = 3_000_000
 _MAX_LINE_CHARS = 9
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
-_LABEL = re.compile(
-    r"^\W*(?:(?:line\s+)?\d+\s+)?(?:U|R|user)(?:\s+\d{4}-\d\d-\d\d(?:\s+\w{3})?)?\s*:\s*",
-    re.IGNORECASE,
+_LABEL = any_case(
+    r"^\W*(?:(?:line\s+)?\d+\s+)?(?:U|R|user)(?:\s+\d{4}-\d\d-\d\d(?:\s+\w{3})?)?\s*:\s*"
 )
 """The beginning of a line in a prompt."""
 _NUMBER = re.compile(r"\d+")

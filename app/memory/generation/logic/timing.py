@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.merging import consolidate
+from app.language.steps import whole
 from app.memory.generation.logic.decisions import MERGED
 from app.memory.generation.logic.outcomes import Dropped, DropReason
 from app.memory.memories.logic.ended import EndedFact
@@ -122,8 +123,10 @@ def unreached(
     later = [memory for memory in near if candidate.forget and is_newer(memory, candidate)]
     if not later:
         return []
-    ruled = consolidate(
-        [candidate], [later], max_deletes=0, max_forgets=len(later), by_meaning=by_meaning
+    ruled = whole(
+        consolidate(
+            [candidate], [later], max_deletes=0, max_forgets=len(later), by_meaning=by_meaning
+        )
     )
     meant = {verdict.memory_id for verdict in ruled.verdicts if verdict.action == "DELETE"}
     return [memory for memory in later if memory.memory_id in meant]

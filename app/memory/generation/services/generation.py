@@ -1,6 +1,6 @@
 """Start of a generation: the check of its request, and its operation in the queue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -12,10 +12,11 @@ from app.adapters.db.session import Session, note, reaches_engine
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
+from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument, NotFound
 from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
-from app.kernel.names import EngineName, SessionName
+from app.kernel.names import EngineName, MemoryName, SessionName
 from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
@@ -28,6 +29,7 @@ from app.memory.generation.schemas import (
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.services.versions import find_version
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
@@ -62,6 +64,8 @@ MASKED_FIELDS = {
     "revision_labels",
 }
 """Fields of a request that hold texts of users; names and ids are not masked."""
+_PREVIEWED = ("fact", "topics", "structuredContent")
+"""Fields of a memory in a preview."""
 PREVIEW: Final = operations.PREVIEW
 """Kind of the operation that only previews a generation."""
 
@@ -269,3 +273,24 @@ async def _other_engine(session: Session, target: EngineRow, name: SessionName) 
         return await engines.get(session, name.engine)
     except NotFound:
         raise NotFound.of(name) from None
+
+
+async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
+    """Add the present text of each memory that still has the version of the plan."""
+    changes = [
+        await _with_before(session, change, clock) for change in stored.get("plannedChanges", [])
+    ]
+    return {**stored, **({"plannedChanges": changes} if changes else {})}
+
+
+async def _with_before(
+    session: Session, planned: Mapping[str, Any], clock: Clock
+) -> dict[str, Any]:
+    if "memory" not in planned:
+        return dict(planned)
+    name, version = MemoryName.parse(planned["memory"]["name"]), int(planned["etag"])
+    before = await find_version(session, name, version, clock.now())
+    if before is None:
+        return dict(planned)
+    wire = before.wire()
+    return {**planned, "before": {key: wire[key] for key in _PREVIEWED if key in wire}}

@@ -1,19 +1,34 @@
-"""Summary of a generation, for its operation's metadata and its memories' provenance."""
+"""Summary of a generation, for its operation's metadata, and the response of a preview.
+
+The planned texts of a preview are stored nowhere else, so the operation keeps them. The present
+texts of memories are added when the response is read, and therefore do not outlive the memories.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from app.adapters.llm.ports import Meter
 from app.kernel.names import EngineName, MemoryName
 from app.language.facts import ENGINE
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, DroppedValue, Unmet, sums
-from app.memory.generation.logic.plan import Plan
+from app.memory.generation.logic.outcomes import (
+    MAX_LISTED_OUTCOMES,
+    Dropped,
+    DroppedValue,
+    Refused,
+    Unmet,
+    sums,
+)
+from app.memory.generation.logic.plan import Plan, PlannedChange
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material
+from app.memory.generation.services.turns import topic_columns
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store.repository import UNMET_REQUESTS
 
 _MAX_SKIPPED_NAMED = 20
@@ -95,3 +110,63 @@ class Summary:
 
 def _names(engine: EngineName, unmet: Unmet) -> list[str]:
     return [str(MemoryName(engine, memory_id)) for memory_id in unmet.nearest]
+
+
+def preview(
+    engine: EngineName,
+    author: str,
+    planned: Plan,
+    dropped: Sequence[Dropped],
+    fields: Sequence[DroppedValue],
+) -> dict[str, Any]:
+    """Return the response to store; `engine` is the stored full name."""
+    most = MAX_LISTED_OUTCOMES
+    lists = {
+        "plannedChanges": [_render_change(engine, change) for change in planned.changes],
+        "droppedFacts": [
+            _render(engine, fact, "fact", "quote", "reason", optional="detail")
+            for fact in dropped[:most]
+        ],
+        "droppedFields": [
+            _render(engine, value, "schema_id", "field", "quote", "reason")
+            for value in fields[:most]
+        ],
+        "refusedDecisions": [
+            _render(engine, decision, "fact", "action", "reason", optional="text")
+            for decision in planned.outcome.refused[:most]
+        ],
+    }
+    filled = {name: entries for name, entries in lists.items() if entries}
+    return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **filled}
+
+
+def _render(
+    engine: EngineName, outcome: Dropped | DroppedValue | Refused, *names: str, optional: str = ""
+) -> dict[str, Any]:
+    """Return attributes of an outcome on the wire; an empty `optional` one is left out."""
+    fields = {to_camel(name): getattr(outcome, name) for name in names}
+    if outcome.memory_id is not None:
+        fields["memory"] = {"name": str(MemoryName(engine, outcome.memory_id))}
+    if optional and (text := getattr(outcome, optional)):
+        fields[optional] = text
+    return fields
+
+
+def _render_change(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
+    fields: dict[str, Any] = {"action": change.action, "reason": change.reason}
+    if change.memory_id is not None:
+        fields |= {
+            "memory": {"name": str(MemoryName(engine, change.memory_id))},
+            "etag": str(change.version),
+        }
+    if change.action != "DELETED":
+        fields["after"] = _render_after(change)
+    if extracted := change.extracted_memories():
+        fields["extractedMemories"] = extracted
+    return fields
+
+
+def _render_after(change: PlannedChange) -> dict[str, Any]:
+    if change.field is not None:
+        return {"structuredContent": change.field.structured_content()}
+    return {"fact": change.fact, "topics": topic_columns(change.topics)}

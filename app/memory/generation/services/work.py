@@ -38,9 +38,8 @@ from app.memory.generation.services.conversation import Conversation
 from app.memory.generation.services.extraction import Extracted, in_pieces
 from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearCandidates, NearMemories, Neighbourhood
-from app.memory.generation.services.previews import preview
 from app.memory.generation.services.profile_fields import with_profiles
-from app.memory.generation.services.summary import Summary
+from app.memory.generation.services.summary import Summary, preview
 from app.memory.generation.services.turns import topics_of
 from app.memory.generation.services.writer import GenerationWriter
 from app.memory.generation.store import repository
