@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass
 
-from app.language.figures import spells_a_number
 from app.language.lexicon import LEXICONS, NEGATIONS, word_set
 from app.language.phrases import any_case
 from app.language.search_languages import is_function_word
 from app.language.text import straight
+from app.language.values import spells_a_number
 
 _YES = any_case(
     r"^\W*(?:yes|yeah|yep|yup|sure|correct|right|exactly|indeed|of course|absolutely|definitely"

@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from app.kernel.text import clean
 from app.language.answers import answer, named
@@ -28,7 +28,6 @@ from app.language.lexicon import language
 from app.language.requests import RequestedFact
 from app.language.sentences import Sentence, own_words, sentences
 from app.language.statements import finished, follows_on, is_addressed, is_greeting, statements
-from app.language.steps import whole
 from app.language.text import key, resolved
 from app.language.third_person import third_person as in_third_person
 from app.language.tongues import PHRASES
@@ -37,6 +36,8 @@ from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, tak
 
 USER_ROLES = frozenset({"", "user"})
 """Roles of the user; a turn without a role counts as the user's."""
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,16 @@ def extract(
     if left_out is not None:
         left_out += reading.left_out
     return candidates
+
+
+def whole(steps: Generator[None, None, _Result]) -> _Result:
+    """Run all steps at once; return the result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            result: _Result = ended.value
+            return result
 
 
 class Extraction:

@@ -8,11 +8,11 @@ import re
 from dataclasses import dataclass
 
 from app.kernel.text import fold
-from app.language.figures import spells_a_number
 from app.language.lexicon import LEXICONS, language, word_set
 from app.language.phrases import any_case
 from app.language.text import negated, stem, straight, undated, words
 from app.language.tongues import PHRASES
+from app.language.values import spells_a_number
 
 LIKING = word_set("""
     like likes liked liking love loves loved enjoy enjoys enjoying adore fan into fond keen mag

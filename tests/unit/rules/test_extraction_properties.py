@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.language.extraction import direct, extract
+from app.language.extraction import direct, extract, whole
 from app.language.facts import Neighbour, Turn
 from app.language.merging import consolidate
 from app.language.scoring import score
-from app.language.steps import whole
 from app.memory.generation.logic.plan import plan
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)

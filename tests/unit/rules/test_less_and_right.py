@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.language.extraction import extract
+from app.language.extraction import extract, whole
 from app.language.facts import Candidate, Neighbour, Turn
 from app.language.merging import consolidate
-from app.language.steps import whole
 from app.language.text import undated
 
 NOW = datetime(2026, 3, 5, 18, tzinfo=UTC)

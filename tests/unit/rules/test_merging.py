@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.language.extraction import direct, extract
+from app.language.extraction import direct, extract, whole
 from app.language.facts import Candidate, Neighbour, Turn
 from app.language.merging import consolidate
-from app.language.steps import whole
 from app.language.text import key
 from app.memory.generation.logic.plan import plan
 

@@ -15,12 +15,12 @@ from functools import cached_property
 from app.kernel.text import fold
 from app.language.dates import weekdays_named
 from app.language.dates_in_text import extracted, relative, words_of
-from app.language.figures import figures, ordinals, spells_a_number
 from app.language.lexicon import LEXICONS, language, word_set
 from app.language.phrases import any_case
 from app.language.profile_words import MONTHS
 from app.language.search_languages import configuration_of
 from app.language.text import names
+from app.language.values import figures, ordinals, spells_a_number
 
 _MONTHS_IN_DOUBT = 24
 """Maximum distance, in months, at which a date may follow from its line; the model must confirm."""
@@ -245,7 +245,7 @@ def _follows(year: int | None, month: int | None, day: int | None, origin: Origi
 
 
 def _parts(moment: str) -> tuple[int | None, int | None, int | None]:
-    """Return year, month and day of a date in the form of `rules.moments`."""
+    """Return year, month and day of a date in the form of `dates_in_text`."""
     if moment.startswith("--"):
         month, _, day = moment[2:].partition("-")
         return None, int(month), int(day) if day else None

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from app.language.extraction import whole
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.merging import consolidate
-from app.language.steps import whole
 from app.memory.generation.logic.decisions import MERGED
 from app.memory.generation.logic.outcomes import Dropped, DropReason
 from app.memory.memories.logic.ended import EndedFact
