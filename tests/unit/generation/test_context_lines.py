@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from typing_extensions import override
@@ -17,7 +17,7 @@ from app.memory.generation.logic.recalled import (
     blocks_of,
     without_recalled,
 )
-from app.memory.generation.logic.rereading import Kept, LineReader, Rereading, SaidLine
+from app.memory.generation.logic.rereading import LineReader, Rereading, SaidLine
 from app.memory.generation.logic.sources import Sources
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.conversation import Conversation, SourceEvents, Zones
@@ -71,7 +71,7 @@ def test_what_is_known_is_not_read_through_for_each_line() -> None:
     lines = [SaidLine(number, "ok", event_id=f"e{number}") for number in range(100)]
     rereading = Rereading(lines, READER)
     known = _Known((digest, NOW) for digest in rereading.wanted())
-    kept = rereading.read([], [], known, Kept(timedelta(days=90), timedelta(days=1)), NOW)
+    kept = rereading.read([], [], known, NOW)
     assert len(kept) == len(known)
     assert known.times_read <= 1
 

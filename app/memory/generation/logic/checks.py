@@ -6,9 +6,10 @@ wrong is marked doubtful. The model must confirm it in the second call.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 from app.kernel.text import clean, fold
 from app.language.answers import answered, stands_for_another
@@ -45,41 +46,34 @@ _LONG_LINE = 400
 """Characters; a longer line is often pasted text."""
 
 
-@dataclass
-class Checked:
+class Checked(NamedTuple):
     """The candidates, and the facts that were dropped."""
 
-    candidates: list[Candidate] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
+    candidates: list[Candidate]
+    dropped: list[Dropped]
 
 
-def checked(
-    facts: Iterable[ExtractedFact], sources: Sources, guide: Guide, most_chars: int = MAX_FACT_CHARS
-) -> Checked:
+def checked(facts: Iterable[ExtractedFact], sources: Sources, guide: Guide) -> Checked:
     """Return the facts that rest on a user's words and belong to the requested topics."""
-    outcome = Checked()
-    check = _Check(sources, guide, most_chars)
-    for fact in facts:
-        result = check.fact(fact)
-        if isinstance(result, Candidate):
-            outcome.candidates.append(result)
-        else:
-            outcome.dropped.append(result)
-    return outcome
+    check = _Check(sources, guide)
+    results = [check.fact(fact) for fact in facts]
+    return Checked(
+        [result for result in results if isinstance(result, Candidate)],
+        [result for result in results if isinstance(result, Dropped)],
+    )
 
 
 @dataclass(frozen=True)
 class _Check:
     sources: Sources
     guide: Guide
-    most_chars: int
 
     def fact(self, said: ExtractedFact) -> Candidate | Dropped:
         fact = clean(said.fact).strip()
         repeated = self.sources.find(said.quote, said.line)
         fault = "NO_QUOTE" if repeated is None else self._fault(fact, repeated.turn)
         if repeated is None or fault is not None:
-            return Dropped(fact[: self.most_chars], said.quote, fault or "NO_QUOTE")
+            return Dropped(fact[:MAX_FACT_CHARS], said.quote, fault or "NO_QUOTE")
         turn, quote = repeated.turn, repeated.words
         candidate = Candidate(
             fact, (), quote, turn, forget=said.forget, said_on=self.sources.day(turn)
@@ -102,7 +96,7 @@ class _Check:
         """Return the reason to drop a fact without further checks, or None."""
         if turn in self.sources.context:
             return "ALREADY_READ"
-        return None if 0 < len(fact) <= self.most_chars else "BAD_LENGTH"
+        return None if 0 < len(fact) <= MAX_FACT_CHARS else "BAD_LENGTH"
 
     def _verify(self, candidate: Candidate) -> Candidate | Dropped:
         """Check the details of a fact, then look for signs of doubt."""

@@ -15,6 +15,8 @@ from enum import Enum, auto
 _DIGEST_BYTES = 16
 _LEAST_LEFT = 0.9
 """Part of its lifetime that a known digest must have left; otherwise it is written again."""
+_EXACT, _ALONE = timedelta(days=90), timedelta(days=1)
+"""Lifetimes of the digest of a line, and of the digest of its text alone."""
 _BEFORE = 2
 """Number of preceding users' lines that, with its text, identify a line without id and time."""
 
@@ -77,14 +79,6 @@ class _Digests:
     alone: bytes | None
 
 
-@dataclass(frozen=True)
-class Kept:
-    """Lifetimes of digests."""
-
-    exact: timedelta
-    alone: timedelta
-
-
 class Rereading:
     """The lines of one generation, compared with the lines that were read before.
 
@@ -139,7 +133,6 @@ class Rereading:
         turns: Collection[int],
         left: Collection[int],
         known: Mapping[bytes, datetime],
-        kept: Kept,
         now: datetime,
     ) -> Mapping[bytes, datetime]:
         """Return the digests to store after a generation, with their expiry times.
@@ -150,11 +143,10 @@ class Rereading:
             known: the digests that were stored before, with their expiry times. The digests of
                 repeated lines are renewed. They are written only after a tenth of their lifetime,
                 since some clients send a whole session after each turn.
-            kept: the lifetimes of digests.
             now: the time of the generation.
         """
         ends: dict[bytes, datetime] = {}
-        lasting = now + kept.exact * _LEAST_LEFT
+        lasting = now + _EXACT * _LEAST_LEFT
         for line, digests in zip(self._lines, self._digests, strict=True):
             written = {
                 digest
@@ -164,9 +156,9 @@ class Rereading:
             digest = digests.exact if line.turn in left else digests.empty
             if line.turn in turns and digest is not None:
                 written.add(digest)
-            ends |= dict.fromkeys(written, now + kept.exact)
+            ends |= dict.fromkeys(written, now + _EXACT)
             if line.turn in turns and line.turn in left and digests.alone is not None:
-                ends[digests.alone] = now + kept.alone
+                ends[digests.alone] = now + _ALONE
         return ends
 
     def _digests_of(self, place: int, reader: LineReader) -> _Digests:

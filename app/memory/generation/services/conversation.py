@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from app.kernel.text import clean
@@ -18,7 +18,6 @@ from app.memory.generation.logic.recalled import (
     without_recalled,
 )
 from app.memory.generation.logic.rereading import (
-    Kept,
     LineReader,
     LineStanding,
     Rereading,
@@ -32,7 +31,6 @@ _DIGEST_BYTES = 16
 _CONTEXT_LINES = 8
 _CONTEXT_CHARS = 1_200
 """Maximum lines, and their characters, that are repeated as context before a run of new lines."""
-_KEPT = Kept(exact=timedelta(days=90), alone=timedelta(days=1))
 
 
 @dataclass(frozen=True)
@@ -290,7 +288,7 @@ class Conversation:
             now: the time of the generation.
         """
         read = set(self._new()).difference(unread)
-        return self._rereading.read(read, left, self._known, _KEPT, now)
+        return self._rereading.read(read, left, self._known, now)
 
 
 def _digest(data: bytes | str) -> str:
