@@ -20,7 +20,7 @@ from app.memory.generation.logic.recalled import (
 from app.memory.generation.logic.rereading import LineReader, Rereading, SaidLine
 from app.memory.generation.logic.sources import Sources
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.conversation import Conversation, SourceEvents, Zones
+from app.memory.generation.services.conversation import ReadConversation, SourceEvents, Zones
 from app.memory.generation.services.turns import TurnToRead, utterances
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
@@ -32,10 +32,10 @@ def _event(number: int, role: str, text: str) -> ContentEvent:
     return ContentEvent(content=content, event_id=f"e{number}", event_time=None)
 
 
-def _heard(*said: tuple[str, str], known: int) -> Conversation:
+def _heard(*said: tuple[str, str], known: int) -> ReadConversation:
     events = [_event(number, *one) for number, one in enumerate(said)]
-    earlier = Conversation(SourceEvents(events[:known], NOW), Zones(), READER)
-    conversation = Conversation(SourceEvents(events, NOW), Zones(), READER)
+    earlier = ReadConversation(SourceEvents(events[:known], NOW), Zones(), READER)
+    conversation = ReadConversation(SourceEvents(events, NOW), Zones(), READER)
     conversation.compare(dict.fromkeys(earlier.digests, NOW), lambda _: MemoryRelation.NOTHING)
     return conversation
 

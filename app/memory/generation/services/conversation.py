@@ -166,7 +166,7 @@ class SourceEvents:
         return replace(self, events=[self.events[at] for at in order], place=place)
 
 
-class Conversation:
+class ReadConversation:
     """The turns of a generation, and the relation of each to the lines read before.
 
     Until `compare` is called, every line counts as new and as the user's own.

@@ -32,7 +32,7 @@ from app.memory.generation.schemas import (
     VertexSessionSource,
 )
 from app.memory.generation.services.conversation import (
-    Conversation,
+    ReadConversation,
     SourceEvents,
     StreamPlace,
     Zones,
@@ -101,7 +101,7 @@ class Material:
         present: the fields in the prompt; empty without a model.
     """
 
-    conversation: Conversation
+    conversation: ReadConversation
     omitted_events: int
     read_to: ReadTo | None
     guide: Guide
@@ -157,7 +157,7 @@ async def read(
     guide = _guide(config, profiles, request, zones.localised(now), zones.request)
     source_events = await asyncio.to_thread(_source_events, request, origin, stored, masking, now)
     reader = _reader(request, guide, model)
-    conversation = await asyncio.to_thread(Conversation, source_events, zones, reader)
+    conversation = await asyncio.to_thread(ReadConversation, source_events, zones, reader)
     await _compare(resources, name, request, conversation)
     return Material(
         conversation=conversation,
@@ -255,7 +255,7 @@ async def _compare(
     resources: Resources,
     name: EngineName,
     request: GenerateMemoriesRequest,
-    conversation: Conversation,
+    conversation: ReadConversation,
 ) -> None:
     """Compare the conversation with the lines that the scope has read, and with its memories."""
     scope, entries = request.scope or {}, conversation.entries[:_MAX_COMPARED]

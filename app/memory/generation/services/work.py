@@ -34,7 +34,7 @@ from app.memory.generation.logic.rereading import LineStanding
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
-from app.memory.generation.services.conversation import Conversation
+from app.memory.generation.services.conversation import ReadConversation
 from app.memory.generation.services.extraction import Extracted, in_pieces
 from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearCandidates, NearMemories, Neighbourhood
@@ -337,7 +337,7 @@ class Generation:
             log.warning("generation.costs_not_recorded", error=describe(error))
 
 
-def _timed(finding: _SaidT, conversation: Conversation) -> _SaidT:
+def _timed(finding: _SaidT, conversation: ReadConversation) -> _SaidT:
     """Add the time of the words to a finding, and a mark if it may be a repetition."""
     return replace(
         finding,
