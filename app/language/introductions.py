@@ -25,7 +25,7 @@ _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRO
 _TO_THE_LIKE_OF = any_case(r"(?:ich bin|je suis|soy|yo soy)\b")
 """Openings that may precede any statement about oneself, not only a name."""
 
-_WORDS = (
+_NO_NAMES = (
     word_set("""
     aries taurus gemini cancer virgo libra scorpio scorpion sagittarius capricorn aquarius pisces
     widder stier zwilling krebs lowe jungfrau waage skorpion schutze steinbock wassermann fische
@@ -93,6 +93,7 @@ _WORDS = (
     | LANGUAGES
     | WEEKDAYS
 ) - word_set("taylor")
+"""Words that follow "I am" without being a name: work, origins, star signs, moods."""
 _ENDS = {
     "en": r"\w+(?:ed|ing|ful|ous|less|able|ible|ical|ish|ese|ican|alian|ologist|ist)",
     "de": r"\w+(?:er|erin|in|ling|mann|frau|eur|eurin|ist|ologe|ent|ant|or|arzt|wirt|isch|ig|ter"
@@ -188,9 +189,12 @@ def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[
 
 
 def is_no_name(said: str, tongue: str) -> bool:
-    """Return True if a capitalised word is not a name, by the list or by its ending."""
+    """Return True if a capitalised word is not a name, by the list or by its ending.
+
+    A missed name costs little; "My name is Tired." is nonsense.
+    """
     folded = [fold(word) for word in said.split() if word not in _NAMES]
-    if any(word in _WORDS for word in folded):
+    if any(word in _NO_NAMES for word in folded):
         return True
     return any(_ENDINGS[tongue].fullmatch(word) and word not in _ARE_NAMES for word in folded[:1])
 

@@ -167,7 +167,7 @@ def _length(data: bytes) -> int:
 
 
 def _listed(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the spans, in bytes, of phrases and lists of codes announced by labels."""
+    """Yield the spans, in bytes, of seed phrases and lists of recovery codes next to labels."""
     for match in _LABEL.finditer(data):
         window = data[match.end() : match.end() + _BEHIND_BYTES].decode(errors="ignore")
         is_phrase = match.start(1) >= 0

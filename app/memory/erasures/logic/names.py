@@ -132,7 +132,7 @@ def without(
 
 @dataclass(frozen=True, repr=False)
 class Pseudonyms:
-    """The pseudonyms that one key makes."""
+    """The pseudonyms that one key makes; a holder of the key can test a guess."""
 
     key: bytes
 

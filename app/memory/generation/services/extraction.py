@@ -46,7 +46,10 @@ _THREAD = ThreadPoolExecutor(1, "rules")
 
 @dataclass
 class EntryCounts:
-    """The entries of all replies of one generation, by the name of their list."""
+    """The entries of all replies of one generation, by the name of their list.
+
+    Many mended or unreadable ones show that a model is too weak.
+    """
 
     tallies: dict[str, EntryTally] = field(default_factory=dict)
 

@@ -235,6 +235,9 @@ async def find_source(
 ) -> SourceSession:
     """Return the session of a source; `target` is the engine of the memories.
 
+    The session may be in another engine of the same project and location, if the caller has access
+    to that engine.
+
     Raises:
         FailedPrecondition: the engine of the session is being restored.
         InvalidArgument: the name is invalid.
