@@ -14,8 +14,7 @@ from alembic.migration import MigrationContext
 from alembic.operations import ops
 from sqlalchemy import Connection, text
 
-from app.memory.memories.store.roles import counted_columns
-from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.tables import MemoryRow, RevisionRow, counted_columns
 
 _ROWS = (MemoryRow, RevisionRow)
 _VERBS = ("insert", "update", "delete")

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from app.adapters.llm.minilm_model import GRAPH, HIDDEN, WEIGHTS_FILE
+from app.adapters.llm.minilm_model import GRAPH, HIDDEN, WEIGHTS_FILE, find_weights
 from app.adapters.llm.providers.embed_minilm import weights_folder
-from app.adapters.llm.safetensors_file import find_weights
 
 _LAYERS = 6
 _HEADS = 12

@@ -1,7 +1,7 @@
-"""A blocking client of the service's REST API, for commands."""
+"""Clients of the service's REST API, for commands and for programs on an agent's machine."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -14,9 +14,10 @@ _SECONDS = 300.0
 """Longest wait for the next bytes, such as the answer to an upload or an export's next part."""
 _REFUSALS = 400
 _SHOWN_CHARS = 500
-
 Query = Mapping[str, str | int | bool]
 """The parameters of a query."""
+_TOOL_SECONDS = 90.0
+"""Time limit of a request; longer than the longest wait of a tool."""
 
 
 class RemoteError(Exception):
@@ -46,12 +47,7 @@ class RemoteError(Exception):
 class ApiClient:
     """Calls of one service with one key. Paths begin after `/v1beta1`.
 
-    Args:
-        url: the service's address, such as `http://127.0.0.1:8000`.
-        key: an API key or a token.
-
-    Attributes:
-        url: the address, without a slash at its end.
+    `url` is such as `http://127.0.0.1:8000`; `key` is an API key or a token.
     """
 
     def __init__(self, url: str, key: str) -> None:
@@ -75,11 +71,7 @@ class ApiClient:
         body: Mapping[str, Any] | None = None,
         query: Query | None = None,
     ) -> dict[str, Any]:
-        """Send a request with a JSON body or none; return the JSON answer.
-
-        Raises:
-            RemoteError: the service refuses it, or cannot be reached.
-        """
+        """Send a request with a JSON body or none; return the JSON answer."""
         with self._errors():
             response = self._client.request(method, path, json=body, params=_text(query))
         return _answer(response)
@@ -91,11 +83,7 @@ class ApiClient:
         media_type: str,
         query: Query | None = None,
     ) -> dict[str, Any]:
-        """Post a body of any length, piece by piece; return the JSON answer.
-
-        Raises:
-            RemoteError: the service refuses it, or cannot be reached.
-        """
+        """Post a body of any length, piece by piece; return the JSON answer."""
         headers = {"Content-Type": media_type}
         with self._errors():
             response = self._client.post(
@@ -105,11 +93,7 @@ class ApiClient:
 
     @contextmanager
     def download(self, path: str, query: Query | None = None) -> Iterator[Iterator[bytes]]:
-        """Open an answer of any length; yield an iterator over its bytes as they arrive.
-
-        Raises:
-            RemoteError: the service refuses it, cannot be reached, or breaks off.
-        """
+        """Open an answer of any length; yield an iterator over its bytes as they arrive."""
         with (
             self._errors(),
             self._client.stream("GET", path, params=_text(query)) as response,
@@ -139,11 +123,7 @@ def _text(query: Query | None) -> dict[str, str]:
 
 
 def _answer(response: httpx2.Response) -> dict[str, Any]:
-    """Return the JSON of an answer.
-
-    Raises:
-        RemoteError: it is an error, or not an answer of this service.
-    """
+    """Return the JSON of an answer."""
     try:
         body = response.json()
         if response.status_code < _REFUSALS:
@@ -160,3 +140,29 @@ def _answer(response: httpx2.Response) -> dict[str, Any]:
             response.status_code,
         ) from None
     raise RemoteError(message, response.status_code, info.get("reason"), info.get("metadata"))
+
+
+def client_with(key: str, refused: Callable[[str], None]) -> httpx2.AsyncClient:
+    """Return a client that sends a key and follows no redirect.
+
+    `refused` is called with the message of each error answer, except errors of JSON-RPC.
+    """
+
+    async def listen(response: httpx2.Response) -> None:
+        if response.status_code < _REFUSALS:
+            return
+        try:
+            answer = json.loads(await response.aread())
+            message = str(answer["error"]["message"])
+        except (ValueError, LookupError, TypeError):
+            # The answer of a proxy, or of another service.
+            refused(f"The service answers with status {response.status_code}.")
+            return
+        if "jsonrpc" not in answer:
+            refused(message)
+
+    return httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {key}"},
+        timeout=_TOOL_SECONDS,
+        event_hooks={"response": [listen]},
+    )

@@ -7,7 +7,7 @@ idempotency. The caller is passed in the ASGI scope, which no client can write.
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlencode
 
 import httpx2
@@ -31,8 +31,7 @@ Application = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
 _DOTS = {".": "%2E", "..": "%2E%2E"}
 
 
-@dataclass(frozen=True)
-class InProcessAnswer:
+class InProcessAnswer(NamedTuple):
     """An answer of the API."""
 
     status: int
@@ -44,8 +43,6 @@ class InProcess:
     """Calls on behalf of one caller, within one request.
 
     Attributes:
-        application: the API's application.
-        caller: the caller.
         surface: the interface, as the audit log names it.
         host: the `Host` of the outer request.
         address: the IP address of the outer request's sender.

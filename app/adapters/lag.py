@@ -9,16 +9,16 @@ import asyncio
 import math
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Self
+from typing import NamedTuple
 
 import structlog
 from prometheus_client import Counter, Histogram
 
-from app.adapters.shared import beside
+from app.adapters.concurrency import in_background
 
 log = structlog.get_logger()
 
@@ -48,8 +48,7 @@ _STALLS = Counter(
 _RECENT: deque[float] = deque(maxlen=round(_RECENT_SECONDS / _INTERVAL_SECONDS))
 
 
-@dataclass(frozen=True)
-class RecentLag:
+class RecentLag(NamedTuple):
     """The lag of this process's event loop within the last minute, in seconds."""
 
     p50: float
@@ -102,38 +101,33 @@ class LagWatch:
 @asynccontextmanager
 async def watched() -> AsyncIterator[None]:
     """Measure the lag of the event loop while the block runs."""
-    async with beside(_watch()):
+    async with in_background(_watch()):
         yield
 
 
 async def _watch() -> None:
-    with _Processor() as processor:
+    with _processor_waits() as waited:
         # Not the loop's own clock: some loops read it only once per iteration.
-        watch = LagWatch(perf_counter() + _INTERVAL_SECONDS, processor.waited())
+        watch = LagWatch(perf_counter() + _INTERVAL_SECONDS, waited())
         due = watch.due
         while True:
             await asyncio.sleep(max(0.0, due - perf_counter()))
             now = perf_counter()
-            due = watch.look(now, processor.waited()) if now >= due else due
+            due = watch.look(now, waited()) if now >= due else due
 
 
-class _Processor:
-    """A reader of this thread's wait for a processor, if the system reports it."""
+@contextmanager
+def _processor_waits() -> Iterator[Callable[[], float]]:
+    """Yield a function that returns the seconds this thread has waited for a processor.
 
-    def __init__(self) -> None:
-        self._file: int | None = None
-
-    def __enter__(self) -> Self:
-        with suppress(OSError):
-            self._file = os.open(_SCHEDSTAT, os.O_RDONLY)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            os.close(self._file)
-
-    def waited(self) -> float:
-        """Return the seconds waited since the thread started; 0 if they are not reported."""
-        if self._file is None:
-            return 0.0
-        return int(os.pread(self._file, 128, 0).split()[1]) / 1e9
+    It returns 0 if the system does not report them.
+    """
+    try:
+        file = os.open(_SCHEDSTAT, os.O_RDONLY)
+    except OSError:
+        yield lambda: 0.0
+        return
+    try:
+        yield lambda: int(os.pread(file, 128, 0).split()[1]) / 1e9
+    finally:
+        os.close(file)

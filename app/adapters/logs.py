@@ -1,23 +1,31 @@
-"""Structured logs on standard error. No line contains the text of a memory."""
+"""Structured logs on standard error. No line contains the text of a memory.
+
+Each line has the name of its process, if that is one of several of a command: a number, or
+`worker`.
+"""
 
 import json
 import logging
 import sys
-from collections.abc import Callable, Mapping, MutableMapping
+import time
+from collections.abc import Callable, Hashable, Mapping, MutableMapping
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
 import structlog
 from typing_extensions import override
 
-from app.adapters.siblings import get_process_name
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.settings.settings import LogFormat, Settings
 
 log = structlog.get_logger()
-
 _SERVER = "uvicorn.error"
 _PAUSE_SECONDS = 1.0
+_ENCODER = json.JSONEncoder(default=repr)
+"""One encoder for all lines; `json.dumps` would create one per line."""
+_RARE_SECONDS = 60.0
+"""Pause between two lines of the same kind."""
 
 
 class _Libraries(logging.Handler):
@@ -54,10 +62,6 @@ class _Libraries(logging.Handler):
             message=record.getMessage(),
             **details,
         )
-
-
-_ENCODER = json.JSONEncoder(default=repr)
-"""One encoder for all lines; `json.dumps` would create one per line."""
 
 
 def _write_json(line: Mapping[str, object], **_: object) -> str:
@@ -99,3 +103,43 @@ def configure_logs(settings: Settings) -> None:
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, handlers=[_Libraries()], force=True)
+
+
+class _Own:
+    name: str | None = None
+
+
+def set_process_name(name: str) -> None:
+    """Set the name of this process, just after the fork."""
+    _Own.name = name
+
+
+def get_process_name() -> str | None:
+    """Return the name of this process; None: it is the only process, or the parent."""
+    return _Own.name
+
+
+@dataclass
+class _LastLine:
+    """The last line of a kind, and the occurrences since."""
+
+    at: float
+    left_out: int = 0
+
+
+class RareLines:
+    """The lines that one part of a process writes rarely, by their kinds, which are few."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._last: dict[Hashable, _LastLine] = {}
+
+    def due(self, kind: Hashable) -> int | None:
+        """Return how many lines of a kind were left out before this one; None: leave it out."""
+        now = self._monotonic()
+        last = self._last.get(kind)
+        if last is not None and now - last.at < _RARE_SECONDS:
+            last.left_out += 1
+            return None
+        self._last[kind] = _LastLine(now)
+        return 0 if last is None else last.left_out

@@ -20,7 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from typing_extensions import override
 
-from app.adapters.siblings import get_process_name
+from app.adapters.logs import get_process_name
 from app.settings.environment import environment
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"

@@ -9,17 +9,15 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from app.adapters.concurrency import in_background
 from app.adapters.db.clock import DatabaseClock, Skew
 from app.adapters.db.distribution import is_distributed
 from app.adapters.db.engine import open_engine
-from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Database, Session
-from app.adapters.db.subjects import Erasure
-from app.adapters.llm.embedders import Embedders
+from app.adapters.db.subjects import Erasure, TextsOf
+from app.adapters.llm.embedders import Embedders, ManagedEmbedder
 from app.adapters.llm.factory import embedders_with, open_embedders, open_models, open_readers
-from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.models import Readers, TextModels
-from app.adapters.shared import beside
 from app.kernel.clock import Clock, FixedClock, SystemClock
 from app.kernel.permissions import Permission
 from app.kernel.wire.archived import ArchivedRow
@@ -188,10 +186,7 @@ async def open_resources(
 ) -> AsyncIterator[Resources]:
     """Open the collaborators for the duration of the block; the database must be migrated.
 
-    Args:
-        settings: the models and the limits.
-        database_url: the address of the database.
-        clock: the process's clock, which the database's corrects; a `FixedClock` replaces both.
+    A `FixedClock` replaces the clocks of the process and of the database.
 
     Raises:
         ModelSetupError: a model of the settings cannot be opened.
@@ -237,5 +232,5 @@ async def _following(db: Database, process: Clock, skew: Skew) -> AsyncIterator[
         return
     clock = DatabaseClock(process, skew)
     await clock.measure(db)
-    async with beside(clock.follow(db)):
+    async with in_background(clock.follow(db)):
         yield clock

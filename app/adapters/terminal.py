@@ -10,16 +10,19 @@ from pydantic_settings import SettingsError
 
 from app.adapters.logs import configure_logs
 from app.kernel.tuning import Tuning
-from app.settings.environment import PREFIX, environment, misspelt, unknown
-from app.settings.refusals import refusals
-from app.settings.secret_files import (
+from app.settings.described import refusals
+from app.settings.environment import (
+    PREFIX,
     PROVIDER_KEYS,
     SUFFIX,
     SecretError,
     clean_provider_addresses,
+    environment,
     exposed,
+    misspelt,
     secret_names,
     take_provider_keys,
+    unknown,
 )
 from app.settings.setting_types import is_of_a_link
 from app.settings.settings import CONSTANTS, FormerSettings, Settings

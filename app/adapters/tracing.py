@@ -182,7 +182,7 @@ def _begun(
         try:
             yield
         except Exception as error:
-            told = error.reason.value if isinstance(error, ServiceError) else type(error).__name__
-            begun.set_attribute("error.type", told)
+            reason = error.reason.value if isinstance(error, ServiceError) else type(error).__name__
+            begun.set_attribute("error.type", reason)
             begun.set_status(StatusCode.ERROR)
             raise

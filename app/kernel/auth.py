@@ -116,7 +116,6 @@ class Identity:
     """The caller of a credential, with the data to authenticate it again without the credential.
 
     Attributes:
-        caller: the authenticated caller.
         secret_hash: the digest of the key's secret; None for a token.
         end_time: the expiry of a token; None for a key, which is looked up each time.
     """
@@ -145,19 +144,11 @@ class Authenticator(Protocol):
         return await self.authenticate(secret)
 
     async def identify(self, secret: str) -> Identity:
-        """Return the caller of a key or token, with the data that a session keeps.
-
-        Raises:
-            Unauthenticated: the credential is unknown or no longer valid.
-        """
+        """Return the caller of a key or token, with the data that a session keeps."""
         ...
 
     async def caller_of(self, key_id: str, secret_hash: bytes) -> Caller:
-        """Return the caller of a key, by its id and the digest of one of its secrets.
-
-        Raises:
-            Unauthenticated: the key or the secret has expired or been revoked.
-        """
+        """Return the caller of a key, by its id and the digest of one of its secrets."""
         ...
 
 
@@ -179,8 +170,5 @@ class EngineDirectory(Protocol):
 
         This check may miss a restore that another process began less than a second ago. Writes
         detect it themselves.
-
-        Raises:
-            FailedPrecondition: the engine is being restored.
         """
         ...

@@ -1,27 +1,12 @@
 """Canonical errors and their two renderings; the only module that shapes failures.
 
-    ServiceError
-      InvalidArgument      3  400  the request is wrong whatever the state is
-      FailedPrecondition   9  400  the state does not allow it
-      Unauthenticated     16  401  no valid credential
-      PermissionDenied     7  403  the caller may not
-      NotFound             5  404  no such resource for this caller
-      AlreadyExists        6  409  the id is taken
-      Aborted             10  409  a concurrent change won
-      ResourceExhausted    8  429  a quota, here or at a provider
-      Cancelled            1  499  the operation was cancelled
-      Internal            13  500  our fault; the message says nothing internal
-      Unimplemented       12  501  a known method that is not served
-      Unavailable         14  503  a dependency is unavailable; retry
-      BadGateway          14  502  a dependency sent an unusable answer
-      DeadlineExceeded     4  504  a dependency was too slow
-
 A message is one sentence. It names the resource or field and the accepted values, and never holds
 the text of a memory, an event or an artifact.
 
 Source: google.rpc.Status, google.rpc.ErrorInfo, google.rpc.BadRequest.
 """
 
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,6 +14,7 @@ from typing import ClassVar
 
 DOMAIN = "open-memory-bank"
 _TYPES = "type.googleapis.com/google.rpc."
+_MAX_FRAMES = 12
 
 
 class Reason(StrEnum):
@@ -358,3 +344,18 @@ class DeadlineExceeded(ServiceError):
     """A dependency was too slow."""
 
     code, http, status = 4, 504, "DEADLINE_EXCEEDED"
+
+
+def describe(error: BaseException) -> str:
+    """Return the types of the error and its causes, and the innermost frames, for logs.
+
+    Its message is left out: messages of the database and of libraries quote the text of memories.
+    """
+    frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
+    places = " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
+    names = [type(error).__name__]
+    cause = error.__cause__ or error.__context__
+    while cause is not None and len(names) < _MAX_FRAMES:
+        names.append(type(cause).__name__)
+        cause = cause.__cause__ or cause.__context__
+    return f"{' from '.join(names)} at {places}"

@@ -41,11 +41,7 @@ def transaction_open(
 
 
 def refuse_inside_transaction(what: str) -> None:
-    """Raise an error if a transaction is open.
-
-    Raises:
-        RuntimeError: a transaction is open; the message names `what`.
-    """
+    """Raise a `RuntimeError`, which names `what`, if a transaction is open."""
     if _open.get() is not None:
         raise RuntimeError(f"{what} must not run while a transaction is open.")
 

@@ -1,12 +1,16 @@
-"""Ids made by the server: 18 decimal digits, ordered by time, that carry a bucket.
+"""Ids made by the server, and the buckets of scopes that they carry.
 
-A bucket is one of 1,024 parts of an engine; see `app.kernel.scopes`. An id consists of the
-milliseconds of its creation, a number from 0 to 96, and the bucket. Older ids, and ids from clients
-or archives, carry no bucket. The table `ids_carry_buckets_from` records since when ids carry one.
+An id has 18 decimal digits, ordered by time: the milliseconds of its creation, a number from 0 to
+96, and the bucket. A bucket is one of 1,024 parts of an engine: the first bits of a scope's digest.
+Older ids, and ids from clients or archives, carry no bucket. The table `ids_carry_buckets_from`
+records since when ids carry one.
 """
 
+import hashlib
+import json
 import random
 import threading
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
@@ -17,8 +21,8 @@ _DIGITS = 18
 # 13 digits of milliseconds leave 5 of 18; the id also fits in a signed 64-bit integer.
 _PER_MILLISECOND = 100_000
 _NUMBERS = _PER_MILLISECOND // BUCKETS
-
 Id = TypeVar("Id", int, str)
+_BUCKET_BITS = 10
 
 
 class IdMaker:
@@ -69,3 +73,33 @@ def draw_again(taken: Id, draws: int) -> Id:
 def bucket_of(made: int) -> int:
     """Return the bucket that an id made by the server carries."""
     return made % _PER_MILLISECOND % BUCKETS
+
+
+def canonical(scope: Mapping[str, str]) -> bytes:
+    """Return the canonical text of a scope, independent of the order of its pairs."""
+    return json.dumps(scope, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def scope_hash(scope: Mapping[str, str]) -> bytes:
+    """Return the digest that identifies a scope in the database."""
+    return hashlib.sha256(canonical(scope)).digest()
+
+
+def bucket_of_hash(digest: bytes) -> int:
+    """Return the bucket of a scope with this digest: its first ten bits."""
+    return int.from_bytes(digest[:2]) >> (16 - _BUCKET_BITS)
+
+
+def bucket_of_user(user_id: str) -> int:
+    """Return the bucket of a user's sessions."""
+    return bucket_of_hash(scope_hash({"user_id": user_id}))
+
+
+def bucket_of_scopes(scopes: Mapping[str, Sequence[str]] | None) -> int:
+    """Return the bucket of the only scope that the work concerns, by the values of its keys.
+
+    Return `NO_BUCKET` for work that may concern several scopes.
+    """
+    if not scopes or any(len(values) != 1 for values in scopes.values()):
+        return NO_BUCKET
+    return bucket_of_hash(scope_hash({key: values[0] for key, values in scopes.items()}))

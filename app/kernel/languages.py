@@ -1,81 +1,53 @@
 """Languages of texts, and the names of their text-search configurations in Postgres."""
 
 from enum import StrEnum
+from typing import Self
 
 
 class Language(StrEnum):
     """A language that Postgres can stem, by its ISO 639-1 code."""
 
-    SIMPLE = "simple"
+    configuration: str
+    """The name of the text-search configuration; Postgres 15 has each of them."""
+
+    def __new__(cls, code: str, configuration: str) -> Self:
+        """Make a member of its code and its configuration."""
+        language = str.__new__(cls, code)
+        language._value_ = code
+        language.configuration = configuration
+        return language
+
+    SIMPLE = "simple", "simple"
     """Any other language: words are not stemmed."""
-    AR = "ar"
-    CA = "ca"
-    DA = "da"
-    DE = "de"
-    EL = "el"
-    EN = "en"
-    ES = "es"
-    ET = "et"
-    EU = "eu"
-    FI = "fi"
-    FR = "fr"
-    GA = "ga"
-    HI = "hi"
-    HU = "hu"
-    HY = "hy"
-    ID = "id"
-    IT = "it"
-    LT = "lt"
-    NE = "ne"
-    NL = "nl"
-    NO = "no"
-    PT = "pt"
-    RO = "ro"
-    RU = "ru"
-    SR = "sr"
-    SV = "sv"
-    TA = "ta"
-    TR = "tr"
-    YI = "yi"
-
-    @property
-    def configuration(self) -> str:
-        """The name of the text-search configuration; Postgres 15 has each of them."""
-        return _CONFIGURATIONS[self]
-
-
-_CONFIGURATIONS = {
-    Language.SIMPLE: "simple",
-    Language.AR: "arabic",
-    Language.CA: "catalan",
-    Language.DA: "danish",
-    Language.DE: "german",
-    Language.EL: "greek",
-    Language.EN: "english",
-    Language.ES: "spanish",
-    Language.ET: "estonian",
-    Language.EU: "basque",
-    Language.FI: "finnish",
-    Language.FR: "french",
-    Language.GA: "irish",
-    Language.HI: "hindi",
-    Language.HU: "hungarian",
-    Language.HY: "armenian",
-    Language.ID: "indonesian",
-    Language.IT: "italian",
-    Language.LT: "lithuanian",
-    Language.NE: "nepali",
-    Language.NL: "dutch",
-    Language.NO: "norwegian",
-    Language.PT: "portuguese",
-    Language.RO: "romanian",
-    Language.RU: "russian",
-    Language.SR: "serbian",
-    Language.SV: "swedish",
-    Language.TA: "tamil",
-    Language.TR: "turkish",
-    Language.YI: "yiddish",
-}
+    AR = "ar", "arabic"
+    CA = "ca", "catalan"
+    DA = "da", "danish"
+    DE = "de", "german"
+    EL = "el", "greek"
+    EN = "en", "english"
+    ES = "es", "spanish"
+    ET = "et", "estonian"
+    EU = "eu", "basque"
+    FI = "fi", "finnish"
+    FR = "fr", "french"
+    GA = "ga", "irish"
+    HI = "hi", "hindi"
+    HU = "hu", "hungarian"
+    HY = "hy", "armenian"
+    ID = "id", "indonesian"
+    IT = "it", "italian"
+    LT = "lt", "lithuanian"
+    NE = "ne", "nepali"
+    NL = "nl", "dutch"
+    NO = "no", "norwegian"
+    PT = "pt", "portuguese"
+    RO = "ro", "romanian"
+    RU = "ru", "russian"
+    SR = "sr", "serbian"
+    SV = "sv", "swedish"
+    TA = "ta", "tamil"
+    TR = "tr", "turkish"
+    YI = "yi", "yiddish"
 
 
 _WITHOUT_STEMS = {

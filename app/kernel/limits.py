@@ -56,10 +56,7 @@ class Limits(Protocol):
     async def charge(self, caller: Caller, engine_id: int | None, cost: int) -> None:
         """Charge the cost of a request to the key's rate and to the engine's.
 
-        Args:
-            caller: the caller.
-            engine_id: an engine within the caller's reach. None: the request concerns no engine.
-            cost: in units.
+        Without an `engine_id`, the request concerns no engine. `cost` is in units.
 
         Raises:
             ResourceExhausted: too little is left; the error gives the time to retry.
@@ -67,11 +64,7 @@ class Limits(Protocol):
         ...
 
     def occupy(self, caller: Caller) -> AbstractContextManager[None]:
-        """Hold one of the key's slots for costly requests while the block runs.
-
-        Raises:
-            ResourceExhausted: all slots are taken.
-        """
+        """Hold one of the key's slots for costly requests while the block runs."""
         ...
 
     def hold_body(
@@ -88,18 +81,11 @@ class Limits(Protocol):
         ...
 
     def hold_answer(self, caller: Caller | None, address: str | None, size: int) -> HeldBody:
-        """Count the bytes of a long answer like the bytes of a body, until it is released.
-
-        Raises:
-            ResourceExhausted: the key or the process already keeps too many.
-        """
+        """Count the bytes of a long answer like the bytes of a body, until it is released."""
         ...
 
     def give_up_body(self, *, slow: bool) -> bool:
         """Give up a body of the caller with the most open bodies, unless that number is small.
-
-        Args:
-            slow: consider only slow bodies.
 
         Returns:
             True if a body was given up.

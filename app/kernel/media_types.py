@@ -27,11 +27,7 @@ class MediaType:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a declared media type.
-
-        Raises:
-            ValueError: it is not a media type; the message does not repeat it.
-        """
+        """Parse a declared media type; the message of a `ValueError` does not repeat it."""
         essence, _, parameters = text[: MAX_CHARS + 1].partition(";")
         essence = essence.strip().lower()
         if len(text) > MAX_CHARS or _ESSENCE.fullmatch(essence) is None:

@@ -1,7 +1,7 @@
 """Resource names: one class per collection, with formatting and, where needed, a parser.
 
 A malformed name is INVALID_ARGUMENT. A well-formed name with an impossible id is NOT_FOUND, as
-after a look-up in the database.
+after a look-up in the database. An id that a caller chose is INVALID_ARGUMENT if it is impossible.
 """
 
 import re
@@ -16,7 +16,6 @@ MAX_INT64 = 2**63 - 1
 MAX_ID_CHARS = 63
 WILDCARD = "-"
 """Any project or location, or any memory in `memories/-/revisions` (AIP-159)."""
-
 # One spelling per id: no sign, no leading zero, ASCII digits only.
 INT64_ID = r"[1-9][0-9]{0,18}"
 CHOSEN_ID = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -29,7 +28,6 @@ _SESSION_ID = re.compile(SESSION_ID)
 # The parent is opaque, but must be storable and printable.
 _PARENT_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,256}")
 _SHOWN_CHARS = 80
-
 _LOCATION_FORM = "projects/{project}/locations/{location}"
 ENGINE_FORM = _LOCATION_FORM + "/reasoningEngines/{engine}"
 _MEMORY_FORM = ENGINE_FORM + "/memories/{memory}"
@@ -38,14 +36,21 @@ _ENGINE_COLLECTIONS = frozenset({"reasoningEngines", "memoryBanks"})
 _ENGINE_NAME = re.compile(
     rf"(?:projects/([^/]+)/locations/([^/]+)/)?(?:{'|'.join(_ENGINE_COLLECTIONS)})/([^/]+)"
 )
+# Tools and frameworks choose these ids.
+TASK_ID = r"[A-Za-z0-9._-]{1,128}"
+MAX_TASK_ID_CHARS = 128
+TASK_ID_FORM = (
+    f"must be 1 to {MAX_TASK_ID_CHARS} characters of A-Z, a-z, 0-9, dot, underscore and hyphen, and"
+    ' not "." or ".."'
+)
+_TASK_ID = re.compile(TASK_ID)
+_TASK_MEMORY_FORM = ENGINE_FORM + "/taskMemories/{memory}"
+_NAMESPACE_FORM = _TASK_MEMORY_FORM + "/namespaces/{namespace}"
+_ARTIFACT_FORM = _NAMESPACE_FORM + "/artifacts/{artifact}"
 
 
 def parse_engine_id(text: str) -> int:
-    """Read the id of an engine.
-
-    Raises:
-        NotFound: no engine can have this id.
-    """
+    """Read the id of an engine."""
     return _parse_int64_id("reasoningEngines", text)
 
 
@@ -60,42 +65,26 @@ def is_project_id(text: str) -> bool:
 
 
 def parse_revision_id(text: str) -> int:
-    """Read the id of a revision.
-
-    Raises:
-        NotFound: no revision can have this id.
-    """
+    """Read the id of a revision."""
     return _parse_int64_id("revisions", text)
 
 
 def parse_text_id(collection: str, text: str) -> str:
-    """Read an id that is text, chosen by a caller or made by the server.
-
-    Raises:
-        NotFound: no resource of the collection can have this id.
-    """
+    """Read an id that is text, chosen by a caller or made by the server."""
     if _STORED_ID.fullmatch(text) is None:
         raise NotFound.of(f"{collection}/{shown_id(text)}")
     return text
 
 
 def parse_session_id(text: str) -> str:
-    """Read the id of a session.
-
-    Raises:
-        NotFound: no session can have this id.
-    """
+    """Read the id of a session."""
     if _SESSION_ID.fullmatch(text) is None:
         raise NotFound.of(f"sessions/{shown_id(text)}")
     return text
 
 
 def check_session_id(field: str, text: str) -> str:
-    """Return the id that a caller chose for a new session.
-
-    Raises:
-        InvalidArgument: the id is not acceptable; the error names the field.
-    """
+    """Return the id that a caller chose for a new session."""
     if _SESSION_ID.fullmatch(text) is None:
         raise InvalidArgument.of_field(
             field, f"must be 1 to {MAX_ID_CHARS} characters of A-Z, a-z, 0-9, hyphen, underscore."
@@ -104,11 +93,7 @@ def check_session_id(field: str, text: str) -> str:
 
 
 def check_chosen_id(field: str, text: str) -> str:
-    """Return the id that a caller chose for a new resource.
-
-    Raises:
-        InvalidArgument: the id is not acceptable; the error names the field.
-    """
+    """Return the id that a caller chose for a new resource."""
     if _CHOSEN_ID.fullmatch(text) is None:
         raise InvalidArgument.of_field(
             field,
@@ -130,11 +115,7 @@ def shown_id(text: str) -> str:
 
 
 def split_name(text: str, collection: str, form: str, field: str) -> tuple[str, str]:
-    """Split a name into the part before its last collection, and the id in that collection.
-
-    Raises:
-        InvalidArgument: the name does not end in an id of this collection.
-    """
+    """Split a name into the part before its last collection, and the id in that collection."""
     head, _, identity = text.rpartition("/")
     head, _, last = head.rpartition("/")
     if last != collection or not identity:
@@ -155,11 +136,7 @@ class LocationName:
 
     @classmethod
     def parse(cls, text: str, field: str = "parent", form: str = _LOCATION_FORM) -> Self:
-        """Parse a full name; `form` is the form of the longer name that begins with it.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-        """
+        """Parse a full name; `form` is the form of the longer name that begins with it."""
         parts = text.split("/")
         ids = parts[1::2]
         if len(parts) != 4 or parts[0::2] != ["projects", "locations"]:
@@ -186,10 +163,6 @@ class EngineName:
         """Parse a full name; `memoryBanks` is an alias of the collection.
 
         `form` is the form of the longer name that begins with it.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-            NotFound: no engine can have this id.
         """
         head, _, identity = text.rpartition("/")
         head, _, collection = head.rpartition("/")
@@ -237,12 +210,7 @@ class MemoryName:
 
     @classmethod
     def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-            NotFound: no memory can have this id.
-        """
+        """Read a full name."""
         head, identity = split_name(text, "memories", _MEMORY_FORM, field)
         return cls(EngineName.parse(head, field, _MEMORY_FORM), parse_text_id("memories", identity))
 
@@ -272,12 +240,7 @@ class SessionName:
 
     @classmethod
     def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-            NotFound: no session can have this id.
-        """
+        """Read a full name."""
         head, identity = split_name(text, "sessions", _SESSION_FORM, field)
         engine = EngineName.parse(head, field, _SESSION_FORM)
         return cls(engine, parse_session_id(identity))
@@ -321,3 +284,92 @@ class OperationName:
     @override
     def __str__(self) -> str:
         return f"{self.engine}/operations/{self.operation}"
+
+
+def is_task_id(text: str) -> bool:
+    """Return True if a task memory or a resource in it can have this id; `..` would be a path."""
+    return _TASK_ID.fullmatch(text) is not None and text not in {".", ".."}
+
+
+def parse_task_id(collection: str, text: str) -> str:
+    """Parse the id of a task memory or of a resource in it."""
+    if not is_task_id(text):
+        raise NotFound.of(f"{collection}/{shown_id(text)}")
+    return text
+
+
+def check_task_id(field: str, text: str) -> str:
+    """Check an id that a caller chose for a task memory or a resource in it; return it."""
+    if not is_task_id(text):
+        raise InvalidArgument.of_field(field, f"{TASK_ID_FORM}.")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMemoryName:
+    """A task memory of an engine: tool outputs kept off prompts."""
+
+    engine: EngineName
+    memory: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name", form: str = _TASK_MEMORY_FORM) -> Self:
+        """Read a full name; `form` is the form of the longer name that begins with it."""
+        head, identity = split_name(text, "taskMemories", form, field)
+        engine = EngineName.parse(head, field, form)
+        return cls(engine, parse_task_id("taskMemories", identity))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.engine}/taskMemories/{self.memory}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPolicyName:
+    """The policy of a task memory for the outputs of a tool."""
+
+    memory: TaskMemoryName
+    tool: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.memory}/toolPolicies/{self.tool}"
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceName:
+    """A group of artifacts of a task memory, such as one tool output."""
+
+    memory: TaskMemoryName
+    namespace: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name", form: str = _NAMESPACE_FORM) -> Self:
+        """Read a full name; `form` is the form of the longer name that begins with it."""
+        head, identity = split_name(text, "namespaces", form, field)
+        memory = TaskMemoryName.parse(head, field, form)
+        return cls(memory, parse_task_id("namespaces", identity))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.memory}/namespaces/{self.namespace}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactName:
+    """A text or file of a namespace."""
+
+    namespace: NamespaceName
+    artifact: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name") -> Self:
+        """Read a full name."""
+        head, identity = split_name(text, "artifacts", _ARTIFACT_FORM, field)
+        return cls(
+            NamespaceName.parse(head, field, _ARTIFACT_FORM), parse_task_id("artifacts", identity)
+        )
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.namespace}/artifacts/{self.artifact}"

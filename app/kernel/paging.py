@@ -50,11 +50,7 @@ class PageRequest:
 def clamp_page_size(
     requested: int | None, default: int = DEFAULT_PAGE_SIZE, maximum: int = MAX_PAGE_SIZE
 ) -> int:
-    """Return the page size: the default for an absent size or 0, capped at the maximum.
-
-    Raises:
-        InvalidArgument: the size is negative.
-    """
+    """Return the page size: the default for an absent size or 0, capped at the maximum."""
     if requested is not None and requested < 0:
         raise InvalidArgument.of_field("pageSize", f"must be 0 to {maximum}.")
     return min(requested or default, maximum)

@@ -1,8 +1,9 @@
-"""Reads of a request: permission to use a standby, and the age of the data read there.
+"""Reads of a request: permission to use a standby, and the bytes that it holds for its answer.
 
-Jobs and ticks have no request and read only the primary.
+Jobs and ticks have no request, read only the primary, and hold nothing.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,3 +64,42 @@ def read_primary_only() -> None:
 def current_reads() -> Reads | None:
     """Return the reads of the request, or None if a standby must not answer them."""
     return _reads.get()
+
+
+class HeldAnswer(ABC):
+    """The answer of one request, counted against the limits on bodies."""
+
+    size: int
+
+    @abstractmethod
+    def keep(self, size: int) -> None:
+        """Count `size` bytes in all until the answer is sent."""
+
+
+_held: ContextVar[HeldAnswer | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def answering(held: HeldAnswer) -> Iterator[None]:
+    """Count the bytes read in the block for an answer."""
+    token = _held.set(held)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+
+
+def held_answer() -> HeldAnswer | None:
+    """Return the answer of the current request; None for jobs and ticks."""
+    return _held.get()
+
+
+def hold(size: int) -> None:
+    """Count bytes read for the answer, if there is one.
+
+    Raises:
+        ResourceExhausted: the key or the process already holds too many.
+    """
+    held = _held.get()
+    if held is not None:
+        held.keep(held.size + size)

@@ -1,17 +1,14 @@
 """Text normalised for storage and for comparison."""
 
 import re
+import string
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
-
-
 APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
-
-
 _FORMAT = re.compile(
     "[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\U000110bd\U000110cd"
@@ -19,14 +16,18 @@ _FORMAT = re.compile(
     "\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
 )
 """Format characters (Unicode's class Cf) and variation selectors."""
-
-
 # `+`, `#`, `%` and currency signs distinguish names ("C", "C++", "C#"); other signs do not.
 _SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
-
-
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """A character that the database does not store: U+0000, or half of a surrogate pair."""
+# Scripts in which some marks stay separate from the preceding letter, even after NFKC.
+_MARKED = re.compile("[\u0483-\u1dff\ua66f-\uabff]")
+_FIRST_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000
+_HIDDEN = frozenset({"Cc", "Cf"})
+_MARKS = frozenset({"Mn", "Mc"})
+_JOINERS = frozenset("\u200c\u200d")
+"""Characters that scripts and emoji need within words."""
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
 
 
 def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
@@ -45,24 +46,6 @@ def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
 def is_storable(value: Any) -> bool:  # noqa: ANN401 - any JSON
     """Return True if the database can hold every text in a JSON value."""
     return not any(UNSTORABLE.search(text) for text in texts_in(value))
-
-
-# Scripts in which some marks stay separate from the preceding letter, even after NFKC.
-_MARKED = re.compile("[\u0483-\u1dff\ua66f-\uabff]")
-
-
-_FIRST_SURROGATE, _AFTER_SURROGATES = 0xD800, 0xE000
-
-
-_HIDDEN = frozenset({"Cc", "Cf"})
-_MARKS = frozenset({"Mn", "Mc"})
-
-
-_JOINERS = frozenset("\u200c\u200d")
-"""Characters that scripts and emoji need within words."""
-
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
 
 
 def clean(text: str) -> str:
@@ -111,3 +94,14 @@ def after_all_with(prefix: str) -> str | None:
     following = ord(kept[-1]) + 1
     # A text cannot contain half of a surrogate pair.
     return kept[:-1] + chr(_AFTER_SURROGATES if following == _FIRST_SURROGATE else following)
+
+
+def places_of(text: str) -> Sequence[str] | None:
+    """Return the placeholders of a template in order; None if one has a format or a conversion."""
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError:
+        raise ValueError("must have its braces in pairs; write {{ for a brace") from None
+    if any(spec or conversion for _, _, spec, conversion in parts):
+        return None
+    return [name for _, name, _, _ in parts if name is not None]

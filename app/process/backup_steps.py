@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from app.adapters.db.migrate import SchemaError
-from app.adapters.llm.names import ModelSetupError
-from app.adapters.postgres.manifest import BackupError
-from app.adapters.postgres.process import PostgresStartError
+from app.adapters.llm.models import ModelSetupError
+from app.adapters.postgres.catalog import BackupError
+from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
 from app.process.progress import progress, stoppable

@@ -8,10 +8,10 @@ from typing import NoReturn
 
 import typer
 
-from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.models import ModelSetupError
 from app.adapters.terminal import FAILED, fail
 from app.kernel.errors import ServiceError
-from app.settings.shown import is_shown
+from app.settings.described import is_shown
 
 _NOT_FOUND = "404"
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from app.adapters.postgres.backup import BACKUPS
-from app.adapters.postgres.catalog import BackupFolder
-from app.adapters.postgres.manifest import BackupError
+from app.adapters.postgres.catalog import BackupError, BackupFolder
 from app.memory.erasures.services.erasures import LIST
 
 

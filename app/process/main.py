@@ -26,27 +26,27 @@ from app.process.operation_types import with_operation_types
 from app.settings.settings import Settings
 from app.surfaces.mcp import metadata
 from app.surfaces.mcp.paths import McpPaths
-from app.web import docs, errors, health, home, metrics, unserved
+from app.web import docs, errors, health, metrics, unserved
 from app.web.admission import Gate
 from app.web.answers import Answers
+from app.web.asgi import Dispatch, Late, Mount, nowhere
 from app.web.auth import Authentication
 from app.web.body import BodyRoutes, JsonBody
-from app.web.document import tidied
+from app.web.docs import tidied
+from app.web.errors import REWRITTEN, Paths
 from app.web.incoming import BodyPace
 from app.web.metrics import DATABASE, GaugeRefresh, Refresher
 from app.web.middleware import Faults, Hosts, NoNul, PlainBody, RequestLog
-from app.web.mounts import Dispatch, Late, Mount, nowhere
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
 from app.web.query import QueryNames
 from app.web.routing import AdmittedRoute
-from app.web.unknown import REWRITTEN, Paths
 
 _ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     metrics.router,
     docs.router,
-    home.router,
+    docs.home_router,
     *(router for feature in FEATURES for router in feature.routers),
     unserved.router,
 )
@@ -115,7 +115,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Hosts, settings.allowed_hosts),
         Middleware(Origins, settings.cors_origins),
         Middleware(Faults),
-        Middleware(Mount, home.CONSOLE, Late(_console) if settings.console else nowhere),
+        Middleware(Mount, docs.CONSOLE, Late(_console) if settings.console else nowhere),
         Middleware(NoNul),
         Middleware(Mount, metadata.PATH, metadata.document(settings)),
         Middleware(McpPaths, settings),

@@ -8,11 +8,10 @@ import structlog
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.postgres.backup import BACKUPS, RunningCluster, take_full
-from app.adapters.postgres.catalog import BEFORE, BackupFolder
+from app.adapters.postgres.catalog import BEFORE, BackupError, BackupFolder
 from app.adapters.postgres.embedded import Holder, embedded_postgres
-from app.adapters.postgres.manifest import BackupError
 from app.process.erasure_lists import keep_copy
 from app.settings.settings import Settings
 

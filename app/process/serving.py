@@ -10,8 +10,8 @@ from socket import socket
 from prometheus_client import Gauge
 
 from app.adapters.allocator import keep_what_is_there, limit_arenas
-from app.adapters.db.revisions import wanted_revision
-from app.adapters.db.room import room_for, warn_if_short
+from app.adapters.db.readiness import room_for, warn_if_short
+from app.adapters.db.schema import wanted_revision
 from app.adapters.lag import watched
 from app.adapters.postgres.embedded import Holder
 from app.adapters.resources import Resources, open_resources

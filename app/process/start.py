@@ -8,21 +8,21 @@ from dataclasses import dataclass
 import structlog
 
 from app.adapters.allocator import keep_what_is_there
+from app.adapters.concurrency import in_background
 from app.adapters.db import migrate
 from app.adapters.db.engine import connect_arguments, open_engine
 from app.adapters.db.migrate import SchemaError
-from app.adapters.db.room import warn_if_short
+from app.adapters.db.readiness import warn_if_short
 from app.adapters.db.session import Database
 from app.adapters.db.standby import followed_standby
 from app.adapters.db.urls import plain_url
 from app.adapters.llm.factory import open_embedder
 from app.adapters.postgres.embedded import Holder
 from app.adapters.resources import Resources, open_resources
-from app.adapters.shared import beside
 from app.kernel.clock import Clock, SystemClock
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.memory.memories.services.embedding import EngineEmbedding
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
@@ -62,7 +62,7 @@ async def open_process(
         url = await stack.enter_async_context(open_database(settings, place))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
         await stack.enter_async_context(_reading_standby(resources))
-        await stack.enter_async_context(beside(warm(resources)))
+        await stack.enter_async_context(in_background(warm(resources)))
         first_key = None
         if place.is_first:
             await warn_if_short(resources.db, settings, place.count)

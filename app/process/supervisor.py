@@ -24,7 +24,7 @@ from typing import NoReturn
 
 import structlog
 
-from app.adapters.siblings import set_process_name
+from app.adapters.logs import set_process_name
 from app.adapters.terminal import FAILED, OUTDATED
 from app.process.listening import ServeError
 from app.process.watchdog import EXIT_CODE, ONE_SECONDS, SIGNALS

@@ -173,6 +173,6 @@ def _awaiting(awaited: Any) -> Iterator[tuple[FrameType, int]]:  # noqa: ANN401 
 
 
 def _places(frames: Iterable[tuple[FrameType, int]]) -> str:
-    """Format frames as `app.kernel.failures` does, the innermost last."""
+    """Format frames as `app.kernel.errors` does, the innermost last."""
     places = [f"{frame.f_code.co_filename}:{line} {frame.f_code.co_name}" for frame, line in frames]
     return " > ".join(places[-_MAX_FRAMES:])

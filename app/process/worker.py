@@ -8,9 +8,9 @@ from functools import partial
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from app.adapters.db.listen import listen
+from app.adapters.db.own_connections import listen
 from app.adapters.resources import Resources
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.hints import CHANNEL
 from app.platform.processes.services.processes import Activity

@@ -19,16 +19,18 @@ from typing_extensions import override
 from app.kernel.ranking import Ranking
 from app.kernel.tuning import Tuning
 from app.kernel.wire.privacy_config import PrivacyConfig, built_in_rules
-from app.settings.connection_settings import ConnectionSettings
-from app.settings.console_settings import ConsoleSettings
-from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
-from app.settings.environment import PREFIX, environment
-from app.settings.mcp_settings import McpSettings
-from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
-from app.settings.secret_files import SecretFiles
+from app.settings.access_settings import ConnectionSettings, TokenSettings
+from app.settings.environment import PREFIX, SecretFiles, environment
+from app.settings.model_settings import (
+    EmbedderChoice,
+    EmbeddingSettings,
+    ModelPrice,
+    ModelSettings,
+    OutputMode,
+)
 from app.settings.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port, PseudonymKey
+from app.settings.surface_settings import ConsoleSettings, McpSettings
 from app.settings.task_settings import ReaderModel, TaskSettings
-from app.settings.token_settings import TokenSettings
 
 __all__ = [
     "EmbedderChoice",

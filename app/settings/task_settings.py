@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from app.settings.provider_types import ApiKey, BaseUrl
+from app.settings.setting_types import ApiKey, BaseUrl
 
 StorableKind = Literal["text", "json", "blob"]
 _MIB = 1024**2

@@ -33,8 +33,8 @@ from app.kernel.names import WILDCARD, EngineName, LocationName, parse_engine_id
 from app.kernel.permissions import WHOLE_ENGINE, Permission
 from app.kernel.reads import read_primary_only
 from app.kernel.wire.violations import invalid_fields
-from app.web.address import address_of
 from app.web.demands import Demand
+from app.web.headers import address_of
 from app.web.names import resource_named_by
 
 _OPERATION = re.compile(r"[0-9]{1,20}")
@@ -116,12 +116,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
 async def _check_access(
     gate: Gate, caller: Caller, demand: Demand, path: Mapping[str, Any]
 ) -> EngineName | None:
-    """Return the engine named in the path, if any.
-
-    Raises:
-        PermissionDenied: the caller lacks the permission.
-        NotFound: the engine is out of the caller's reach.
-    """
+    """Return the engine named in the path, if any."""
     try:
         if demand.permission is not None:
             require(caller, demand.permission)
@@ -139,12 +134,7 @@ def _choose_server(demand: Demand) -> None:
 
 
 async def _check_state(request: Request, engine: EngineName | None, demand: Demand) -> None:
-    """Check that the state allows the request.
-
-    Raises:
-        FailedPrecondition: the engine is being restored.
-        Unavailable: the request is a change, and the database accepts no writes.
-    """
+    """Check that the state allows the request."""
     if demand.is_change:
         # Checked before costly work, such as embeddings.
         resources: Resources = request.app.state.resources
@@ -174,11 +164,7 @@ def require(caller: Caller, permission: Permission) -> None:
 async def _engine(
     directory: EngineDirectory, caller: Caller, path: Mapping[str, Any]
 ) -> EngineName | None:
-    """Return the engine named in the path, if the caller reaches it.
-
-    Raises:
-        NotFound: the path names an engine, a project or a location out of the caller's reach.
-    """
+    """Return the engine named in the path, if the caller reaches it."""
     project = path.get("project")
     if project not in {None, WILDCARD} and not caller.reach.has_project(project):
         raise NotFound.of(LocationName(project, path["location"]))

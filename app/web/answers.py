@@ -5,37 +5,33 @@ count, because the connection holds it.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.kernel.errors import ResourceExhausted
-from app.kernel.held import HeldAnswer, answering, held_answer
 from app.kernel.limits import HeldBody, Limits
+from app.kernel.reads import HeldAnswer, answering, held_answer
 from app.kernel.wire.base import WireModel
-from app.web.address import address_of
+from app.web.asgi import HttpMiddleware
+from app.web.headers import address_of
 
 PIECE_BYTES = 64 * 1024
 """Longer answers are counted, and sent in pieces of this length."""
 _LARGE_BYTES = 256 * 1024
 """An answer is encoded in steps if more bytes than this were read for it."""
+MEDIA_TYPE = "application/x-ndjson"
 
 
-class Answers:
+class Answers(HttpMiddleware):
     """ASGI middleware that counts the bytes held for the answers of requests."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; its answer counts until the request ends."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         with _Held(scope) as held, answering(held):
             await self._app(scope, receive, send)
 
@@ -76,13 +72,7 @@ class _Held(HeldAnswer):
 
 
 class PiecedAnswer(Response):
-    """A long answer that frees its pieces as the client receives them.
-
-    Args:
-        pieces: the body.
-        headers: the headers, without the length.
-        status: the HTTP status.
-    """
+    """A long answer that frees its pieces as the client receives them."""
 
     def __init__(
         self, pieces: list[bytes], headers: Mapping[str, str] | None = None, status: int = 200
@@ -187,3 +177,36 @@ def _json(value: object, exclude: set[str] | None = None) -> bytes:
     if exclude and isinstance(value, dict):
         value = {name: part for name, part in value.items() if name not in exclude}
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def documented(model: type[WireModel]) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI responses of a streamed answer."""
+    return {
+        200: {
+            "description": f"One {model.__name__} a line.",
+            "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+        }
+    }
+
+
+async def ndjson(pages: AsyncIterator[Sequence[WireModel]]) -> StreamingResponse:
+    """Stream the messages of pages, reading each page while the previous one is sent.
+
+    The first page is read before streaming, to answer a faulty request with an error.
+    """
+    first = await anext(pages, ())
+
+    async def lines() -> AsyncIterator[bytes]:
+        yield await _encoded(first)
+        async for page in pages:
+            yield await _encoded(page)
+
+    return StreamingResponse(lines(), media_type=MEDIA_TYPE)
+
+
+async def _encoded(page: Sequence[WireModel]) -> bytes:
+    return "".join(await each(page, _line)).encode()
+
+
+def _line(message: WireModel) -> str:
+    return json.dumps(message.wire(), ensure_ascii=False, separators=(",", ":")) + "\n"

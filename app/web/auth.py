@@ -12,14 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from prometheus_client import Counter
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from structlog.contextvars import bind_contextvars
+from typing_extensions import override
 
 from app.adapters.inprocess import CALLER
 from app.adapters.uvicorn.room import is_reserved, no_room
 from app.kernel.auth import Authenticator, Caller
 from app.kernel.errors import Reason, ServiceError, Unauthenticated
 from app.kernel.permissions import Permission
+from app.web.asgi import HttpMiddleware
 from app.web.errors import render
 from app.web.headers import headers
 
@@ -36,15 +38,12 @@ _MAX_BYTES = 16 * 1024
 """Maximum length of a credential; a longer one is not hashed."""
 
 
-class Authentication:
+class Authentication(HttpMiddleware):
     """ASGI middleware that answers 401 to unknown callers."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Authenticate the request and pass it on with its caller."""
-        if scope["type"] != "http" or scope["path"] in PUBLIC_PATHS:
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] in PUBLIC_PATHS:
             await self._app(scope, receive, send)
             return
         try:
@@ -58,12 +57,7 @@ class Authentication:
 
 
 async def _authenticated(scope: Scope) -> Caller:
-    """Return the caller authenticated by the headers.
-
-    Raises:
-        Unauthenticated: the headers hold no valid credential.
-        Unavailable: the caller has to wait for a connection.
-    """
+    """Return the caller authenticated by the headers."""
     authenticator: Authenticator = scope["app"].state.authenticator
     asks_for_metrics = scope["path"] == METRICS_PATH
     find = authenticator.authenticate_reader if asks_for_metrics else authenticator.authenticate
@@ -95,11 +89,7 @@ def check_reserve(scope: Scope, caller: Caller) -> None:
 
 
 def _secret(scope: Scope) -> str:
-    """Return the secret of the header that takes precedence.
-
-    Raises:
-        Unauthenticated: it is missing, too long, or given several times in that header.
-    """
+    """Return the secret of the header that takes precedence."""
     keys = [key for key in headers(scope, b"x-goog-api-key") if key]
     secrets = keys or headers(scope, b"authorization")
     if len(secrets) > 1:

@@ -13,10 +13,12 @@ from prometheus_client import Counter
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing_extensions import override
 
 from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
 from app.kernel.limits import MAX_COST, Limits
 from app.kernel.wire.reading import Unstorable, read_object, read_said
+from app.web.asgi import HttpMiddleware
 from app.web.errors import render
 from app.web.headers import header
 from app.web.incoming import BodyPace, Incoming
@@ -29,8 +31,6 @@ _LARGE_BYTES = 256 * 1024
 _CHECKED_AT_ONCE = 2
 _UNIT_BYTES = 512 * 1024
 """Bytes of a large body for each unit charged to the key's rate."""
-
-
 log = structlog.get_logger()
 _REPLACED = Counter(
     "memory_bank_replaced_characters_total",
@@ -55,29 +55,20 @@ class BodyRoutes:
         return next((names for form, names in self.said if form.fullmatch(target)), frozenset())
 
 
-class JsonBody:
-    """ASGI middleware that checks every request body and passes it on whole.
-
-    Args:
-        app: the inner application.
-        max_bytes: the maximum length of a body.
-        pace: the minimum pace of a body.
-        bodies: the routes with a special treatment of bodies.
-    """
+class JsonBody(HttpMiddleware):
+    """ASGI middleware that checks every request body and passes it on whole."""
 
     def __init__(self, app: ASGIApp, max_bytes: int, pace: BodyPace, bodies: BodyRoutes) -> None:
-        self._app = app
+        super().__init__(app)
         self._bodies = bodies
         self._max_bytes = max_bytes
         self._pace = pace
         # Parsing may take a hundred times the memory of a body.
         self._checking = asyncio.Semaphore(_CHECKED_AT_ONCE)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse an invalid body; pass a valid one on."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-        elif self._bodies.streamed.fullmatch(_target(scope)):
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._bodies.streamed.fullmatch(_target(scope)):
             with Incoming(scope, receive, self._pace, is_streamed=True) as incoming:
                 await self._app(scope, incoming.receive, send)
         elif _has_none(scope):
@@ -198,11 +189,7 @@ def let_go(request: Request) -> None:
 
 
 async def _charge(scope: Scope, cost: int) -> None:
-    """Charge work before admission to the caller's key; requests without a key are free.
-
-    Raises:
-        ResourceExhausted: the key's rate is used up.
-    """
+    """Charge work before admission to the caller's key; requests without a key are free."""
     caller = scope.get("state", {}).get("caller")
     if caller is not None:
         limits: Limits = scope["app"].state.gate.limits

@@ -13,8 +13,8 @@ from app.adapters.inprocess import SURFACE
 from app.adapters.resources import Resources
 from app.kernel.audit import Auditor
 from app.kernel.auth import Caller
+from app.kernel.changes import IdempotencyKey, digest_of
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.permissions import Permission
 from app.web.admission import require
 
@@ -32,11 +32,7 @@ class RequestContext:
     caller: Caller
 
     def require(self, permission: Permission) -> None:
-        """Check a permission that only some requests of a method need.
-
-        Raises:
-            PermissionDenied: the caller lacks the permission.
-        """
+        """Check a permission that only some requests of a method need."""
         require(self.caller, permission)
 
 
@@ -62,17 +58,17 @@ async def _context(request: Request) -> RequestContext:
     return RequestContext(replace(resources, db=db, surface=surface), caller)
 
 
-def _audit_row(request: Request, auditor: Auditor, told: Mapping[str, str]) -> dict[str, Any]:
+def _audit_row(request: Request, auditor: Auditor, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the audit row for a change that a hot statement writes."""
-    _log_operation(request, told)
-    return auditor.columns(request.state.audited, told)
+    _log_operation(request, names)
+    return auditor.columns(request.state.audited, names)
 
 
-def _log_operation(request: Request, told: Mapping[str, str]) -> None:
+def _log_operation(request: Request, names: Mapping[str, str]) -> None:
     """Add the operation that the request created or found to the access log."""
-    if "operation" in told:
+    if "operation" in names:
         # Only its id: the rest of the name may hold an id chosen by a caller.
-        request.state.logged["operation"] = told["operation"].rpartition("/")[2]
+        request.state.logged["operation"] = names["operation"].rpartition("/")[2]
 
 
 async def _ended(request: Request, auditor: Auditor, session: Session) -> None:

@@ -1,6 +1,12 @@
-"""Conversion of failures into answers: the only place that sets an error status."""
+"""Conversion of failures into answers: the only place that sets an error status.
 
-from collections.abc import Sequence
+The answer to an unknown path explains its unknown part, with the alternatives. It covers only the
+API's paths, which are the same for every key, and does not check that the named resources exist.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
@@ -14,7 +20,31 @@ from starlette.exceptions import HTTPException
 from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.kernel.wire.violations import invalid_fields
 from app.web.headers import protect
-from app.web.unknown import Paths
+
+_STATUSES = {
+    400: "The request is invalid, or the state does not allow it.",
+    401: "No valid API key.",
+    403: "The key lacks a permission.",
+    404: "No such resource.",
+    405: "The path does not take this method.",
+    408: "The body did not arrive in time.",
+    409: "The id is taken, or another change won.",
+    413: "The body is too long.",
+    415: "The body is not declared as JSON, or is compressed.",
+    429: "A rate, a quota or a budget is used up.",
+    500: "A fault of the service.",
+    501: "A known method that this version does not serve.",
+    502: "A model's answer is unusable.",
+    503: "A dependency is unavailable; retry after `Retry-After` seconds.",
+    504: "A dependency was too slow.",
+}
+_REALM = "Open Memory Bank"
+_SHOWN_CHARS = 80
+_IN_EVERY_VERSION = ("auditEvents", "keys", "memoryBanks", "projects", "reasoningEngines", "server")
+REWRITTEN = tuple(
+    f"{version}/{name}" for version in ("/v1", "/v1beta1") for name in _IN_EVERY_VERSION
+)
+"""Prefixes of paths that are rewritten before routing."""
 
 
 class ErrorStatus(BaseModel):
@@ -36,30 +66,12 @@ class ErrorBody(BaseModel):
     error: ErrorStatus = Field(description="The error.")
 
 
-_STATUSES = {
-    400: "The request is invalid, or the state does not allow it.",
-    401: "No valid API key.",
-    403: "The key lacks a permission.",
-    404: "No such resource.",
-    405: "The path does not take this method.",
-    408: "The body did not arrive in time.",
-    409: "The id is taken, or another change won.",
-    413: "The body is too long.",
-    415: "The body is not declared as JSON, or is compressed.",
-    429: "A rate, a quota or a budget is used up.",
-    500: "A fault of the service.",
-    501: "A known method that this version does not serve.",
-    502: "A model's answer is unusable.",
-    503: "A dependency is unavailable; retry after `Retry-After` seconds.",
-    504: "A dependency was too slow.",
-}
-_REALM = "Open Memory Bank"
 # By reference: the framework would build a model again for each status of each route.
 _BODY = {"application/json": {"schema": {"$ref": f"#/components/schemas/{ErrorBody.__name__}"}}}
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": _BODY} for status, text in _STATUSES.items()
 }
-"""Error responses in the OpenAPI document; `app/web/document.py` adds their type."""
+"""Error responses in the OpenAPI document; `app/web/docs.py` adds their type."""
 
 
 def render(error: ServiceError) -> JSONResponse:
@@ -139,3 +151,66 @@ def _method_not_allowed(request: Request) -> JSONResponse:
     answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))
     answer.headers["Allow"] = allowed
     return answer
+
+
+@dataclass
+class _Place:
+    """A node in the tree of paths.
+
+    Attributes:
+        below: the child nodes by name; a name in braces stands for any id.
+        verbs: the verbs allowed after a colon.
+    """
+
+    below: "dict[str, _Place]" = field(default_factory=dict)
+    verbs: set[str] = field(default_factory=set)
+
+    def next(self, name: str) -> "tuple[str, _Place] | None":
+        """Return the child node of a path segment, with its name in the API."""
+        if name in self.below:
+            return name, self.below[name]
+        any_id = next((known for known in self.below if known.startswith("{")), None)
+        return (any_id, self.below[any_id]) if any_id is not None and name else None
+
+
+class Paths:
+    """All served paths."""
+
+    def __init__(self, templates: Iterable[str]) -> None:
+        self._root = _Place()
+        for template in templates:
+            self._add(template)
+
+    def _add(self, template: str) -> None:
+        place = self._root
+        for part in filter(None, template.split("/")):
+            name, _, verb = part.partition(":")
+            place = place.below.setdefault(name, _Place())
+            if verb:
+                place.verbs.add(f":{verb}")
+
+    def explain(self, path: str) -> str:
+        """Return a sentence that explains why a path is not served."""
+        place, passed = self._root, list[str]()
+        *parts, last = path.removeprefix("/").split("/")
+        name, colon, verb = last.partition(":")
+        for part in (*parts, name):
+            step = place.next(part)
+            if step is None:
+                return _sentence(f"{_quoted(part)} is unknown", passed, place.below)
+            passed.append(step[0])
+            place = step[1]
+        if colon:
+            return _sentence(f"{_quoted(colon + verb)} is unknown", passed, place.verbs)
+        return _sentence("something is missing", passed, {*place.below, *place.verbs})
+
+
+def _quoted(part: str) -> str:
+    return json.dumps(part[:_SHOWN_CHARS])
+
+
+def _sentence(fault: str, passed: list[str], known: Iterable[str]) -> str:
+    # The last two segments show the position: the collection and the id.
+    where = f"after {'/'.join(passed[-2:])}" if passed else "at the beginning"
+    listed = ", ".join(sorted(known)) or "nothing"
+    return f"No such path: {fault} {where}, where the API has {listed}."

@@ -6,9 +6,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.adapters.db.examinations import CountedRows, Examination
-from app.adapters.db.rewriting import TextsOf
-from app.adapters.db.subjects import Erasure
+from app.adapters.db.subjects import Erasure, TextsOf
 from app.adapters.resources import (
     Archived,
     Check,
@@ -21,6 +19,7 @@ from app.adapters.resources import (
     Retry,
     Sweep,
 )
+from app.kernel.checks import CountedRows, Examination
 from app.kernel.wire.base import WireModel
 from app.settings.settings import Settings
 from app.web.routing import Router
@@ -46,31 +45,16 @@ class Tick:
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature of the service.
+    """A feature of the service; `Registry` describes the hooks that it collects from all features.
 
     Attributes:
-        name: the name of its folder.
-        routers: its routes, with their demands.
-        kinds: the kinds of its operations.
         jobs: imports and returns the functions that run operations outside a request, by kind.
             Only a worker calls it, to spare servers the import.
         ticks: the periodic work of every worker.
-        sweeps: the sweeps run by the tick for sweeps.
-        children: removes the rows of an engine from the tables of this feature.
-        erasures: erase a scope from the tables of this feature.
-        texts: the texts that a scan for sensitive values rewrites in place.
         examinations: examine its tables for `memory-bank check`.
         counted: its tables whose rows count in the totals of engines.
-        holds: returns True if an engine holds rows that require `force` for its deletion.
-        unembedded: counts the memories of an engine that wait for their vectors.
-        waiting_kinds: kinds of operations that wait for a time, and fail without their engine.
-        restored: creates the data of this feature that archives lack, after a restore.
-        archived: the rows of this feature in archives.
         retries: retries of failed operations, by kind; the requests of these kinds are kept.
-        answers: the response messages of its operations, by the name in their `@type`.
-        response_readers: readers that complete the responses of operations, by kind.
         gauges: refreshes metrics from the database, by source.
-        checks: its checks in `/readyz`, by name.
         install: runs once for the resources of a process, before they serve.
     """
 

@@ -1,9 +1,22 @@
-"""Request headers as passed by the server: names in lower case, values in bytes."""
+"""Request headers as passed by the server: names in lower case, values in bytes.
 
+Source of ranges and digests: RFC 9110, section 14; RFC 9530.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Annotated
 from urllib.parse import urlsplit
 
+from fastapi import Depends, Header
 from starlette.datastructures import MutableHeaders
 from starlette.types import Scope
+
+from app.kernel.errors import InvalidArgument, Reason
 
 READ_AGE = "x-memory-bank-read-age-ms"
 """The header with the age of answers that were read from a standby."""
@@ -11,6 +24,9 @@ NODES_AWAY = "x-memory-bank-nodes-away"
 """The header of lists that lack the rows on these nodes of a distributed database."""
 _DOCUMENTS = ("/openapi.json", "/docs")
 _ASSETS = ("/docs/assets/", "/console/static/")
+_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))")
+_SHA256 = re.compile(r"(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/]{43}=):\s*(?=,|$)")
+_UNSATISFIABLE = 416
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
@@ -48,3 +64,106 @@ def protect(answer: MutableHeaders, path: str = "") -> None:
     answer["x-content-type-options"] = "nosniff"
     if path not in _DOCUMENTS and not path.startswith(_ASSETS):
         answer["cache-control"] = "no-store"
+
+
+def address_of(scope: Scope) -> str | None:
+    """Return the caller's IP address; behind a trusted proxy, the one the proxy reports."""
+    client = scope.get("client")
+    return _parsed(client[0]) if client else None
+
+
+@lru_cache(maxsize=4_096)
+def _parsed(host: str) -> str | None:
+    """Return an address in canonical form, or None: a proxy may pass on anything."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return None
+
+
+async def _if_match(
+    if_match: Annotated[
+        str | None, Header(description="The etag that was read; a stale one is 409 ABORTED.")
+    ] = None,
+) -> str | None:
+    if if_match is None:
+        return None
+    etag = if_match.strip().removeprefix("W/").strip('"')
+    if not etag or "," in etag:
+        raise InvalidArgument.of_field("If-Match", "must be a single etag of the resource.")
+    return etag
+
+
+IfMatch = Annotated[str | None, Depends(_if_match)]
+
+
+def etag_of(if_match: str | None, in_body: str | None) -> str | None:
+    """Return the etag of an update, from the header or from the body.
+
+    Raises:
+        InvalidArgument: both are given and differ.
+    """
+    if if_match and in_body and if_match != in_body:
+        raise InvalidArgument.of_field("etag", "differs from If-Match; send one of them.")
+    return if_match or in_body
+
+
+def read_range(header: str | None, size: int) -> tuple[int, int] | None:
+    """Return the start and the exclusive end of a requested range of bytes.
+
+    Return None for the whole content: no range, or several, malformed or non-byte ranges.
+
+    Raises:
+        InvalidArgument: the range is empty; with status 416.
+    """
+    match = _RANGE.fullmatch((header or "").strip())
+    if match is None:
+        return None
+    first, last, suffix = match.groups()
+    if suffix is not None:
+        start, end = max(0, size - int(suffix)), size
+    else:
+        start, end = int(first), min(int(last) + 1, size) if last else size
+        if last and int(last) < start:
+            return None
+    if start >= end:
+        raise InvalidArgument(
+            f"Range: the content has {size} bytes.",
+            Reason.RANGE_NOT_SATISFIABLE,
+            metadata={"sizeBytes": str(size)},
+            http=_UNSATISFIABLE,
+        )
+    return start, end
+
+
+def check_whole(headers: Mapping[str, str]) -> None:
+    """Refuse a body that is only a part of its content."""
+    if "content-range" in headers:
+        # Required by RFC 9110, 14.5: otherwise the part would replace the whole.
+        raise InvalidArgument.of_field("Content-Range", "must be absent; send the whole content.")
+
+
+def read_digest(header: str | None) -> bytes | None:
+    """Return the SHA-256 of a `Content-Digest` header, or None without the header.
+
+    Raises:
+        InvalidArgument: the header has no readable SHA-256, but its sender expects a check.
+    """
+    if not header:
+        return None
+    match = _SHA256.search(header)
+    try:
+        return base64.b64decode(match[1], validate=True) if match else _refuse()
+    except binascii.Error:
+        return _refuse()
+
+
+def write_digest(sha256: bytes) -> str:
+    """Return a digest in the form of `Content-Digest` and `Repr-Digest`."""
+    return f"sha-256=:{base64.b64encode(sha256).decode()}:"
+
+
+def _refuse() -> bytes:
+    raise InvalidArgument.of_field(
+        "Content-Digest", "must have `sha-256=:` and base64, then `:`; no other digest is compared."
+    )

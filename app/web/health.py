@@ -13,10 +13,9 @@ from app.kernel.errors import Reason, ServiceError, Unavailable
 from app.web import errors
 from app.web.auth import METRICS_PATH
 from app.web.context import ProcessResources
-from app.web.errors import ERROR_RESPONSES
+from app.web.errors import ERROR_RESPONSES, Paths
 from app.web.metrics import GaugeRefresh, get_metrics
 from app.web.middleware import Faults, RequestLog
-from app.web.unknown import Paths
 
 router = APIRouter(tags=["service"])
 

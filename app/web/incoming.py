@@ -14,8 +14,7 @@ from app.adapters.uvicorn.room import no_room
 from app.kernel.auth import Caller
 from app.kernel.errors import DeadlineExceeded, Reason, ServiceError
 from app.kernel.limits import HeldBody, Limits
-from app.web.address import address_of
-from app.web.headers import header
+from app.web.headers import address_of, header
 
 PIECE_BYTES = 64 * 1024
 """Bytes accounted for a streamed body; other bodies count for more."""
@@ -44,14 +43,7 @@ class BodyPace:
 
 
 class Incoming:
-    """A body being received; it counts until the end of its `with` block.
-
-    Args:
-        scope: the request's scope.
-        receive: the server's receive function.
-        pace: the slowest acceptable pace.
-        is_streamed: True if the body is consumed piece by piece.
-    """
+    """A body being received; it counts until the end of its `with` block."""
 
     def __init__(
         self, scope: Scope, receive: Receive, pace: BodyPace, *, is_streamed: bool

@@ -10,7 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_la
 
 from app.adapters.metrics import of_all
 from app.kernel.clock import Clock
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.kernel.permissions import Permission
 from app.kernel.reads import read_primary_only
 from app.web.auth import METRICS_PATH

@@ -19,16 +19,24 @@ from prometheus_client import Histogram
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, get_contextvars, reset_contextvars
+from typing_extensions import override
 
 from app.adapters import tracing
-from app.kernel.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError, Unavailable
-from app.kernel.failures import describe
+from app.kernel.errors import (
+    Internal,
+    InvalidArgument,
+    NotFound,
+    Reason,
+    ServiceError,
+    Unavailable,
+    describe,
+)
 from app.kernel.reads import reads_of_request
-from app.settings.connection_settings import ANY_HOST
-from app.web.address import address_of
+from app.settings.access_settings import ANY_HOST
+from app.web.asgi import HttpMiddleware
 from app.web.body import charged
 from app.web.errors import render
-from app.web.headers import READ_AGE, authority, header, headers, protect
+from app.web.headers import READ_AGE, address_of, authority, header, headers, protect
 from app.web.metrics import REQUEST_SECONDS
 
 _PLAIN = frozenset({b"", b"identity"})
@@ -44,15 +52,12 @@ _TRACEPARENT = re.compile(rb"[0-9a-f-]{55}")
 _RETRY_SECONDS = 1
 
 
-class PlainBody:
+class PlainBody(HttpMiddleware):
     """ASGI middleware that answers 415 to bodies declared as compressed."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on if its body is uncompressed."""
-        if scope["type"] != "http" or _is_plain(scope):
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _is_plain(scope):
             await self._app(scope, receive, send)
             return
         error = InvalidArgument(
@@ -71,17 +76,17 @@ def _is_plain(scope: Scope) -> bool:
     return all(coding.strip() in _PLAIN for coding in codings)
 
 
-class Hosts:
+class Hosts(HttpMiddleware):
     """ASGI middleware that answers 421 to hosts not served here."""
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
-        self._app = app
+        super().__init__(app)
         self._is_any = ANY_HOST in allowed
         self._allowed = frozenset(host.encode() for host in allowed)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on if its host is served."""
-        if self._is_any or scope["type"] != "http" or self._is_served(scope):
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._is_any or self._is_served(scope):
             await self._app(scope, receive, send)
             return
         error = InvalidArgument(
@@ -96,17 +101,11 @@ class Hosts:
         return scope["path"] in _PROBES or (host is not None and host[0] in self._allowed)
 
 
-class RequestLog:
+class RequestLog(HttpMiddleware):
     """The outermost of our ASGI middlewares, which logs and measures requests."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; log its outcome without content, and measure it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = _request_id(scope)
         status, has_begun = 500, False
         started = perf_counter()
@@ -137,17 +136,11 @@ class RequestLog:
                 reset_contextvars(**bound)
 
 
-class Faults:
+class Faults(HttpMiddleware):
     """ASGI middleware that answers faults left unhandled by the inner application."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; log a fault in detail, and report it to the client in brief."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._app(scope, receive, send)
         except ServiceError as error:
@@ -164,20 +157,12 @@ class Faults:
             await render(fault)(scope, receive, send)
 
 
-class NoNul:
+class NoNul(HttpMiddleware):
     """ASGI middleware that refuses addresses with the character U+0000."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request.
-
-        Raises:
-            InvalidArgument, NotFound: see `refuse_nul`.
-        """
-        if scope["type"] == "http":
-            refuse_nul(scope)
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refuse_nul(scope)
         await self._app(scope, receive, send)
 
 

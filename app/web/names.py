@@ -10,24 +10,22 @@ from app.kernel.names import (
     INT64_ID,
     SESSION_ID,
     STORED_ID,
+    TASK_ID,
+    ArtifactName,
     EngineName,
     EventName,
     LocationName,
     MemoryName,
+    NamespaceName,
     OperationName,
     SessionName,
     SummaryName,
-    parse_engine_id,
-    parse_session_id,
-    parse_text_id,
-)
-from app.kernel.task_names import (
-    TASK_ID,
-    ArtifactName,
-    NamespaceName,
     TaskMemoryName,
     ToolPolicyName,
+    parse_engine_id,
+    parse_session_id,
     parse_task_id,
+    parse_text_id,
 )
 
 ParentT = TypeVar("ParentT")
@@ -42,15 +40,7 @@ _TASK_ID = f"^{TASK_ID}$"
 
 
 class _Collection(NamedTuple):
-    """A collection of resources, as named in paths and in the OpenAPI document.
-
-    Attributes:
-        parameter: the path parameter.
-        segment: the segment before the id in a resource name.
-        pattern: the pattern of the ids.
-        description: the description of the parameter.
-        example: an id.
-    """
+    """A collection of resources, as named in paths and in the OpenAPI document."""
 
     parameter: str
     segment: str
@@ -128,27 +118,21 @@ def _child(
     return read
 
 
-_memory = _child(MemoryName, _engine, "memory")
 _session = _child(SessionName, _engine, "session")
-_event = _child(EventName, _session, "event")
-_summary = _child(SummaryName, _session, "summary")
 _task_memory = _child(TaskMemoryName, _engine, "task_memory")
-_tool_policy = _child(ToolPolicyName, _task_memory, "tool")
 _namespace = _child(NamespaceName, _task_memory, "namespace")
-_artifact = _child(ArtifactName, _namespace, "artifact")
-_operation = _child(OperationName, _engine, "operation")
 
 LocationPath = Annotated[LocationName, Depends(_location)]
 EnginePath = Annotated[EngineName, Depends(_engine)]
-MemoryPath = Annotated[MemoryName, Depends(_memory)]
+MemoryPath = Annotated[MemoryName, Depends(_child(MemoryName, _engine, "memory"))]
 SessionPath = Annotated[SessionName, Depends(_session)]
-EventPath = Annotated[EventName, Depends(_event)]
-SummaryPath = Annotated[SummaryName, Depends(_summary)]
+EventPath = Annotated[EventName, Depends(_child(EventName, _session, "event"))]
+SummaryPath = Annotated[SummaryName, Depends(_child(SummaryName, _session, "summary"))]
 TaskMemoryPath = Annotated[TaskMemoryName, Depends(_task_memory)]
-ToolPolicyPath = Annotated[ToolPolicyName, Depends(_tool_policy)]
+ToolPolicyPath = Annotated[ToolPolicyName, Depends(_child(ToolPolicyName, _task_memory, "tool"))]
 NamespacePath = Annotated[NamespaceName, Depends(_namespace)]
-ArtifactPath = Annotated[ArtifactName, Depends(_artifact)]
-OperationPath = Annotated[OperationName, Depends(_operation)]
+ArtifactPath = Annotated[ArtifactName, Depends(_child(ArtifactName, _namespace, "artifact"))]
+OperationPath = Annotated[OperationName, Depends(_child(OperationName, _engine, "operation"))]
 RevisionPart = Annotated[str, Depends(_revision)]
 KeyPath = Annotated[str, Depends(_key)]
 """The id of a key."""

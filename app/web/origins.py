@@ -23,9 +23,11 @@ from collections.abc import Sequence
 
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
+from typing_extensions import override
 
 from app.kernel.errors import PermissionDenied, Reason
-from app.settings.connection_settings import ANY_ORIGIN
+from app.settings.access_settings import ANY_ORIGIN
+from app.web.asgi import HttpMiddleware
 from app.web.errors import render
 from app.web.headers import NODES_AWAY, READ_AGE, authority, header
 
@@ -43,11 +45,11 @@ _PREFLIGHT_SECONDS = 600
 _PORTS = {b"http": 80, b"https": 443}
 
 
-class Origins:
+class Origins(HttpMiddleware):
     """ASGI middleware that answers 403 to pages of other origins, before any other check."""
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
-        self._app = app
+        super().__init__(app)
         self._allowed = frozenset(allowed)
         self._crossing = CORSMiddleware(
             app,
@@ -60,11 +62,8 @@ class Origins:
             max_age=_PREFLIGHT_SECONDS,
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on if its page may send it."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = header(scope, b"origin")
         if not _is_foreign(scope, origin):
             await self._app(scope, receive, send)

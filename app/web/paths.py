@@ -13,9 +13,11 @@ Source: wire specification, sections 2.5 and 3.
 
 import re
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
 from app.kernel.names import WILDCARD
+from app.web.asgi import HttpMiddleware
 
 PREFIX = "/v1beta1/projects/{project}/locations/{location}"
 """The prefix of paths within a project and location."""
@@ -47,18 +49,14 @@ def canonical(path: str) -> str:
     return "/v1beta1/" + head + _CHILD_OPERATION.sub(r"\1/operations/", tail)
 
 
-class CanonicalPath:
+class CanonicalPath(HttpMiddleware):
     """ASGI middleware that rewrites the path before routing."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on under its canonical path."""
-        if scope["type"] == "http":
-            # In place: the outer middleware reads the route from the same scope. A slash encoded as
-            # %2F is part of an id.
-            has_slash = scope["raw_path"].endswith(b"/") and scope["path"] != "/"
-            scope["path"] = canonical(scope["path"].removesuffix("/" if has_slash else ""))
-            scope["raw_path"] = scope["path"].encode()
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # In place: the outer middleware reads the route from the same scope. A slash encoded as %2F
+        # is part of an id.
+        has_slash = scope["raw_path"].endswith(b"/") and scope["path"] != "/"
+        scope["path"] = canonical(scope["path"].removesuffix("/" if has_slash else ""))
+        scope["raw_path"] = scope["path"].encode()
         await self._app(scope, receive, send)

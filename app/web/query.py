@@ -1,35 +1,57 @@
-"""Query parameters: both spellings are accepted, unknown ones are refused."""
+"""Query parameters: both spellings are accepted, unknown ones are refused; pages of lists."""
 
 import re
+from typing import Annotated
 from urllib.parse import parse_qsl, urlencode
 
-from fastapi import Request, params
+from fastapi import Depends, Query, Request, params
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 from pydantic.alias_generators import to_camel
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
+from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.wire.violations import MAX_VIOLATIONS
+from app.web.asgi import HttpMiddleware
+from app.web.context import ProcessResources
 
 _STANDARD = frozenset({"alt", "$alt", "key", "prettyPrint", "$prettyPrint", "$.xgafv", "quotaUser"})
 """Parameters that generated clients may add to any request; no effect here."""
 _SNAKE_NAME = re.compile(rb"(?:^|&)[a-z]+_")
+Filter = Annotated[
+    str | None,
+    Query(description="An AIP-160 filter.", examples=['create_time>"2026-01-01T00:00:00Z"']),
+]
+OrderBy = Annotated[
+    str | None,
+    Query(
+        alias="orderBy",
+        description="A field, ascending unless followed by ` desc`.",
+        examples=["update_time desc"],
+    ),
+]
+UpdateMask = Annotated[
+    str | None,
+    Query(
+        alias="updateMask",
+        description="Fields to change, separated by commas; `*` means all.",
+        examples=["fact,display_name"],
+    ),
+]
 
 
-class QueryNames:
+class QueryNames(HttpMiddleware):
     """ASGI middleware that rewrites snake_case parameter names to camelCase, as in the routes.
 
     Non-ASCII text is decoded as UTF-8, percent-encoded or not; the framework would decode raw bytes
     as Latin-1.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with the routes' parameter names."""
-        if scope["type"] == "http" and not _is_canonical(scope["query_string"]):
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_canonical(scope["query_string"]):
             # In place: the outer middleware reads the route from the same scope.
             scope["query_string"] = _canonical(scope["query_string"])
         await self._app(scope, receive, send)
@@ -75,3 +97,24 @@ def _printable(name: str) -> str:
 def _accepted(route: APIRoute) -> frozenset[str]:
     fields = get_flat_params(route.dependant)
     return frozenset(field.alias for field in fields if isinstance(field.field_info, params.Query))
+
+
+async def _page(
+    resources: ProcessResources,
+    page_size: Annotated[
+        int | None,
+        Query(
+            alias="pageSize",
+            description="Rows of a page; 0 means the default, and too large a value the maximum.",
+            json_schema_extra={"minimum": 0},
+        ),
+    ] = None,
+    page_token: Annotated[
+        str | None, Query(alias="pageToken", description="`nextPageToken` of the previous page.")
+    ] = None,
+) -> PageRequest:
+    size = clamp_page_size(page_size, maximum=resources.settings.tuning.max_page_size)
+    return PageRequest(size, page_token, resources.settings.tuning.max_page_bytes)
+
+
+Page = Annotated[PageRequest, Depends(_page)]

@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.web.admission import admitted
 from app.web.answers import encoded, in_pieces
 from app.web.body import LONG_BYTES, let_go
@@ -69,11 +69,7 @@ class AdmittedRoute(APIRoute):
 
 
 async def _pass_body(request: Request, body: ModelField | None) -> None:
-    """Pass the parsed body to the framework; validate a long one in a thread.
-
-    Raises:
-        RequestValidationError: a long body is invalid.
-    """
+    """Pass the parsed body to the framework; validate a long one in a thread."""
     read = getattr(request.state, "json", None)
     if read is None:
         return
@@ -109,13 +105,8 @@ class _Streamed(Response):
 class Router(APIRouter):
     """An `APIRouter` with the properties common to all routes of the API.
 
-    Args:
-        tags: the tags of the routes in the OpenAPI document.
-        demands: the demand of every route, by operation id.
-        include_in_schema: True if the OpenAPI document has the routes.
-
-    Raises:
-        KeyError: on adding a route without a demand for its operation id.
+    `demands` has the demand of every route, by operation id. Adding a route without one is a
+    `KeyError`.
     """
 
     def __init__(

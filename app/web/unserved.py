@@ -15,14 +15,10 @@ router = Router(
     },
 )
 
-_METHODS = (("POST", "/sessions/{session}:compact", "compactSession"),)
 
-
-async def _refuse() -> NoReturn:
+@router.post(
+    ENGINE + "/sessions/{session}:compact", response_model=None, operation_id="compactSession"
+)
+async def compact_session() -> NoReturn:
+    """Refuse a method of the API's definition."""
     raise Unimplemented("This version does not serve this method.", Reason.METHOD_NOT_SERVED)
-
-
-for method, path, name in _METHODS:
-    router.add_api_route(
-        ENGINE + path, _refuse, methods=[method], response_model=None, operation_id=name
-    )

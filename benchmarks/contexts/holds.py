@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from statistics import median
 
-from app.adapters.shared import beside
+from app.adapters.concurrency import in_background
 from benchmarks.contexts.bank import Bank
 
 _SESSION = "of-short-events"
@@ -57,7 +57,7 @@ async def report_holds(bank: Bank) -> None:
 async def _watched() -> AsyncIterator[_Hold]:
     """Measure the longest hold beside the block."""
     hold = _Hold()
-    async with beside(_watch(hold)):
+    async with in_background(_watch(hold)):
         yield hold
         # The last hold ends with a turn of the watch.
         await asyncio.sleep(10 * _PAUSE_SECONDS)

@@ -10,7 +10,7 @@ from time import process_time
 from typing_extensions import override
 
 from app.adapters.db.session import Database, Session
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 
 _FIRST = "before the first"

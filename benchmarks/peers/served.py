@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from typing_extensions import override
 
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.logs import configure_logs
 from app.process.serving import run, serving

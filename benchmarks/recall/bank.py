@@ -11,7 +11,7 @@ import numpy as np
 from app.adapters.llm.ports import Vectors
 from app.language.bm25 import Bm25
 from app.memory.memories.logic.search_hints import search_hints_of
-from app.memory.retrieval.logic.asking import RetrievalQuery, read
+from app.memory.retrieval.logic.query import RetrievalQuery, read
 from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import BY_DISTANCE
 from app.memory.retrieval.store.nearest import BY_WORDS, POOL

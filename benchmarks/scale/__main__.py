@@ -21,11 +21,11 @@ from sqlalchemy import true
 
 from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.kernel.ids import scope_hash
 from app.kernel.ranking import Ranking
-from app.kernel.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.retrieval.jobs import IndexSweep
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, ScopeQuery, find_nearest
 from app.process.serving import run
 from app.settings.settings import EmbedderChoice, Settings

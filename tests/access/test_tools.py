@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.kernel.memory_tools import ToolName
+from app.kernel.tools import ToolName
 from app.process.main import create_app
 from tests.access.routes import ROLES
 from tests.support.errors import refusal

@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 import app.process.metadata  # noqa: F401 - so that every table is there
-from app.adapters.db.bindings import (
+from app.adapters.db.conditions import (
     Binding,
     ByKeys,
     ByParent,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from app.adapters.db.bindings import ByKeys, ByParent, ByScope, ByScopes
+from app.adapters.db.conditions import ByKeys, ByParent, ByScope, ByScopes
 from app.kernel.auth import Conditions, Scopes, all_meet
 from tests.architecture.conditions import BINDINGS
 from tests.architecture.trees import bare, given_list, parameter, parse

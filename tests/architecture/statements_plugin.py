@@ -41,10 +41,8 @@ _LAST = (
 )
 _MESSENGERS = {
     "app.adapters.db.bulk",
-    "app.adapters.db.direct",
-    "app.adapters.db.drawn",
+    "app.adapters.db.server",
     "app.adapters.db.lists",
-    "app.adapters.db.pages",
     "app.adapters.db.spread",
 }
 _PASSES_ON = {

@@ -9,7 +9,7 @@ from tests.architecture.code import Module, module, modules
 
 COMMITS = {
     "app.adapters.db.session": "the one place",
-    "app.adapters.db.direct": "each call of a hot statement, or of several, is a transaction",
+    "app.adapters.db.server": "each call of a hot statement, or of several, is a transaction",
     "app.adapters.db.migrate": "migrations run on a connection of their own",
 }
 ENVIRONMENT = {
@@ -20,7 +20,6 @@ DERIVED = {"MemoryRow", "MemoryVectorRow", "RevisionRow", "RevisionLabelRow"}
 REPOSITORIES = (
     "app.memory.memories.store.repository",
     "app.memory.memories.store.erasure",
-    "app.memory.memories.store.redaction",
 )
 WRITING = {
     "insert",

@@ -1,6 +1,6 @@
 """Every table is erased with a scope, or has a reason to be left out."""
 
-from app.adapters.db.bindings import conditioned_rows, table_of
+from app.adapters.db.conditions import conditioned_rows, table_of
 from app.process.features import FEATURES
 from app.process.metadata import metadata
 

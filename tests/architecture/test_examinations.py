@@ -7,7 +7,7 @@ derives no engine for it: each query has to name the engine itself.
 import pytest
 from sqlglot import exp
 
-from app.adapters.db.examinations import Examination
+from app.kernel.checks import Examination
 from app.process.features import FEATURES
 from tests.architecture.tenancy import unconfined
 from tests.architecture.trees import parse

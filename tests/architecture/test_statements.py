@@ -133,7 +133,7 @@ def test_nothing_else_than_migrations_handles_whole_tables() -> None:
         for sender in found
     }
     others = {one for one in senders if not one.startswith(_MIGRATIONS)}
-    assert others <= {"app.adapters.db.definitions.define"}
+    assert others <= {"app.adapters.db.own_connections.define"}
 
 
 def test_the_lists_name_what_exists() -> None:

@@ -20,12 +20,15 @@ SHIELDED = {
         "_look_up",
     ): "what is in `_asked` has no answer yet; and rounds count",
     ("app.platform.access.services.last_used", "settle"): "it does not loop",
-    ("app.adapters.shared", "result"): "a task that has ended is replaced",
+    ("app.adapters.concurrency", "result"): "a task that has ended is replaced",
     ("app.adapters.postgres.embedded", "embedded_postgres"): "made here, and awaited once",
     ("app.artifacts.tasks.services.uploads", "_begun"): "made here, and awaited once",
 }
 LOOPS = {
-    ("app.adapters.shared", "result"): "what is under way has not ended: it is removed as it ends",
+    (
+        "app.adapters.concurrency",
+        "result",
+    ): "what is under way has not ended: it is removed as it ends",
     (
         "app.adapters.db.standby",
         "watch",

@@ -8,7 +8,7 @@ import pytest
 from app.adapters.db.spread import RowSearch
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock, SystemClock
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from app.platform.engines.store import repository as engines
 from app.process.features import register
 from app.process.main import create_app

@@ -19,8 +19,7 @@ from sqlalchemy import make_url
 
 from app.adapters.db import migrate
 from app.adapters.postgres.embedded import COPIES
-from app.adapters.postgres.files import binaries_for, is_root
-from app.adapters.postgres.process import Account
+from app.adapters.postgres.programs import Account, binaries_for, is_root
 from app.adapters.resources import Resources
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService

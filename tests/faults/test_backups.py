@@ -17,11 +17,17 @@ import pytest
 
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.postgres.backup import keep, run_program
-from app.adapters.postgres.catalog import CATALOG, Backup, BackupFolder, BackupKind
+from app.adapters.postgres.catalog import (
+    CATALOG,
+    MANIFEST,
+    Backup,
+    BackupError,
+    BackupFolder,
+    BackupKind,
+)
 from app.adapters.postgres.embedded import EmbeddedPostgres
-from app.adapters.postgres.manifest import MANIFEST, BackupError
 from app.adapters.postgres.server import has_cluster
 from app.memory.erasures.services.erasures import LIST
 from app.process.commands.backup import BackedUp, back_up

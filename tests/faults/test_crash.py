@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.adapters.postgres.files import open_private, try_lock
+from app.adapters.postgres.programs import open_private, try_lock
 from tests.support import live
 from tests.support.live import LiveServer
 from tests.support.traffic import Acknowledged, Traffic, open_client, read_all

@@ -13,8 +13,8 @@ from sqlalchemy import make_url, text
 
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
-from app.adapters.db.listen import Notices, listen
 from app.adapters.db.migrate import SchemaError
+from app.adapters.db.own_connections import Notices, listen
 from app.adapters.db.session import Database
 from app.settings.settings import Settings
 from tests.schema.conftest import database_beside

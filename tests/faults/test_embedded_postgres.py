@@ -16,9 +16,8 @@ import pytest
 
 from app.adapters.postgres import server as postgres_server
 from app.adapters.postgres.embedded import EmbeddedPostgres, PostgresStartError, embedded_postgres
-from app.adapters.postgres.files import find_binaries, open_private, try_lock
 from app.adapters.postgres.home import open_home
-from app.adapters.postgres.process import launch
+from app.adapters.postgres.programs import find_binaries, launch, open_private, try_lock
 from app.settings.settings import Settings
 
 _SECRET = "the-text-of-a-memory"

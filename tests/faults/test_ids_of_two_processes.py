@@ -10,8 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.kernel.ids import bucket_of
-from app.kernel.scopes import bucket_of_hash, scope_hash
+from app.kernel.ids import bucket_of, bucket_of_hash, scope_hash
 from tests.support.bank import ENGINE_URL, Json
 from tests.support.live import KEY, live_server
 from tests.support.workers import own_database

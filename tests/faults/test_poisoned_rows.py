@@ -20,7 +20,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import ServiceError
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from app.memory.retrieval.jobs import INDEX, IndexSweep
 from app.platform.upkeep.jobs import SWEEP
 from app.platform.upkeep.service import UpkeepService

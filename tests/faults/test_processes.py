@@ -15,7 +15,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.kernel.errors import Reason
 from tests.packaging.checkout import ROOT
 from tests.support import live

@@ -23,7 +23,7 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from app.adapters.db.migrate import SchemaError
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, Unavailable

@@ -19,7 +19,7 @@ from typing_extensions import override
 from app.adapters.db.session import Database
 from app.adapters.llm.factory import embedders_with
 from app.adapters.llm.ports import Vectors
-from app.adapters.postgres.files import open_private, try_lock
+from app.adapters.postgres.programs import open_private, try_lock
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.postgres.files import open_private, try_lock
+from app.adapters.postgres.programs import open_private, try_lock
 from app.process.watchdog import EXIT_CODE
 from tests.support.live import LiveServer, start
 from tests.support.workers import own_database

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from app.adapters.db import migrate
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from tests.packaging.checkout import ROOT
 from tests.schema.conftest import database_beside
 
@@ -74,7 +74,7 @@ def test_a_new_column_is_written(checkout: Path) -> None:
 
 def test_the_triggers_count_a_new_column_of_content(checkout: Path, url: str) -> None:
     _repeat(checkout / _MEMORIES, "    context: Mapped", "context", "probe")
-    for path in ("store/records.py", "schemas/memories.py"):
+    for path in ("store/columns.py", "schemas/memories.py"):
         _repeat(checkout / "app/memory/memories" / path, "    context: str", "context", "probe")
     written = _write(checkout)
     upgrade, downgrade = written.split("def downgrade")

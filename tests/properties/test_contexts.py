@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.conversation.strategies.logic.budgets import BudgetTooSmall
-from app.conversation.strategies.logic.composing import shares_of
+from app.conversation.strategies.logic.composing import BudgetTooSmall, shares_of
 from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
 from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Composition, Due, Fixed, TurnKind

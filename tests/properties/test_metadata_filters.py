@@ -12,9 +12,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from app.adapters.db.filters import to_clause
 from app.adapters.db.metadata_filters import MetadataField, metadata_clause
 from app.adapters.db.session import Database
-from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator, MetadataValue
-from app.kernel.filtering.parser import parse_filter
-from app.kernel.filtering.syntax import quote
+from app.kernel.filters import MetadataFilter, MetadataOperator, MetadataValue, parse_filter, quote
 from app.kernel.wire.scalars import format_timestamp
 from tests.support.cases import in_one_test
 

@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from app.adapters.resources import Resources
-from app.kernel.memory_tools import ToolName
+from app.kernel.tools import ToolName
 from app.surfaces.tools.catalogue import TOOLS
 from tests.conftest import ADMIN_KEY
 from tests.support.tools import app_with, made, mcp_call

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.kernel.changes import check, parse_mask
 from app.kernel.errors import InvalidArgument, NotFound
-from app.kernel.fieldmask import check, parse_mask
-from app.kernel.filtering.parser import parse_filter
-from app.kernel.filtering.syntax import And, Comparison, Node, Not, Operator, Or
+from app.kernel.filters import And, Comparison, Node, Not, Operator, Or, parse_filter
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.paging import decode_token, encode_token, typed_key
 from app.kernel.wire.scalars import (

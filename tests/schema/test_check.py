@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.adapters.db import migrate
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.resources import Resources
 from app.kernel.checks import QUICK, CheckName, Level
 from app.kernel.errors import FailedPrecondition, NotFound

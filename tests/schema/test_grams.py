@@ -14,7 +14,7 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import SystemClock
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.language.grams import ANY_SIGN, indexed
 from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE

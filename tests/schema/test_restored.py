@@ -12,10 +12,10 @@ from sqlalchemy import text
 from app.adapters.db import migrate, schema
 from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.migrate import SchemaError
-from app.adapters.postgres.files import find_binaries, postgres_program
+from app.adapters.postgres.programs import find_binaries, postgres_program
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.process.metadata import metadata

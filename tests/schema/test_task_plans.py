@@ -16,7 +16,7 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database, Session
 from app.artifacts.readers.store import lookups
 from app.artifacts.readers.store.lookups import Texts
-from app.kernel.task_names import NamespaceName
+from app.kernel.names import NamespaceName
 from app.language.chunking import Piece
 from app.settings.settings import Settings
 from tests.conftest import START

@@ -10,8 +10,7 @@ import pytest
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.memory.memories.store.roles import counted_columns
-from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.tables import MemoryRow, RevisionRow, counted_columns
 from app.settings.settings import Settings
 from tests.support.totals import held, recounted, waiting
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
-from app.adapters.postgres.files import open_private, try_lock
 from app.adapters.postgres.home import CLUSTER, FOLDER
+from app.adapters.postgres.programs import open_private, try_lock
 from app.adapters.postgres.server import has_cluster
 from app.settings.settings import Settings
 

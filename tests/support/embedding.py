@@ -10,9 +10,8 @@ from fastapi import FastAPI
 from sqlalchemy import select
 from typing_extensions import override
 
-from app.adapters.llm.embedders import Embedders
+from app.adapters.llm.embedders import Embedders, ManagedEmbedder
 from app.adapters.llm.factory import embedders_with
-from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow

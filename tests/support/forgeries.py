@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.memory.transfer.logic import codecs
-from app.memory.transfer.logic.codecs import Codec
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic import fields
+from app.memory.transfer.logic.fields import Codec, Kind
 from app.memory.transfer.logic.format import (
     CHECK,
     HEADER,
@@ -32,27 +31,27 @@ for _ in range(60):
     _DEEP = {"a": [_DEEP]}
 _ODD: Sequence[Any] = [None, "", {"b": [1]}, 2**63 - 1, "9999-12-31T23:59:59Z"]
 _VALUES: Mapping[Codec, Sequence[Any]] = {
-    codecs.TEXT: ["", " ", "\u0001/..", "x" * 30_000, "UNKNOWN", "9223372036854775807"],
-    codecs.WHOLE: [0, 1, 2**31, 2**53, 2**63 - 1],
-    codecs.OFFSET: [-1439, 0, 60, 1440, 2**63],
-    codecs.PLACE: [-1e308, 0.0, 1e308],
-    codecs.NUMBER: [0.0, 0.5, 1e308],
-    codecs.FLAG: [True, False],
-    codecs.OBJECT: [{}, {"X": {"b": [1]}}, {"a": "b"}, {"": None}, {"a": _DEEP}, {"a": 1e300}],
-    codecs.OBJECTS: [[], [{}], [{"X": {"b": [1]}}], [{"name": ""}] * 200],
-    codecs.TEXTS: [[], [""], ["\u0001/.."], ["x"] * 200],
-    codecs.ID: ["0", "1", "9223372036854775807"],
-    codecs.TIME: [
+    fields.TEXT: ["", " ", "\u0001/..", "x" * 30_000, "UNKNOWN", "9223372036854775807"],
+    fields.WHOLE: [0, 1, 2**31, 2**53, 2**63 - 1],
+    fields.OFFSET: [-1439, 0, 60, 1440, 2**63],
+    fields.PLACE: [-1e308, 0.0, 1e308],
+    fields.NUMBER: [0.0, 0.5, 1e308],
+    fields.FLAG: [True, False],
+    fields.OBJECT: [{}, {"X": {"b": [1]}}, {"a": "b"}, {"": None}, {"a": _DEEP}, {"a": 1e300}],
+    fields.OBJECTS: [[], [{}], [{"X": {"b": [1]}}], [{"name": ""}] * 200],
+    fields.TEXTS: [[], [""], ["\u0001/.."], ["x"] * 200],
+    fields.ID: ["0", "1", "9223372036854775807"],
+    fields.TIME: [
         "0001-01-01T00:00:00.000000Z",
         "1969-12-31T23:59:59.999999Z",
         "2026-02-15T12:00:00.000000Z",
         "9999-12-31T23:59:59.999999Z",
     ],
-    codecs.DAY: ["0001-01-01", "2026-02-15", "9999-12-31"],
-    codecs.DURATION: ["0s", "-5s", "1s", "315576000000s"],
-    codecs.HASH: ["", "00", "00" * 32],
-    codecs.DATA: ["", "AA==", "AAAA" * 100_000],
-    codecs.VECTOR: ["AAA=", "AAAAAAAA"],
+    fields.DAY: ["0001-01-01", "2026-02-15", "9999-12-31"],
+    fields.DURATION: ["0s", "-5s", "1s", "315576000000s"],
+    fields.HASH: ["", "00", "00" * 32],
+    fields.DATA: ["", "AA==", "AAAA" * 100_000],
+    fields.VECTOR: ["AAA=", "AAAAAAAA"],
 }
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.kernel.wire.scalars import format_timestamp
 from tests.support.ledger_bench import Bench
 from tests.support.ledger_model import Ledger, Memory

@@ -12,8 +12,7 @@ from typing import Any
 import psycopg
 from typing_extensions import override
 
-from app.adapters.db.engine import open_engine
-from app.adapters.db.opener import Connection
+from app.adapters.db.engine import Connection, open_engine
 from app.adapters.db.session import Database
 from app.settings.settings import Settings
 from tests.architecture.tenancy import unconfined

@@ -13,7 +13,7 @@ from typing_extensions import override
 from app.adapters.db.session import Database
 from app.adapters.resources import Registry, Resources
 from app.kernel.names import EngineName
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store.tables import EngineRow
 from app.process.main import create_app

@@ -8,7 +8,7 @@ import numpy as np
 import psycopg
 from psycopg.types.json import Jsonb
 
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from tests.support.scripted_models import ScriptedEmbedder
 
 MANY = {"user_id": "many"}

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel
 from typing_extensions import override
 
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage, Vectors
 from app.adapters.llm.replies import answered
 from app.kernel.guard import refuse_inside_transaction

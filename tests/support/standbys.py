@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
-from app.adapters.postgres.files import find_binaries, postgres_program
+from app.adapters.postgres.programs import find_binaries, postgres_program
 from app.settings.settings import Settings
 from tests.support.clusters import fill
 

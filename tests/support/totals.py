@@ -4,8 +4,7 @@ from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.kernel.limits import Counted
-from app.memory.memories.store.roles import counted_columns
-from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.tables import MemoryRow, RevisionRow, counted_columns
 
 Totals = dict[int, dict[str, int]]
 

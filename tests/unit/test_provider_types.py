@@ -5,7 +5,7 @@ import typer
 from pydantic import ValidationError
 
 from app.adapters.terminal import MISUSED, read_settings
-from app.settings.refusals import refusals
+from app.settings.described import refusals
 from app.settings.settings import Settings
 
 _KEYS = ("model_key", "embedding_key", "embedding_previous_key")

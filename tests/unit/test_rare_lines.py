@@ -1,6 +1,6 @@
 """One line a minute of each kind, with the number left out before it."""
 
-from app.adapters.rare_lines import RareLines
+from app.adapters.logs import RareLines
 
 
 def test_one_line_a_minute_of_each_kind_is_due() -> None:

@@ -6,8 +6,7 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from app.settings.described import variable
-from app.settings.refusals import refusals
+from app.settings.described import refusals, variable
 from app.settings.settings import Settings
 
 _SECRET = "sk-0123456789-secret"

@@ -8,8 +8,7 @@ import typer
 from structlog.testing import capture_logs
 
 from app.adapters.terminal import MISUSED, SECRETS, read_settings
-from app.settings.environment import PREFIX
-from app.settings.secret_files import PROVIDER_KEYS
+from app.settings.environment import PREFIX, PROVIDER_KEYS
 
 _SECRET = "a-secret-as-long-as-the-longest-has-to-be"
 

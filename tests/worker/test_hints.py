@@ -17,8 +17,8 @@ import pytest
 from sqlalchemy import text
 from typing_extensions import override
 
-from app.adapters.db.direct import Row
 from app.adapters.db.fence import Fence
+from app.adapters.db.server import Row
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable

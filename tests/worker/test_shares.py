@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
+from app.adapters.concurrency import in_background
 from app.adapters.db.session import Database
-from app.adapters.shared import beside
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job
 from app.settings.settings import Settings
@@ -76,7 +76,7 @@ async def _worker(
         "shutdown_grace_seconds": 0.2,
     }
     runner = runner_of(database, clock, settings.model_copy(update=quick), work)
-    async with beside(runner.run()):
+    async with in_background(runner.run()):
         yield
 
 

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import func, text
 
-from app.adapters.db.listen import listen
+from app.adapters.concurrency import in_background
+from app.adapters.db.own_connections import listen
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
-from app.adapters.shared import beside
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job, Runner
 from app.platform.operations.store import hints, leases, queue
@@ -40,7 +40,7 @@ async def succeed(job: Job) -> None:
 
 def running(runner: Runner) -> AbstractAsyncContextManager[None]:
     """Run the worker during the block, then stop it as a process that ends does."""
-    return beside(runner.run())
+    return in_background(runner.run())
 
 
 async def eventually(database: Database, operation: str, state: str) -> None:

@@ -8,38 +8,26 @@ from alembic.config import Config
 from alembic.util import CommandError
 from sqlalchemy import Connection
 
-from app.adapters.db.revisions import FOLDER, RevisionError
+from app.adapters.db.schema import FOLDER, RevisionError
 
 _FILE_TEMPLATE = "%(year)d%(month).2d%(day).2d_%(hour).2d%(minute).2d_%(slug)s"
 
 
 def upgrade(connection: Connection, revision: str, statement_seconds: int) -> None:
-    """Run migrations up to a revision, within the connection's transaction.
-
-    Raises:
-        RevisionError: there is no path to the revision.
-    """
+    """Run migrations up to a revision, within the connection's transaction."""
     with _configured(connection) as config:
         config.attributes["statement_seconds"] = statement_seconds
         command.upgrade(config, revision)
 
 
 def downgrade(connection: Connection, revision: str) -> None:
-    """Revert migrations back to a revision, within the connection's transaction.
-
-    Raises:
-        RevisionError: there is no path to the revision.
-    """
+    """Revert migrations back to a revision, within the connection's transaction."""
     with _configured(connection) as config:
         command.downgrade(config, revision)
 
 
 def write(connection: Connection, message: str) -> None:
-    """Write a migration script from the difference between the mapped tables and the database.
-
-    Raises:
-        RevisionError: the database lacks migrations.
-    """
+    """Write a migration script from the difference between the mapped tables and the database."""
     with _configured(connection) as config:
         command.revision(config, message, autogenerate=True)
 

@@ -1,18 +1,24 @@
-"""Bulk writes: many rows in one statement.
+"""Insertion of many rows in one statement, and of rows under drawn ids.
 
 The driver sends a list of rows one by one, so statement-level triggers run for each row. One
 statement also costs the process a quarter of the CPU time.
+
+Another process may have drawn the same id. Rows that refer to a drawn id are written after it. Each
+transaction inserts ids in the order in which it draws them: an operation, memories, their
+revisions. Two transactions that drew the same ids therefore cannot deadlock.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from psycopg.types.json import Json, Jsonb
 from sqlalchemy import (
+    CollectionAggregate,
     Column,
     ColumnElement,
     CursorResult,
@@ -23,24 +29,32 @@ from sqlalchemy import (
     Interval,
     LargeBinary,
     Table,
+    TableValuedAlias,
+    Text,
+    all_,
+    any_,
     bindparam,
     column,
     func,
     inspect,
+    literal,
     select,
 )
-from sqlalchemy.dialects.postgresql import Insert, insert
+from sqlalchemy.dialects.postgresql import ARRAY, Insert, insert
 from sqlalchemy.types import UserDefinedType
 from typing_extensions import override
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.base import Base
-from app.adapters.db.columns import EMBEDDING
-from app.adapters.db.numbers import Numbers, part
 from app.adapters.db.session import Session, is_distributed
+from app.adapters.db.vectors import EMBEDDING, Numbers, part
+from app.kernel.errors import Aborted, Reason
+from app.kernel.ids import draw_again
 
 _FEW = 5
 """Rows that a cluster is sent one by one: it copies a list to a shard, which costs more CPU."""
+_DRAWS = 10
+Row = TypeVar("Row", bound=Base)
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,9 @@ async def insert_rows(
         return 0
     if is_distributed(session) and len(values) <= _FEW:
         single = _single(row, conflict, *values[0])
-        return sum([(await _send(row, session, single, one)).rowcount for one in values])
+        return sum(
+            [(await _send(row, session, single, row_values)).rowcount for row_values in values]
+        )
     # The session would take the list as the values of several statements.
     connection = await session.connection()
     statement = _insertion(row, conflict, *values[0], as_sent=as_sent)
@@ -93,8 +109,8 @@ async def insert_free(
     returned = row.__table__.c[name]
     if len(values) == 1 or (is_distributed(session) and len(values) <= _FEW):
         single = _single(row, Conflict(), *values[0]).returning(returned)
-        sent = [await _send(row, session, single, one) for one in values]
-        return {found for one in sent for found in one.scalars()}
+        results = [await _send(row, session, single, row_values) for row_values in values]
+        return {key for result in results for key in result.scalars()}
     connection = await session.connection()
     statement = _insertion(row, Conflict(), *values[0], as_sent=as_sent).returning(returned)
     parameters = await _parameters(row, values, as_sent=as_sent)
@@ -181,7 +197,9 @@ def _single(row: type[Base], conflict: Conflict | None, *names: str) -> Insert:
     """Return the statement that inserts one row with values for these names."""
     columns = _columns(row, *names).values()
     assert isinstance(row.__table__, Table)
-    insertion = insert(row.__table__).values({one.name: bindparam(one.name) for one in columns})
+    insertion = insert(row.__table__).values(
+        {column_.name: bindparam(column_.name) for column_ in columns}
+    )
     return _settling(insertion, conflict)
 
 
@@ -217,3 +235,86 @@ def _settling(insertion: Insert, conflict: Conflict | None) -> Insert:
         return insertion.on_conflict_do_nothing(index_elements=conflict.key or None)
     updated = {name: insertion.excluded[name] for name in conflict.updates}
     return insertion.on_conflict_do_update(index_elements=conflict.key, set_=updated)
+
+
+async def insert_drawn_rows(
+    row: type[Base],
+    session: Session,
+    values: Sequence[dict[str, Any]],
+    name: str,
+    *,
+    chosen: Collection[str] = (),
+    as_sent: bool = False,
+) -> set[Any]:
+    """Insert rows under ids of the column `name`; return the ids inserted.
+
+    An id that is taken is replaced in `values`, unless a client chose it: then its row is left out.
+    `as_sent` is explained at `insert_rows`.
+
+    Raises:
+        Aborted: ten draws of an id were taken.
+    """
+    inserted: set[Any] = set()
+    missing = sorted(values, key=itemgetter(name))
+    draws = 0
+    while missing:
+        if draws == _DRAWS:
+            raise _all_taken()
+        inserted |= await insert_free(row, session, missing, name, as_sent=as_sent)
+        missing = [
+            row_values
+            for row_values in missing
+            if row_values[name] not in inserted and row_values[name] not in chosen
+        ]
+        for row_values in missing:
+            row_values[name] = draw_again(row_values[name], draws)
+        draws += 1
+    return inserted
+
+
+async def insert_drawn_row(
+    row: type[Row], session: Session, values: Mapping[str, Any], name: str
+) -> Row:
+    """Insert a row under an id drawn for the column `name`, or under another; return the row.
+
+    Raises:
+        Aborted: ten draws of the id were taken.
+    """
+    values = dict(values)
+    for draws in range(_DRAWS):
+        statement = insert(row).values(values).on_conflict_do_nothing().returning(row)
+        inserted = (await session.execute(statement)).scalar_one_or_none()
+        if inserted is not None:
+            return inserted
+        values[name] = draw_again(values[name], draws)
+    raise _all_taken()
+
+
+def _all_taken() -> Aborted:
+    return Aborted("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
+
+
+def any_of(texts: Collection[str]) -> CollectionAggregate[bool]:
+    """Return an expression that equals any of the texts, which are one parameter.
+
+    The driver parses a statement's text for each new number of parameters. With hundreds of
+    parameters this blocks the event loop for milliseconds.
+    """
+    return any_(literal(list(texts), ARRAY(Text())))
+
+
+def all_of(texts: Collection[str]) -> CollectionAggregate[bool]:
+    """Return an expression for `!=`, which is true if a column equals none of the texts."""
+    return all_(literal(list(texts), ARRAY(Text())))
+
+
+def rows_of(
+    name: str, columns: Mapping[str, Column[Any]], rows: Sequence[Sequence[Any]]
+) -> TableValuedAlias:
+    """Return rows of values as a table; `columns` maps its column names to columns of the type."""
+    lists = zip(*rows, strict=True) if rows else [() for _ in columns]
+    arrays = [
+        literal(list(values), ARRAY(column.type))
+        for values, column in zip(lists, columns.values(), strict=True)
+    ]
+    return func.unnest(*arrays).table_valued(*columns).render_derived(name)

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from app.adapters.db.session import Database, Session, clock_of
 from app.kernel.clock import Clock
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 
 log = structlog.get_logger()
 

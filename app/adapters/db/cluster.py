@@ -62,11 +62,7 @@ class Address:
 
     @classmethod
     def parse(cls, given: str) -> "Address":
-        """Read HOST:PORT.
-
-        Raises:
-            ValueError: the text has another form.
-        """
+        """Read HOST:PORT."""
         host, _, port = given.rpartition(":")
         if host.startswith("[") and host.endswith("]"):
             host = host[1:-1]
@@ -127,11 +123,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Members:
-    """The nodes that a database has registered.
-
-    Attributes:
-        has_citus: whether the extension is installed in the database.
-    """
+    """The nodes that a database has registered."""
 
     has_citus: bool = False
     coordinator: Address | None = None
@@ -156,11 +148,7 @@ def facts_of(connection: Connection) -> NodeFacts:
 
 
 def read_facts(url: str, address: Address, name: str) -> NodeFacts:
-    """Read the facts of the server at an address, in its database of the name in `url`.
-
-    Raises:
-        NodeError: the server cannot be reached.
-    """
+    """Read the facts of the server at an address, in its database of the name in `url`."""
     try:
         engine = open_blocking_engine(address.within(url), connect_timeout=_CONNECT_SECONDS)
         with engine.connect() as connection:
@@ -228,10 +216,7 @@ def _of_settings(node: Node) -> Iterator[str]:
 def join(url: str, coordinator: Address | None, workers: Sequence[Address]) -> None:
     """Make the database of `url` a coordinator and add workers; each step commits separately.
 
-    Args:
-        url: the database's address.
-        coordinator: the address at which workers reach it; None: it is already set.
-        workers: the workers to add.
+    `coordinator` is the address at which workers reach it; None: it is already set.
 
     Raises:
         NodeError: a node does not join; the nodes before it have joined.

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from app.adapters.db import cluster, distributing, migrate
+from app.adapters.db import cluster, distribution, migrate
 from app.adapters.db.cluster import Address, Members, Node, NodeError, facts_of, read_members
-from app.adapters.db.distributing import Placed
-from app.adapters.db.distribution import DISTRIBUTED, list_distributed
+from app.adapters.db.distribution import DISTRIBUTED, Placed, list_distributed
 from app.adapters.db.migrate import SchemaError
 
 # The totals are read from all shards first; then the coordinator knows where each engine lies.
@@ -70,11 +69,7 @@ def read_held(connection: Connection) -> Sequence[Held]:
 
 
 class ChecksFailedError(SchemaError):
-    """The database cannot be distributed yet, and was not changed.
-
-    Attributes:
-        failures: a sentence for each reason.
-    """
+    """The database cannot be distributed yet, and was not changed."""
 
     def __init__(self, failures: Sequence[str]) -> None:
         super().__init__("\n".join(failures))
@@ -103,10 +98,6 @@ class Distributed:
     """The work that was done, or would be in a dry run.
 
     Attributes:
-        workers: the number of workers.
-        shards: the number of shards.
-        added: the workers that were added.
-        tables: the tables that were distributed.
         was_distributed: whether tables were distributed before.
         is_changed: whether there was anything to do.
         late_sessions: sessions of the service that began while tables moved. They take the
@@ -152,7 +143,7 @@ def distribute(url: str, asked: AskedDistribution) -> Distributed:
     with migrate.locked(plain) as connection:
         connection.execute(_NOTICE_LOSS)
         members = read_members(connection)
-        shards = distributing.count_shards(connection)
+        shards = distribution.count_shards(connection)
         work = _work(connection, members, asked)
         if failures := list(_failures(connection, plain, asked, work, shards)):
             raise ChecksFailedError(failures)
@@ -192,18 +183,13 @@ def _work(connection: Connection, members: Members, asked: AskedDistribution) ->
 
 
 def _do(connection: Connection, url: str, work: _Work, shards: int) -> Sequence[Placed]:
-    """Do the work.
-
-    Raises:
-        SchemaError: a node does not join.
-        DistributionError: a table cannot be distributed.
-    """
+    """Do the work."""
     if work.is_of_nodes:
         try:
             cluster.join(url, work.coordinator, work.workers)
         except NodeError as error:
             raise SchemaError(str(error)) from error
-    return distributing.distribute(connection, shards)
+    return distribution.distribute(connection, shards)
 
 
 def _rows(connection: Connection, table: str) -> int:

@@ -1,32 +1,36 @@
-"""Creation of connection pools."""
+"""Creation of connection pools, and the end of all connections to one server at once."""
 
+import asyncio
+import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import psycopg
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from app.adapters.db.opener import OPENER, Connect, Connection, Opener
 from app.adapters.db.urls import plain_url
 from app.settings.settings import Settings
 
-Check = Callable[[Connection], Awaitable[None]]
 TRANSACTION_LIMIT = "transaction_limit"
 """Option of an engine: its `TransactionLimit`."""
 _DIALECT = "postgresql+psycopg://"
 """Only the dialect: the driver itself connects, because it supports addresses of several hosts."""
+Connection = psycopg.AsyncConnection[Any]
+Connect = Callable[[], Awaitable[Connection]]
+Check = Callable[[Connection], Awaitable[None]]
+OPENER = "opener"
+"""The option of a pool that has its opener."""
 
 
-@dataclass(frozen=True)
-class TransactionLimit:
+class TransactionLimit(NamedTuple):
     """The longest time of a transaction that may write vectors.
 
     Attributes:
-        milliseconds: the time.
         is_default: True if it is a setting of connections; otherwise each transaction sets it.
     """
 
@@ -60,11 +64,7 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
 
 
 def open_engine(url: str, settings: Settings, check: Check | None = None) -> AsyncEngine:
-    """Open a pool without connecting yet; `check` raises for an unusable new connection.
-
-    Raises:
-        AddressError: the address is malformed.
-    """
+    """Open a pool without connecting yet; `check` raises for an unusable new connection."""
     connect = partial(
         psycopg.AsyncConnection.connect, plain_url(url), **connect_arguments(settings)
     )
@@ -94,11 +94,82 @@ async def _checked(connect: Connect, check: Check) -> Connection:
 
 
 def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 - the driver's
-    """Open an engine without a pool, for commands that may block.
-
-    Raises:
-        AddressError: the address is malformed.
-    """
+    """Open an engine without a pool, for commands that may block."""
     # Prepared statements would stay on a pooler's connection and break other clients.
     connect = partial(psycopg.connect, plain_url(url), prepare_threshold=None, **arguments)
     return create_engine(_DIALECT, creator=connect, poolclass=NullPool, hide_parameters=True)
+
+
+class Opener:
+    """Opens the connections of a pool, also those of the hot statements, and ends all at once.
+
+    A server that vanished sends no refusal: without this, whoever has sent it a statement would
+    wait for minutes, and each new connection until its time limit.
+    """
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._opening: set[asyncio.Task[Connection]] = set()
+        self._opened: WeakSet[Connection] = WeakSet()
+        self._has_given_up = False
+
+    async def open(self) -> Connection:
+        """Open a connection."""
+        if self._has_given_up:
+            raise _given_up()
+        # A task of its own, so that `give_up` ends it and not its caller.
+        opening = asyncio.create_task(_awaited(self._connect))
+        self._opening.add(opening)
+        opening.add_done_callback(self._opening.discard)
+        try:
+            connection = await opening
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller is not None and not caller.cancelling():
+                raise _given_up() from None
+            opening.add_done_callback(_drop)
+            raise
+        self._opened.add(connection)
+        return connection
+
+    def give_up(self) -> None:
+        """End all connections, and open no more until `resume`."""
+        self._has_given_up = True
+        for opening in self._opening:
+            opening.cancel()
+        for connection in list(self._opened):
+            shut_down(connection)
+
+    def resume(self) -> None:
+        """Open connections again."""
+        self._has_given_up = False
+
+
+def opener_of(engine: AsyncEngine) -> Opener:
+    """Return the opener of a pool."""
+    opener: Opener = engine.sync_engine.get_execution_options()[OPENER]
+    return opener
+
+
+async def _awaited(connect: Connect) -> Connection:
+    return await connect()
+
+
+def _drop(opening: asyncio.Task[Connection]) -> None:
+    """Close a connection that was opened as its caller was cancelled."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().pgconn.finish()
+
+
+def _given_up() -> psycopg.OperationalError:
+    return psycopg.OperationalError("the server is away")
+
+
+def shut_down(connection: Connection) -> None:
+    """Have both sides of a connection's socket end; the driver that owns it then closes it."""
+    with suppress(OSError, psycopg.Error):
+        ending = socket.socket(fileno=connection.fileno())
+        try:
+            ending.shutdown(socket.SHUT_RDWR)
+        finally:
+            ending.detach()

@@ -12,7 +12,7 @@ from prometheus_client import Counter
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from app.adapters.rare_lines import RareLines
+from app.adapters.logs import RareLines
 from app.kernel.errors import (
     Aborted,
     DeadlineExceeded,

@@ -43,7 +43,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from typing_extensions import override
 
 from app.kernel.errors import InvalidArgument
-from app.kernel.filtering.syntax import Comparison, Operator, invalid_filter
+from app.kernel.filters import Comparison, Operator, invalid_filter
 from app.kernel.names import MAX_INT64
 from app.kernel.wire.reading import read_object
 from app.kernel.wire.scalars import parse_timestamp
@@ -101,14 +101,18 @@ class KeyedField(Field):
         """Return the entry under a key as a field."""
 
 
-class TextField(Field):
+class ColumnField(Field):
+    """A field of one column."""
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+
+class TextField(ColumnField):
     """A text column."""
 
     operators = _EQUALITY_OR_HAS | REGEX_OPERATORS
     takes_presence = True
-
-    def __init__(self, column: Column) -> None:
-        self._column = column
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
@@ -120,13 +124,10 @@ class TextField(Field):
         return _text_condition(self._column, comparison.operator, value)
 
 
-class TimestampField(Field):
+class TimestampField(ColumnField):
     """A timestamp column."""
 
     operators = _ORDER
-
-    def __init__(self, column: Column) -> None:
-        self._column = column
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
@@ -182,13 +183,10 @@ class BooleanField(Field):
         return self._conditions["true" if is_true else "false"]
 
 
-class IntegerField(Field):
+class IntegerField(ColumnField):
     """An integer column of identifiers, which have no order."""
 
     operators = _EQUALITY_OR_HAS
-
-    def __init__(self, column: Column) -> None:
-        self._column = column
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
@@ -198,13 +196,10 @@ class IntegerField(Field):
         return self._column == number
 
 
-class NumberField(Field):
+class NumberField(ColumnField):
     """An integer column of numbers, which have an order."""
 
     operators = _ORDER
-
-    def __init__(self, column: Column) -> None:
-        self._column = column
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
@@ -348,11 +343,7 @@ def _check_name(comparison: Comparison, names: Collection[str]) -> None:
 
 
 def read_moment(text: str) -> datetime:
-    """Parse an ISO 8601 time; without an offset it is UTC.
-
-    Raises:
-        ValueError: the text is not an ISO 8601 time.
-    """
+    """Parse an ISO 8601 time; without an offset it is UTC."""
     if _NO_OFFSET.fullmatch(text):
         return datetime.fromisoformat(text).replace(tzinfo=UTC)
     return parse_timestamp(text)

@@ -13,8 +13,7 @@ from sqlalchemy import and_, or_, true
 
 from app.adapters.db.filter_fields import REGEX_OPERATORS, Condition, Field, KeyedField, is_not_true
 from app.adapters.db.regex import PatternRefusedError, to_postgres
-from app.kernel.filtering.parser import parse_filter
-from app.kernel.filtering.syntax import And, Comparison, Node, Not, Or, invalid_filter
+from app.kernel.filters import And, Comparison, Node, Not, Or, invalid_filter, parse_filter
 from app.settings.settings import Settings
 
 Fields = Mapping[str, Field]

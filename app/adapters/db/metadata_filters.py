@@ -42,8 +42,7 @@ from app.adapters.db.filter_fields import (
     read_moment,
 )
 from app.kernel.errors import InvalidArgument
-from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator, MetadataValue
-from app.kernel.filtering.syntax import Comparison, Operator
+from app.kernel.filters import Comparison, MetadataFilter, MetadataOperator, MetadataValue, Operator
 
 FIELD = "filterGroups"
 
@@ -114,11 +113,7 @@ class _MetadataEntry(Field):
 
 
 def _value(comparison: Comparison) -> MetadataValue:
-    """Return the typed value of a comparison's text.
-
-    Raises:
-        InvalidArgument: the operator is an ordering and the value neither a number nor a time.
-    """
+    """Return the typed value of a comparison's text."""
     text, is_equality = comparison.value, comparison.operator in _EQUALITY
     if comparison.is_quoted and is_equality:
         return text

@@ -7,14 +7,18 @@ from typing import Any
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
-from app.adapters.db import distributing, old_processes, schema
-from app.adapters.db.distributing import DistributionError
-from app.adapters.db.distribution import list_left_out
+from app.adapters.db import distribution, schema
+from app.adapters.db.distribution import DistributionError, list_left_out
 from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.errors import first_line, state_of
-from app.adapters.db.fence import LOCK, other_revision
-from app.adapters.db.old_processes import Beside
-from app.adapters.db.revisions import (
+from app.adapters.db.fence import (
+    LOCK,
+    OldProcessPolicy,
+    live_processes,
+    other_processes_stopped,
+    other_revision,
+)
+from app.adapters.db.schema import (
     RevisionError,
     known_revisions,
     revisions_of,
@@ -47,7 +51,7 @@ def upgrade(
     *,
     revision: str = _HEAD,
     recreates_vectors: bool = False,
-    beside: Beside | None = None,
+    old_processes: OldProcessPolicy | None = None,
     statement_seconds: int = STATEMENT_SECONDS,
 ) -> list[str]:
     """Migrate the database. Blocking; concurrent calls wait for one another.
@@ -58,25 +62,25 @@ def upgrade(
         revision: the target revision.
         recreates_vectors: True to recreate missing or incomplete vector tables, and to queue their
             former content for embedding by the worker.
-        beside: the treatment of processes of another schema; None: no such process can exist.
+        old_processes: what happens to processes of another schema; None: none can exist.
         statement_seconds: the time limit for each statement; 0: none.
 
     Returns:
         The names of the recreated tables.
 
     Raises:
-        OldProcessesError: processes of another schema are live, and `beside` is not forced.
+        OldProcessesError: processes of another schema are live, and `old_processes` is not forced.
         SchemaError: the migration is impossible; the transaction was rolled back.
     """
     with ExitStack() as stack, _migrating(url, connect_seconds) as connection:
         _check_release(connection)
         heads = _known_heads(connection)
-        if beside is not None and heads != {wanted_revision()}:
-            _stop_others(connection, url, beside, stack)
+        if old_processes is not None and heads != {wanted_revision()}:
+            _stop_others(connection, url, old_processes, stack)
         _create_extension(connection)
-        shards = distributing.count_shards(connection)
+        shards = distribution.count_shards(connection)
         if shards is not None:
-            distributing.begin(connection)
+            distribution.begin(connection)
         if recreates_vectors or revision != _HEAD or heads != {wanted_revision()}:
             from app.adapters.db import alembic_runs  # noqa: PLC0415 - costly import
 
@@ -85,28 +89,26 @@ def upgrade(
             return []
         made = _recreate(connection) if recreates_vectors else []
         if shards is not None:
-            distributing.distribute(connection, shards)
+            distribution.distribute(connection, shards)
         _check_whole(connection)
         return made
 
 
-def _stop_others(connection: Connection, url: str, beside: Beside, stack: ExitStack) -> None:
-    """Stop live processes of another schema, and keep them from starting until `stack` exits.
-
-    Raises:
-        OldProcessesError: there are some, and `beside` is not forced.
-    """
+def _stop_others(
+    connection: Connection, url: str, old_processes: OldProcessPolicy, stack: ExitStack
+) -> None:
+    """Stop live processes of another schema, and keep them from starting until `stack` exits."""
     target = wanted_revision()
-    names = old_processes.list_live(connection, target, beside.seen_seconds)
+    names = live_processes(connection, target, old_processes.seen_seconds)
     if not names:
         return
-    if not beside.is_forced:
-        raise OldProcessesError(_BESIDE.format(", ".join(names)))
+    if not old_processes.is_forced:
+        raise OldProcessesError(_IN_USE.format(", ".join(names)))
     engine = open_blocking_engine(url)
-    stack.enter_context(old_processes.stopped(engine, target, names, beside.stop_seconds))
+    stack.enter_context(other_processes_stopped(engine, target, names, old_processes.stop_seconds))
 
 
-_BESIDE = (
+_IN_USE = (
     "The database is in use by processes that need another schema: {}. Stop them, then run"
     " `memory-bank migrate` again; with Compose: `docker compose stop api worker`, then `docker"
     " compose run --rm migrate`. `memory-bank migrate --force` makes them stop writing and end."
@@ -125,11 +127,7 @@ def _recreate(connection: Connection) -> list[str]:
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Revert migrations back to `revision`. Blocking.
-
-    Raises:
-        SchemaError: the downgrade is impossible; the transaction was rolled back.
-    """
+    """Revert migrations back to `revision`. Blocking."""
     from app.adapters.db import alembic_runs  # noqa: PLC0415 - costly import
 
     with _migrating(url, _CONNECT_SECONDS) as connection:
@@ -150,11 +148,7 @@ def _migrating(url: str, connect_seconds: int) -> Iterator[Connection]:
 
 @contextmanager
 def locked(url: str) -> Iterator[Connection]:
-    """Open a transaction that holds the migration lock, which excludes migrations.
-
-    Raises:
-        SchemaError: the transaction failed and was rolled back.
-    """
+    """Open a transaction that holds the migration lock, which excludes migrations."""
     with _migrating(url, _CONNECT_SECONDS) as connection:
         yield connection
 
@@ -235,12 +229,7 @@ def pending(url: str) -> str | None:
 
 
 def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
-    """Check that the database is ready for this release. Blocking.
-
-    Raises:
-        SchemaError: the extension is missing, the schema has another revision, or a part of it
-            is missing.
-    """
+    """Check that the database is ready for this release. Blocking."""
     with _connected(url, connect_timeout=connect_seconds) as connection, _readable_errors():
         _check_release(connection)
         if not _has_extension(connection):
@@ -261,11 +250,7 @@ def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
 
 
 def _check_release(connection: Connection) -> None:
-    """Check the version of Postgres; the service needs, for example, `transaction_timeout`.
-
-    Raises:
-        SchemaError: the server is too old.
-    """
+    """Check the version of Postgres; the service needs, for example, `transaction_timeout`."""
     number = connection.execute(text("select current_setting('server_version_num')::int"))
     if (release := number.scalar_one() // 10_000) < _OLDEST_RELEASE:
         raise SchemaError(f"Postgres must be {_OLDEST_RELEASE} or later; got {release}.")
@@ -276,9 +261,6 @@ def check_direct(url: str, arguments: Mapping[str, Any]) -> None:
 
     Behind a pooler in transaction mode, settings are lost: two open connections may share one
     server process.
-
-    Raises:
-        SchemaError: such a pooler is in use, or the database is unreachable.
     """
     with (
         _connected(url, **arguments) as first,
@@ -296,11 +278,7 @@ def _process(connection: Connection) -> tuple[Any, ...]:
 
 
 def check_address(url: str, setting: str) -> str:
-    """Return the address of a setting in libpq's form.
-
-    Raises:
-        SchemaError: the address is malformed.
-    """
+    """Return the address of a setting in libpq's form."""
     try:
         return plain_url(url)
     except AddressError as error:
@@ -308,11 +286,7 @@ def check_address(url: str, setting: str) -> str:
 
 
 def _known_heads(connection: Connection) -> set[str]:
-    """Return the revisions of the database.
-
-    Raises:
-        SchemaError: one is unknown to this release.
-    """
+    """Return the revisions of the database."""
     heads = revisions_of(connection)
     if heads - known_revisions():
         raise SchemaError(
@@ -353,11 +327,7 @@ _UNREACHED = {
 
 
 def _check_whole(connection: Connection) -> None:
-    """Check that the schema is complete, and distributed as a whole or not at all.
-
-    Raises:
-        SchemaError: a part is missing.
-    """
+    """Check that the schema is complete, and distributed as a whole or not at all."""
     if (fault := schema.fault(connection)) is not None:
         raise SchemaError(fault)
     if left_out := list_left_out(connection):

@@ -18,10 +18,10 @@ import structlog
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from app.adapters.concurrency import Shared, consume_exception
+from app.adapters.db.engine import Connection, opener_of, shut_down
 from app.adapters.db.errors import is_away, unavailable
-from app.adapters.db.opener import Connection, opener_of, shut_down
-from app.adapters.shared import Shared, look_at
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 
 log = structlog.get_logger()
 
@@ -122,7 +122,9 @@ class Nodes:
             event.listen(pool, "checkout", lambda one, *_: self.begin(one.driver_connection))
             # The record of a connection that was invalidated or detached has none any more.
             for name in ("checkin", "detach", "invalidate"):
-                event.listen(pool, name, lambda one, *_: self.end(one and one.driver_connection))
+                event.listen(
+                    pool, name, lambda pooled, *_: self.end(pooled and pooled.driver_connection)
+                )
 
     def begin(self, connection: Connection) -> None:
         """Note that a connection is used from now on."""
@@ -145,11 +147,7 @@ class Nodes:
             await self.check(engine_id)
 
     async def check(self, engine_id: int) -> None:
-        """Check that the node of an engine, made or not, answered last.
-
-        Raises:
-            Unavailable: it is away.
-        """
+        """Check that the node of an engine, made or not, answered last."""
         if await self.is_away(engine_id):
             raise unavailable()
 
@@ -175,7 +173,7 @@ class Nodes:
         if not self.away:
             return engine_ids
         places = self._places = {**self._places, **await self._places_of(engine_ids)}
-        return [one for one in engine_ids if places.get(one) not in self.away]
+        return [engine for engine in engine_ids if places.get(engine) not in self.away]
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -214,7 +212,7 @@ class Nodes:
         self._is_sure = False
         if self._watching is None or self._watching.done():
             self._watching = asyncio.create_task(self._keep_looking())
-            self._watching.add_done_callback(look_at)
+            self._watching.add_done_callback(consume_exception)
 
     async def _keep_looking(self) -> None:
         while True:
@@ -246,17 +244,13 @@ class Nodes:
     async def _ask_nodes(
         self, nodes: Mapping[str, tuple[str, int]], coordinator: Connection
     ) -> frozenset[str]:
-        """Return the nodes that cannot be reached, or were late twice in a row.
-
-        Raises:
-            TimeoutError: the coordinator, or this process, is late itself; so no node is blamed.
-        """
+        """Return the nodes that cannot be reached, or were late twice in a row."""
         await self._begin_probes(nodes)
         # One that is known to be away is not waited for.
         asked = [self._probes[node] for node in nodes if self._misses[node] < _MISSES]
         for _ in range(_MISSES):
             control = asyncio.create_task(coordinator.execute(b"select 1"))
-            control.add_done_callback(look_at)
+            control.add_done_callback(consume_exception)
             await asyncio.wait([control, *asked], timeout=_ANSWER_SECONDS)
             if not control.done():
                 shut_down(coordinator)
@@ -307,15 +301,15 @@ class Nodes:
         if not self._has_nodes:
             looked = await coordinator.execute(_HAS_NODES)
             self._has_nodes = await looked.fetchone() == (True,)
-        found = await (await coordinator.execute(_NODES)).fetchall() if self._has_nodes else []
-        return {f"{host}:{port}": (host, port) for host, port in found}
+        nodes = await (await coordinator.execute(_NODES)).fetchall() if self._has_nodes else []
+        return {f"{host}:{port}": (host, port) for host, port in nodes}
 
     async def _places_of(self, engine_ids: Collection[int]) -> dict[int, str]:
         """Return the nodes of engines; nothing while the coordinator does not answer."""
         try:
             async with self._connected(COORDINATOR_SECONDS) as connection:
-                found = await connection.execute(_ENGINES_ON, [list(engine_ids)])
-                return dict(await found.fetchall())
+                result = await connection.execute(_ENGINES_ON, [list(engine_ids)])
+                return dict(await result.fetchall())
         except (psycopg.Error, TimeoutError):
             return {}
 
@@ -325,8 +319,8 @@ class Nodes:
             async with self._connected() as connection:
                 begun.set()
                 try:
-                    found = await connection.execute(_PROBE, [host, port])
-                    return await found.fetchone() == (True,)
+                    result = await connection.execute(_PROBE, [host, port])
+                    return await result.fetchone() == (True,)
                 except psycopg.Error as error:
                     return connection.broken or not is_away(error)
         except (psycopg.Error, TimeoutError):

@@ -1,15 +1,18 @@
-"""Readiness of the database for probes; costly checks are cached for a moment."""
+"""Checks of the database: its readiness for probes, and the connections that it allows."""
 
 import asyncio
 from datetime import datetime, timedelta
 
+import structlog
 from sqlalchemy import text
 
 from app.adapters.db import schema
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
+from app.adapters.db.server import MAX_CONNECTIONS
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
 from app.kernel.errors import ServiceError
+from app.settings.settings import Settings
 
 OK = "ok"
 STANDBY = "standby"
@@ -26,24 +29,25 @@ _WRITE = text(
     "insert into ticks (name, last_slot) values ('readiness', statement_timestamp())"
     " on conflict (name) do update set last_slot = excluded.last_slot"
 )
+log = structlog.get_logger()
+_ALLOWED = text(
+    "select current_setting('max_connections')::int"
+    " - current_setting('superuser_reserved_connections')::int"
+    " - current_setting('reserved_connections')::int"
+)
+_FOR_OTHERS = 20
+"""Connections of the embedded Postgres for commands such as backups."""
+_LISTENING = 1
 
 
 async def ping(db: Database) -> None:
-    """Send a trivial query.
-
-    Raises:
-        ServiceError: the database does not answer.
-    """
+    """Send a trivial query."""
     async with db.snapshot() as session:
         await session.execute(text("select 1"))
 
 
 async def schema_state(db: Database, *, looks_for_parts: bool = True) -> str:
-    """Return the state of the schema: `OK`, or a description.
-
-    Raises:
-        ServiceError: the database cannot be queried.
-    """
+    """Return the state of the schema: `OK`, or a description."""
     wanted = await asyncio.to_thread(wanted_revision)
     async with db.snapshot() as session:
         revisions = await session.execute(text("select version_num from alembic_version"))
@@ -80,11 +84,7 @@ class Readiness:
         return {**states, "writes": await self._check_writes()} if state == OK else states
 
     async def _check_schema(self) -> str:
-        """Return the state of the schema, whose parts are looked for from time to time.
-
-        Raises:
-            ServiceError: the database cannot be queried.
-        """
+        """Return the state of the schema, whose parts are looked for from time to time."""
         if self._db.fence.closed.is_set():
             return "of another release"
         is_due = self._is_due(self._looked, _LOOK_INTERVAL)
@@ -115,3 +115,29 @@ class Readiness:
 
     def _is_due(self, last: datetime | None, interval: timedelta) -> bool:
         return last is None or abs(self._clock.now() - last) >= interval
+
+
+def most_connections(settings: Settings, processes: int) -> int:
+    """Return the most connections that a number of processes open."""
+    pool = settings.database_pool_size + settings.tuning.database_pool_overflow
+    return processes * (pool + MAX_CONNECTIONS + _LISTENING)
+
+
+def room_for(settings: Settings, processes: int) -> int:
+    """Return the connection limit of an embedded Postgres for a number of servers and a worker."""
+    return _FOR_OTHERS + most_connections(settings, processes + 1)
+
+
+async def warn_if_short(db: Database, settings: Settings, processes: int) -> None:
+    """Log a warning if the server allows fewer connections than several processes may open.
+
+    Behind a pooler it does no check, because the pooler opens the connections. Must not be called
+    inside a transaction.
+    """
+    if processes == 1 or settings.database_behind_pooler:
+        return
+    async with db.snapshot() as session:
+        allowed = (await session.execute(_ALLOWED)).scalar_one()
+    needed = most_connections(settings, processes)
+    if needed > allowed:
+        log.warning("database.connections_short", needed=needed, allowed=allowed)

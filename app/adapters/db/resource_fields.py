@@ -1,12 +1,22 @@
-"""Filter fields that name resources, and filter fields that need another request parameter."""
+"""Filter fields that name resources or scopes, and fields that need another request parameter."""
 
 import re
 
 from sqlalchemy import Text, literal
+from sqlalchemy.dialects.postgresql import JSONB
 from typing_extensions import override
 
-from app.adapters.db.filter_fields import EQUALITY, Column, Condition, Field, invalid_value
-from app.kernel.filtering.syntax import Comparison, Operator, invalid_filter
+from app.adapters.db.filter_fields import (
+    EQUALITY,
+    Column,
+    ColumnField,
+    Condition,
+    Field,
+    KeyedField,
+    invalid_value,
+    is_not_true,
+)
+from app.kernel.filters import Comparison, Operator, invalid_filter
 from app.kernel.names import EngineName
 
 
@@ -67,3 +77,39 @@ class WithheldField(Field):
     def condition(self, comparison: Comparison) -> Condition:
         name = ".".join(comparison.path)
         raise invalid_filter(comparison.column, f"{name} needs {self._needs}.")
+
+
+class ScopesField(ColumnField, KeyedField):
+    """The scopes that a row concerns, as the values of each key (see `conditions.ByScopes`).
+
+    `scope.key` with `=`, `:` or `!=` and a value compares with each of the key's values; `:*` tests
+    for the key. Rows that concern all scopes list no values, so only `!=` matches them.
+    """
+
+    operators = frozenset()
+
+    @override
+    def at(self, key: str) -> Field:
+        return _ScopesEntry(self._column, key)
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        raise AssertionError("Scopes have no operators of their own.")
+
+
+class _ScopesEntry(Field):
+    operators = frozenset({Operator.EQUAL, Operator.NOT_EQUAL, Operator.HAS})
+    takes_presence = True
+
+    def __init__(self, column: Column, key: str) -> None:
+        self._column = column
+        self._key = key
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        if comparison.asks_for_presence:
+            return self._column.bool_op("?")(literal(self._key, Text()))
+        named: Condition = self._column.bool_op("@>")(
+            literal({self._key: [comparison.value]}, JSONB())
+        )
+        return is_not_true(named) if comparison.operator is Operator.NOT_EQUAL else named

@@ -1,9 +1,15 @@
-"""A check of the database's catalogue for the objects that this release needs."""
+"""The schema of this release: its revisions, and the objects that a database must have."""
 
+import functools
+import re
+import runpy
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Executable, Row, text
+
+import migrations
 
 if TYPE_CHECKING:
     from migrations.needed import Needed
@@ -81,6 +87,18 @@ select kind, of_table, name, digest from found
 where kind <> 'extension' and of_table not like 'alembic\\_version%'
 order by kind, of_table, name collate "C"
 """  # noqa: S608 - of constants
+_RECREATE = (
+    "Run `memory-bank migrate --recreate-vectors`: it makes the tables of vectors anew, empty, and"
+    " has the worker embed everything again. Or restore the backup again, into a database that has"
+    " the extension vector."
+)
+_RESTORE = "Restore its backup again, into an empty database that has the extension vector."
+FOLDER = Path(migrations.__file__).parent
+"""The folder of the migrations."""
+_NAMED = re.compile(
+    r'^revision: str = "(?P<own>\w+)"\ndown_revision: str \| None = (?:None|"(?P<former>\w+)")$',
+    re.MULTILINE,
+)
 
 
 def look(*, with_texts: bool = False) -> Executable:
@@ -135,16 +153,53 @@ def fault(connection: Connection) -> str | None:
     )
 
 
-_RECREATE = (
-    "Run `memory-bank migrate --recreate-vectors`: it makes the tables of vectors anew, empty, and"
-    " has the worker embed everything again. Or restore the backup again, into a database that has"
-    " the extension vector."
-)
-_RESTORE = "Restore its backup again, into an empty database that has the extension vector."
-
-
 def vector_tables() -> Sequence[str]:
     """Return the tables that hold vectors."""
     from migrations.needed import VECTOR_TABLES  # noqa: PLC0415 - as in `look`
 
     return VECTOR_TABLES
+
+
+class RevisionError(RuntimeError):
+    """Alembic refuses a run; the message is Alembic's."""
+
+
+@functools.cache
+def _former() -> dict[str, str | None]:
+    """Return the previous revision of each revision, without running a migration.
+
+    Alembic would import every migration, which costs half a second and ten megabytes. A process
+    that only compares revisions does not need this.
+    """
+    scripts = sorted(FOLDER.glob("versions/*.py"))
+    named = (_named(script) for script in scripts if script.stem != "__init__")
+    return dict(named)
+
+
+def _named(script: Path) -> tuple[str, str | None]:
+    """Return the revision of a migration and its previous revision."""
+    if (match := _NAMED.search(script.read_text("utf-8"))) is not None:
+        return match["own"], match["former"]
+    # In a form other than `make migration` writes.
+    values = runpy.run_path(str(script))
+    return values["revision"], values["down_revision"]
+
+
+@functools.cache
+def wanted_revision() -> str:
+    """Return the schema revision of this release. Reads files."""
+    (head,) = known_revisions() - set(_former().values())
+    return head
+
+
+def known_revisions() -> set[str]:
+    """Return all schema revisions up to this release's. Reads files."""
+    return set(_former())
+
+
+def revisions_of(connection: Connection) -> set[str]:
+    """Return the revisions that a database has: one, or none before its first migration."""
+    has_any = connection.execute(text("select to_regclass('alembic_version') is not null"))
+    if not has_any.scalar_one():
+        return set()
+    return set(connection.execute(text("select version_num from alembic_version")).scalars())

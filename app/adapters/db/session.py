@@ -17,12 +17,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession
 
 from app.adapters.db.base import Base
 from app.adapters.db.conditions import session_options
-from app.adapters.db.direct import Row, Statement
 from app.adapters.db.engine import TRANSACTION_LIMIT, TransactionLimit
 from app.adapters.db.errors import DatabaseErrors
 from app.adapters.db.fence import Fence
 from app.adapters.db.nodes import Nodes
-from app.adapters.db.server import DatabaseServer
+from app.adapters.db.server import DatabaseServer, Row, Statement
 from app.adapters.db.standby import Standby
 from app.adapters.db.transaction_settings import limited, set_local
 from app.kernel.auth import Caller, Conditions, all_meet, of_one
@@ -71,7 +70,6 @@ class Database:
     """Transactions on one Postgres database, with full visibility unless made `for_caller`.
 
     Attributes:
-        engine: the connections.
         server: the same, with those of the hot statements.
         fence: closed once the process may write no more.
         standby: answers reads of requests while the database is away; None: nothing does.

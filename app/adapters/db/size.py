@@ -1,4 +1,4 @@
-"""The size of the database, as a metric."""
+"""The size of the database, as a metric that a process has once it imports this module."""
 
 from datetime import datetime, timedelta
 

@@ -27,8 +27,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.arrays import all_of, rows_of
 from app.adapters.db.base import Base
+from app.adapters.db.bulk import all_of, rows_of
 from app.adapters.db.session import Session
 
 Key = tuple[Any, ...]

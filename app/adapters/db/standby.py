@@ -18,14 +18,13 @@ from prometheus_client import Counter, Gauge
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.adapters.db.engine import connect_arguments, open_engine
+from app.adapters.concurrency import Shared, consume_exception, in_background
+from app.adapters.db.engine import Connect, Connection, connect_arguments, open_engine, opener_of
 from app.adapters.db.errors import first_line, is_away, unavailable
 from app.adapters.db.migrate import SchemaError, check_address
-from app.adapters.db.opener import Connect, Connection, opener_of
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.db.server import DatabaseServer
 from app.adapters.db.urls import plain_url
-from app.adapters.shared import Shared, beside, look_at
 from app.kernel.errors import Reason, Unavailable
 from app.kernel.reads import current_reads
 from app.settings.settings import Settings
@@ -77,11 +76,6 @@ class OtherDatabaseError(psycopg.OperationalError):
 class Standby:
     """The standby of one process, and whether it answers instead of the primary.
 
-    Args:
-        server: the standby.
-        primary: the primary; its connections are broken off when it is away.
-        revision: the schema revision that the process needs.
-
     Attributes:
         is_primary_away: whether the standby answers reads.
         turn: number of changes between primary and standby so far.
@@ -100,11 +94,7 @@ class Standby:
         self._looking = Shared(self._look)
 
     def check_primary(self) -> None:
-        """Refuse at once, instead of waiting, if the primary is known to be away.
-
-        Raises:
-            Unavailable: the primary is away.
-        """
+        """Refuse at once, instead of waiting, if the primary is known to be away."""
         if self.is_primary_away:
             raise unavailable()
 
@@ -147,12 +137,7 @@ class Standby:
         return False
 
     async def _age(self) -> timedelta:
-        """Return an upper bound of the time since the last replayed commit.
-
-        Raises:
-            Unavailable: the standby has the schema of another release.
-            sqlalchemy.exc.SQLAlchemyError: the standby does not answer.
-        """
+        """Return an upper bound of the time since the last replayed commit."""
         if self._looked is None or monotonic() - self._looked >= _AGE_SECONDS:
             await self._looking.result()
         return timedelta(seconds=max(0.0, monotonic() - self._as_of))
@@ -183,19 +168,14 @@ class Standby:
                 self._failed()
 
     async def _keep_asking(self, connection: Connection) -> NoReturn:
-        """Query the primary at intervals until it does not answer.
-
-        Raises:
-            TimeoutError: the primary does not answer in time.
-            psycopg.Error: the connection is lost.
-        """
+        """Query the primary at intervals until it does not answer."""
         asked: asyncio.Task[None] | None = None
         try:
             while True:
                 self._reached()
                 await asyncio.sleep(_LOOK_SECONDS)
                 asked = asyncio.create_task(_ask(connection))
-                asked.add_done_callback(look_at)
+                asked.add_done_callback(consume_exception)
                 await asyncio.wait({asked}, timeout=_ANSWER_SECONDS)
                 if not asked.done():
                     raise TimeoutError
@@ -258,7 +238,7 @@ async def followed_standby(
     standby = Standby(server, primary, await asyncio.to_thread(wanted_revision))
     try:
         await _look_at_start(server)
-        async with beside(standby.watch(connect)):
+        async with in_background(standby.watch(connect)):
             yield standby
     finally:
         await server.close()
@@ -285,11 +265,7 @@ async def _identity(connection: Connection) -> Identity:
 
 
 async def _check_identity(wanted: Identity, connection: Connection) -> None:
-    """Check that a connection leads to a copy of the database of the service.
-
-    Raises:
-        OtherDatabaseError: it leads to another database.
-    """
+    """Check that a connection leads to a copy of the database of the service."""
     # Autocommit avoids a transaction, which would have to be ended here.
     await connection.set_autocommit(True)
     identity = await _identity(connection)
@@ -303,11 +279,7 @@ async def _check_identity(wanted: Identity, connection: Connection) -> None:
 
 
 async def _look_at_start(server: DatabaseServer) -> None:
-    """Log a warning if the standby is unreachable, or does not follow another server.
-
-    Raises:
-        SchemaError: the read URL names another database.
-    """
+    """Log a warning if the standby is unreachable, or does not follow another server."""
     try:
         async with server.engine.connect() as connection:
             follows = (await connection.execute(text("select pg_is_in_recovery()"))).scalar_one()

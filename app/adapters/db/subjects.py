@@ -18,11 +18,12 @@ from sqlalchemy import (
     select,
     true,
     tuple_,
+    update,
 )
 
-from app.adapters.db.arrays import any_of
 from app.adapters.db.base import Base
-from app.adapters.db.bindings import (
+from app.adapters.db.bulk import any_of
+from app.adapters.db.conditions import (
     Binding,
     ByKeys,
     ByParent,
@@ -35,6 +36,8 @@ from app.adapters.db.session import Session
 
 Counts = Mapping[str, int]
 """Numbers of rows, by table."""
+Key = tuple[str, ...]
+"""The primary key of a row, without the engine."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,6 @@ class Subject:
     """The rows of an engine whose scope contains given pairs; without pairs, all its rows.
 
     Attributes:
-        engine_id: the engine.
-        scope: the pairs of key and value.
         has_sessions: whether the user's sessions, task memory and state belong to it.
     """
 
@@ -77,7 +78,6 @@ class Erasure:
     """The erasure of a subject from some tables.
 
     Attributes:
-        tables: the names of the tables.
         count: counts the subject's rows, by table.
         remove: removes up to a number of rows; returns the counts by table. Empty: all are gone.
         collection: the collection of the API that contains the rows as resources, if any.
@@ -98,7 +98,6 @@ class RowsOf:
     """The rows of one table.
 
     Attributes:
-        row: the mapped class.
         only: a further condition on the rows.
         most: the most rows removed per call; None: only the caller's limit applies.
     """
@@ -187,3 +186,50 @@ def _scope_of(binding: ByScope | ByKeys, values: Sequence[Any]) -> dict[str, str
         return dict(values[0])
     named = zip(binding.columns, values, strict=True)
     return {key: value for key, value in named if value is not None}
+
+
+@dataclass(frozen=True)
+class TextsOf:
+    """The texts in one column of a table, which a scan for sensitive values rewrites in place.
+
+    Attributes:
+        name: returns the name, below its engine, of the resource that contains a row.
+    """
+
+    row: type[Base]
+    column: str
+    name: Callable[[Key], str]
+
+    async def page(
+        self, session: Session, subject: Subject, after: Key, limit: int, *, for_update: bool
+    ) -> list[tuple[Key, str]]:
+        """Return the next texts of a subject by their keys; `after` is the last key before."""
+        text = getattr(self.row, self.column)
+        statement = select(*self._key, text).where(subject.selects(self.row), text.is_not(None))
+        if after:
+            statement = statement.where(tuple_(*self._key) > after)
+        # The same order everywhere: otherwise two callers that lock several rows could deadlock.
+        statement = statement.order_by(*self._key).limit(limit)
+        if for_update:
+            statement = statement.with_for_update()
+        return [(tuple(key), text) for *key, text in await session.execute(statement)]
+
+    async def rewrite(self, session: Session, engine_id: int, texts: Mapping[Key, str]) -> None:
+        """Set the texts of rows that the caller has locked."""
+        names = [column.key for column in self._key]
+        rows: Sequence[dict[str, Any]] = [
+            {"engine_id": engine_id, **dict(zip(names, key, strict=True)), self.column: text}
+            for key, text in texts.items()
+        ]
+        if rows:
+            await session.execute(update(self.row), rows)
+
+    @property
+    def table(self) -> str:
+        """The name of the table."""
+        return table_of(self.row).name
+
+    @property
+    def _key(self) -> list[Any]:
+        names = [column.name for column in table_of(self.row).primary_key]
+        return [getattr(self.row, name) for name in names if name != "engine_id"]

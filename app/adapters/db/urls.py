@@ -47,11 +47,7 @@ def plain_url(url: str) -> str:
 
 
 def _read(address: str) -> str:
-    """Return the address if libpq accepts it.
-
-    Raises:
-        AddressError: libpq refuses it, or probably misreads it.
-    """
+    """Return the address if libpq accepts it."""
     try:
         parameters = conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:

@@ -46,10 +46,7 @@ _NUL = {0: "\ufffd"}
 def text_of(pages: Iterable[bytes], charset: str = "", *, is_html: bool = False) -> Iterator[str]:
     r"""Yield the decoded text, with `\n` for every kind of line break.
 
-    Args:
-        pages: the bytes, in pages of any size.
-        charset: the declared charset; a byte order mark takes precedence.
-        is_html: True if the text itself may declare its charset.
+    A byte order mark wins over the declared `charset`; `is_html`: the text itself may declare one.
     """
     rest = iter(pages)
     head = b""

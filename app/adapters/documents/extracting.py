@@ -5,7 +5,7 @@ refused; it has less text, or none.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from app.adapters.documents.charsets import HEAD_BYTES, is_text, is_wide, text_of
 from app.adapters.documents.record_text import text_of_csv, text_of_json
@@ -73,10 +73,7 @@ def extracted(pages: Iterable[bytes], declared: str, looks_like: str) -> Iterato
 
     Call it in a thread, because a long file takes long.
 
-    Args:
-        pages: the bytes, in pages of any size.
-        declared: the stored media type; its charset counts.
-        looks_like: the result of `sniffed` for the head of the file.
+    The charset of the `declared` type counts; `looks_like` is the result of `sniffed`.
     """
     read_as = format_read(declared, looks_like)
     if read_as is None:
@@ -86,10 +83,6 @@ def extracted(pages: Iterable[bytes], declared: str, looks_like: str) -> Iterato
     yield from filter(None, _READERS[read_as](parts))
 
 
-def _as_it_is(parts: Iterable[str]) -> Iterator[str]:
-    yield from parts
-
-
 def _pages(parts: Iterable[str]) -> Iterator[str]:
     # Imported late, since it imports lxml.
     from app.adapters.documents.page_text import text_of_html  # noqa: PLC0415 - costly import
@@ -97,8 +90,8 @@ def _pages(parts: Iterable[str]) -> Iterator[str]:
     return text_of_html(parts)
 
 
-_READERS = {
-    TextFormat.PLAIN: _as_it_is,
+_READERS: Mapping[TextFormat, Callable[[Iterable[str]], Iterator[str]]] = {
+    TextFormat.PLAIN: iter,
     TextFormat.JSON: text_of_json,
     TextFormat.CSV: text_of_csv,
     TextFormat.HTML: _pages,

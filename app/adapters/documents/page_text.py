@@ -72,11 +72,7 @@ class _Reader:
         self._begin()
 
     def feed(self, piece: str) -> None:
-        """Read the next step of the page.
-
-        Raises:
-            LxmlError: the parser gives up.
-        """
+        """Read the next step of the page."""
         if self._is_skipping:
             _, mark, piece = piece.partition(">")
             self._is_skipping = not mark
@@ -96,11 +92,7 @@ class _Reader:
         self._begin()
 
     def close(self) -> None:
-        """Read the end of the page.
-
-        Raises:
-            LxmlError: the parser gives up.
-        """
+        """Read the end of the page."""
         self._parser.close()
 
     def _begin(self) -> None:

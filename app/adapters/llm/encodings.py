@@ -49,12 +49,7 @@ def available(folder: Path | None) -> Sequence[str]:
 
 @lru_cache
 def load(folder: Path, name: str) -> "Encoding":
-    """Return one of the `available` encodings; the first load takes about a second.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not the table of an encoding.
-    """
+    """Return one of the `available` encodings; the first load takes about a second."""
     # Imported here: without encodings, the package is not needed.
     from tiktoken import Encoding  # noqa: PLC0415 - as above
 

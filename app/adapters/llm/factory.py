@@ -3,12 +3,17 @@
 import structlog
 from pydantic import SecretStr
 
-from app.adapters.llm.cache import CachedEmbedder
-from app.adapters.llm.embedders import Embedders
+from app.adapters.llm.embedders import CachedEmbedder, Embedders, ManagedEmbedder
 from app.adapters.llm.http import open_client
-from app.adapters.llm.managed import ManagedEmbedder
-from app.adapters.llm.models import ReaderHandle, Readers, TextModels
-from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
+from app.adapters.llm.models import (
+    ADDRESSES,
+    NO_KEY,
+    ModelName,
+    ModelSetupError,
+    ReaderHandle,
+    Readers,
+    TextModels,
+)
 from app.adapters.llm.ports import Prefixes
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder
@@ -52,9 +57,6 @@ def open_embedders(settings: Settings) -> Embedders:
     """Open the configured embedder, and those that may still serve engines, behind caches.
 
     Embedders that compute in this process can always be opened; they take no memory until used.
-
-    Raises:
-        ModelSetupError: as `open_embedder`; or the former embedder `http` has no address.
     """
     current = open_embedder(settings)
     others: list[ManagedEmbedder] = [HashEmbedder(settings.embedder_threads)]
@@ -135,11 +137,7 @@ def _open_previous(settings: Settings, model: str) -> ManagedEmbedder:
 
 
 def open_models(settings: Settings) -> TextModels:
-    """Open the text models that the settings name, each once. Takes seconds if there are any.
-
-    Raises:
-        ModelSetupError: a provider's name, address or key is wrong.
-    """
+    """Open the text models that the settings name, each once. Takes seconds if there are any."""
     default = ModelName.parse(settings.model, _MODEL) if settings.model else None
     aliases = {
         alias: ModelName.parse(name, f"{_MODEL}_ALIASES")
@@ -186,9 +184,6 @@ def open_readers(settings: Settings) -> Readers:
 
     They share neither key nor address with the model that writes memories. No environment variable
     sets their address; local readers take no key or proxy from the environment either.
-
-    Raises:
-        ModelSetupError: a name, address, key or locality is wrong.
     """
     if not settings.task_readers:
         return Readers()

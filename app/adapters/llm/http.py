@@ -19,7 +19,7 @@ _CONNECT_SECONDS = 5.0
 _TOO_LONG = "The model's reply is longer than the service reads."
 _PACKED = "The model's reply is compressed, which was not requested."
 
-_GLIMPSE_BYTES = 4_096
+_HEAD_BYTES = 4_096
 """The part of a reply in which a provider's words are searched."""
 _LEAST_KEY_CHARS = 6
 _CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
@@ -28,29 +28,29 @@ _NO_SECRET = "api-version"  # noqa: S105 - a name
 
 
 @dataclass
-class Glimpse:
+class ResponseHead:
     """The beginning of the last reply, whatever a client makes of it.
 
     Attributes:
         secrets: the keys that were sent with its request.
     """
 
-    head: bytes = b""
+    content: bytes = b""
     secrets: tuple[str, ...] = ()
 
 
-_GLIMPSE: ContextVar[Glimpse] = ContextVar("glimpse")
+_RESPONSE_HEAD: ContextVar[ResponseHead] = ContextVar("response_head")
 
 
 @contextmanager
-def glimpsed() -> Iterator[Glimpse]:
+def response_head_kept() -> Iterator[ResponseHead]:
     """Keep the beginning of each reply that is read in the block."""
-    glimpse = Glimpse()
-    token = _GLIMPSE.set(glimpse)
+    response_head = ResponseHead()
+    token = _RESPONSE_HEAD.set(response_head)
     try:
-        yield glimpse
+        yield response_head
     finally:
-        _GLIMPSE.reset(token)
+        _RESPONSE_HEAD.reset(token)
 
 
 class ReplyUnread(httpx2.TransportError):
@@ -77,11 +77,13 @@ def open_client(
         is_packed = response.headers.pop("content-encoding", "identity").lower() != "identity"
         if is_packed and response.is_success:
             raise ReplyUnread(_PACKED)
-        glimpse = _GLIMPSE.get(None) or Glimpse()
-        glimpse.head, glimpse.secrets = b"", _secrets_of(response.request)
+        response_head = _RESPONSE_HEAD.get(None) or ResponseHead()
+        response_head.content, response_head.secrets = b"", _secrets_of(response.request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         max_bytes = 0 if is_packed else max_reply_bytes
-        response.stream = _BoundStream(response.stream, max_bytes, not response.is_success, glimpse)
+        response.stream = _BoundStream(
+            response.stream, max_bytes, not response.is_success, response_head
+        )
 
     return httpx2.AsyncClient(
         verify=_certificates(is_direct=is_direct),
@@ -101,7 +103,7 @@ class _BoundStream(httpx2.AsyncByteStream):
     inner: httpx2.AsyncByteStream
     max_bytes: int
     is_cut: bool
-    glimpse: Glimpse
+    response_head: ResponseHead
 
     @override
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -109,7 +111,7 @@ class _BoundStream(httpx2.AsyncByteStream):
         async for chunk in self.inner:
             left -= len(chunk)
             if left >= 0:
-                self.glimpse.head += chunk[: _GLIMPSE_BYTES - len(self.glimpse.head)]
+                self.response_head.content += chunk[: _HEAD_BYTES - len(self.response_head.content)]
                 yield chunk
             elif self.is_cut:
                 return

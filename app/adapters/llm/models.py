@@ -1,12 +1,31 @@
-"""The text models of a process: those that write memories, and those that read task memory."""
+"""The text models of a process, and checks of the models and counters that requests name."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import httpx2
+from typing_extensions import override
 
+from app.adapters.llm import encodings
 from app.adapters.llm.ports import TextModel
+from app.kernel.errors import InvalidArgument
+from app.kernel.wire.memory_policy import BUILTIN, COUNTERS, MemoryPolicy
 from app.language.facts import ENGINE
+from app.settings.settings import Settings
+
+ADDRESSES = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "google": "https://generativelanguage.googleapis.com/",
+    "ollama": "http://localhost:11434/v1",
+}
+"""The address of each provider, unless a setting or the environment gives another."""
+NO_KEY = "none"
+"""The key sent to self-hosted servers that need none; never a key meant for a vendor."""
+_OF_GOOGLE = re.compile(
+    r"(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models/[^/]+|(?:models/)?gemini-[\w.@-]+"
+)
 
 
 @dataclass(frozen=True)
@@ -81,3 +100,76 @@ class Readers:
         """Close the connections to the models."""
         for client in self.clients:
             await client.aclose()
+
+
+class ModelSetupError(RuntimeError):
+    """A configured model cannot be opened; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """A provider and its name of the model."""
+
+    provider: str
+    model: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+    @classmethod
+    def parse(cls, text: str, setting: str) -> "ModelName":
+        """Parse the model name of a setting, such as `openai:gpt-5-mini`."""
+        provider, _, model = text.partition(":")
+        if provider not in ADDRESSES or not model.strip():
+            known = ", ".join(f"{provider}:..." for provider in ADDRESSES)
+            raise ModelSetupError(f"{setting} must be one of {known}; got {text!r}.")
+        return cls(provider, model.strip())
+
+
+def check_policy(
+    policy: MemoryPolicy | None, models: TextModels, settings: Settings, field: str
+) -> None:
+    """Check the names in a policy before it is used; no policy is valid.
+
+    `field` is the path of the policy in the request, in wire spelling.
+
+    Raises:
+        InvalidArgument: the model or counter does not exist; the error lists those that do.
+    """
+    if policy is None:
+        return
+    if policy.summary_model is not None:
+        check_model(policy.summary_model, models, f"{field}.summaryModel")
+    if policy.counter is not None:
+        check_counter(policy.counter, settings, f"{field}.counter")
+
+
+def check_model(name: str, models: TextModels, field: str) -> None:
+    """Check that a model exists."""
+    if name == BUILTIN or models.knows(name):
+        return
+    accepted = ", ".join([BUILTIN, *models.names])
+    raise InvalidArgument.of_field(field, f"must be one of: {accepted}.")
+
+
+def check_writer(name: str | None, models: TextModels, field: str) -> None:
+    """Check the model that an engine names for its memories; None is the default.
+
+    Google's own names are taken, since its samples name one: the default writes in its place.
+    """
+    if name is None or models.knows(name) or _OF_GOOGLE.fullmatch(name):
+        return
+    own = f"one of: {', '.join(models.names)}; or " if models.names else ""
+    raise InvalidArgument.of_field(
+        field,
+        f"must be {own}a name of Google's such as gemini-2.5-flash, for which"
+        f" {models.writer} writes.",
+    )
+
+
+def check_counter(name: str, settings: Settings, field: str) -> None:
+    """Check that a counter exists."""
+    accepted = [*COUNTERS, *encodings.available(settings.tiktoken_dir)]
+    if name not in accepted:
+        raise InvalidArgument.of_field(field, f"must be one of: {', '.join(accepted)}.")

@@ -37,10 +37,7 @@ Tokens = NDArray[np.int64]
 class OnnxEncoder(ABC):
     """An encoder that computes in the calling thread. Thread-safe.
 
-    Args:
-        tokenizer: the model's own.
-        max_tokens: the length to which a text is cut.
-        dimensions: the length of a vector.
+    A text is cut to `max_tokens`; `dimensions` is the length of a vector.
     """
 
     def __init__(self, tokenizer: Tokenizer, max_tokens: int, dimensions: int = 0) -> None:
@@ -89,10 +86,8 @@ def passes(lengths: Sequence[int]) -> Iterator[list[int]]:
 def open_session(graph: bytes | Path, folder: Path) -> ort.InferenceSession:
     """Open a session that computes in the calling thread.
 
-    Args:
-        graph: the graph itself, or its file.
-        folder: the folder of the weight files that the graph names. They are mapped, not copied, as
-            they would be if they were passed as values.
+    The weight files that the graph names are in `folder`. They are mapped, not copied, as they
+    would be if they were passed as values.
     """
     options = ort.SessionOptions()
     options.log_severity_level = _FATAL

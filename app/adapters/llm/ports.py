@@ -15,12 +15,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Prefixes:
-    """The prefixes that a model expects before a text, by the role of the text.
-
-    Attributes:
-        query: the prefix of a search query.
-        text: the prefix of a stored text.
-    """
+    """The prefixes that a model expects before a text, by the role of the text."""
 
     query: str = ""
     text: str = ""
@@ -163,6 +158,5 @@ class TextModel(Protocol):
             DeadlineExceeded: no answer within the overall deadline.
             FailedPrecondition: the provider refuses the request or the key.
             BadGateway: the output is invalid, even the second time.
-            RuntimeError: a transaction is open in this task.
         """
         ...

@@ -1,18 +1,20 @@
 """A provider's words about a failed request, without what they repeat of it.
 
 Parsed from the reply itself, since each vendor's client changes it: the shapes of OpenAI,
-Anthropic, Google, Ollama and vLLM, an HTML page, or plain text.
+Anthropic, Google, Ollama and vLLM, an HTML page, or plain text. The words also show which part of
+the request is refused, because statuses differ from server to server; they are of OpenAI, Azure,
+Anthropic, Google, Mistral, Groq, vLLM, llama.cpp, LM Studio, Ollama and text-embeddings-inference.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import unescape
 from typing import Any
 
-from app.adapters import offload
-from app.adapters.llm.http import Glimpse
+from app.adapters.concurrency import offloaded
+from app.adapters.llm.http import ResponseHead
 
 MAX_CHARS = 200
 _RUN_CHARS = 20
@@ -33,6 +35,39 @@ _LONG_CHARS = 20
 _NAME = re.compile(r"[\w.:/\-]{1,64}")
 _SENT_CHARS = 8
 """A shorter code may be a word of the prompt by chance."""
+_OF_MODE = re.compile(
+    r"response_?format|\bjson[ _]?(?:mode|schema|object)|structured output|grammar|schema|jinja"
+    r"|\btools?\b|\btool_\w+|function[ _]?call|chat[ _]template",
+    re.IGNORECASE,
+)
+_OF_SIZE = re.compile(
+    r"too (?:long|large)\b|context[ _](?:length|size|window)|batch[ _]?size"
+    r"|maximum (?:\w+ )?length|than [\d,]+ tokens",
+    re.IGNORECASE,
+)
+_OF_ANSWER = re.compile(
+    r"max\w*[ _]?tokens|(?:completion|output|new) tokens|context (?:length|size|window)",
+    re.IGNORECASE,
+)
+_UNKNOWN = re.compile(
+    r"unsupported|unrecogni[sz]ed|unknown|unexpected|not (?:supported|permitted|allowed)|\bextra\b"
+    r"|\binstead\b",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(r"context (?:length|size|window)\D{0,24}(\d[\d,]*)", re.IGNORECASE)
+_PROMPT = re.compile(
+    r"(\d[\d,]*) (?:tokens )?(?:(?:in|from) the (?:messages|prompt|input)|(?:input|prompt) tokens)"
+    r"|(?:prompt|input|request) (?:has|contains)\D{0,24}(\d[\d,]*)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"(?<![\w.,-])(?<!code )(?<!code: )(?<!HTTP )(\d[\d,]*)(?![\w-])( \(exclusive\))?"
+)
+_LEAST_TOKENS = 16
+_OTHER_NAME = {
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "max_tokens",
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +89,7 @@ class Words:
     whole: str = field(default="", repr=False)
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The words as a further sentence of an error."""
         verb = f"sends {self.sent}" if self.sent else "says"
         if self.message:
@@ -67,23 +102,17 @@ SILENCE = Words()
 
 @dataclass(frozen=True)
 class ProviderRequest:
-    """The parts of a request that a reply may repeat.
-
-    Attributes:
-        texts: the prompt.
-        secrets: the keys that were sent.
-        model: the name of the model, which may be repeated.
-    """
+    """The parts of a request that a reply may repeat."""
 
     texts: Collection[str]
     secrets: Collection[str]
     model: str
 
 
-async def heard(glimpse: Glimpse, texts: Collection[str], model: str) -> Words:
+async def words_of(response_head: ResponseHead, texts: Collection[str], model: str) -> Words:
     """Parse the beginning of a reply to these texts; aside if they are long."""
-    request = ProviderRequest(texts, glimpse.secrets, model)
-    return await offload.done(sum(map(len, texts)), read, glimpse.head, request)
+    request = ProviderRequest(texts, response_head.secrets, model)
+    return await offloaded(sum(map(len, texts)), read, response_head.content, request)
 
 
 def read(head: bytes, request: ProviderRequest) -> Words:
@@ -201,3 +230,64 @@ def _repeated(text: str, sent: Iterable[str]) -> Iterator[tuple[int, int]]:
             runs = {shown[at : at + _RUN_CHARS] for at in range(len(shown) - _RUN_CHARS + 1)}
             for run in runs & places.keys():
                 yield from ((start, start + _RUN_CHARS) for start in places[run])
+
+
+def is_of_mode(words: str) -> bool:
+    """Return True if the words are about the way in which a structure was requested."""
+    return _OF_MODE.search(words) is not None
+
+
+def is_of_size(words: str) -> bool:
+    """Return True if the words are about the length of a text or the number of texts."""
+    return _OF_SIZE.search(words) is not None
+
+
+@dataclass(frozen=True)
+class OutputLimit:
+    """The longest answer, as a request states it.
+
+    Attributes:
+        name: the field that has it. None: the vendor has only one.
+        later: the number for later prompts, where this one depends on the length of one prompt.
+    """
+
+    tokens: int
+    name: str | None = None
+    later: int | None = None
+
+    @property
+    def lasting(self) -> "OutputLimit":
+        """The limit for other prompts."""
+        return replace(self, tokens=self.later or self.tokens, later=None)
+
+    def after(self, words: str) -> "OutputLimit | None":
+        """Return what a server that has refused this takes, or None if its words do not say."""
+        other = _OTHER_NAME.get(self.name or "", "")
+        is_named = self.name is not None and (self.name in words or other in words)
+        if is_named and _UNKNOWN.search(words):
+            return replace(self, name=other)
+        limit = self._within_context(words) or self._named(words)
+        if limit is None or limit.tokens >= _LEAST_TOKENS:
+            return limit
+        return replace(self, name=other) if other and other in words else None
+
+    def _within_context(self, words: str) -> "OutputLimit | None":
+        """Return the part of the model's context that a prompt leaves; None: it is not named."""
+        if (whole := _CONTEXT.search(words)) is None:
+            return None
+        context, prompt = _number(whole[1]), _PROMPT.search(words)
+        left = context - _number(prompt[1] or prompt[2]) if prompt else context // 2
+        later = min(self.tokens, context // 2)
+        return replace(self, tokens=left if left < self.tokens else 0, later=later)
+
+    def _named(self, words: str) -> "OutputLimit | None":
+        """Return the greatest lower number; None: the words are not about the answer's length."""
+        if not _OF_ANSWER.search(words):
+            return None
+        named = [_number(match[1]) - bool(match[2]) for match in _NUMBER.finditer(words)]
+        lower = [number for number in named if _LEAST_TOKENS <= number < self.tokens]
+        return replace(self, tokens=max(lower, default=0), later=None)
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", "") or 0)

@@ -21,24 +21,26 @@ from pathlib import Path
 
 import psycopg
 
-from app.adapters.postgres.catalog import Backup, BackupFolder, BackupKind
-from app.adapters.postgres.files import (
-    failure_in_log,
-    find_binaries,
-    open_private,
-    postgres_program,
-)
-from app.adapters.postgres.home import FOLDER
-from app.adapters.postgres.manifest import (
+from app.adapters.postgres.catalog import (
     MANIFEST,
+    Backup,
     BackupError,
+    BackupFolder,
+    BackupKind,
     Manifest,
     Report,
     damages,
     list_wal,
     read_manifest,
 )
-from app.adapters.postgres.process import launch
+from app.adapters.postgres.home import FOLDER
+from app.adapters.postgres.programs import (
+    failure_in_log,
+    find_binaries,
+    launch,
+    open_private,
+    postgres_program,
+)
 from app.kernel.clock import SystemClock
 from app.kernel.release import RELEASE
 
@@ -67,12 +69,7 @@ _REVISION = b"select version_num from alembic_version"
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A cluster with a running server, to back up.
-
-    Attributes:
-        data_dir: the data folder.
-        url: the address of the database.
-    """
+    """A cluster with a running server, to back up."""
 
     data_dir: Path
     url: str
@@ -88,7 +85,6 @@ class Taken:
     """A finished backup.
 
     Attributes:
-        backup: its entry in the catalog.
         why_full: the reason why a requested incremental backup was not possible; None otherwise.
     """
 
@@ -160,11 +156,7 @@ def _check_room(cluster: RunningCluster, folder: BackupFolder) -> None:
 
 
 def check_room(folder: Path, need: int) -> None:
-    """Check that a folder's file system has `need` bytes of free space.
-
-    Raises:
-        BackupError: it has less.
-    """
+    """Check that a folder's file system has `need` bytes of free space."""
     free = shutil.disk_usage(folder).free
     if free < need:
         raise BackupError(f"{folder} needs {need:,} bytes of free space; it has {free:,}.")
@@ -275,13 +267,7 @@ def _copy(cluster: RunningCluster, part: Path, options: Sequence[str], report: R
 def run_program(name: str, *arguments: str, look: Callable[[Path], None] | None = None) -> None:
     """Run a bundled program to its end. Blocking; an interruption ends the program.
 
-    Args:
-        name: the program.
-        arguments: its arguments.
-        look: called at intervals during the run, with the file of the program's output so far.
-
-    Raises:
-        BackupError: the program failed; the message contains its last error.
+    `look` is called at intervals, with the file of the program's output so far.
     """
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "output"
@@ -312,11 +298,7 @@ def size_of(folder: Path) -> int:
 
 
 def check_readable(place: Path, manifest: Manifest) -> None:
-    """Check that the write-ahead log needed at the start of a restored server is readable.
-
-    Raises:
-        BackupError: it is not readable.
-    """
+    """Check that the write-ahead log needed at the start of a restored server is readable."""
     for needed in manifest.ranges:
         try:
             run_program(
@@ -354,10 +336,7 @@ def verify(folder: BackupFolder, backup: Backup, report: Report) -> None:
 def keep(folder: BackupFolder, count: int, report: Report) -> list[str]:
     """Remove the oldest chains of a locked folder; return the ids of their backups.
 
-    Args:
-        folder: the backups; backups before migrations stay.
-        count: the number of newest chains that stay.
-        report: receives the progress.
+    The `count` newest chains stay, and all backups before migrations.
 
     Raises:
         BackupError: none of the chains to keep is whole; none was removed.

@@ -1,4 +1,4 @@
-"""A folder of backups: its catalog, its chains, and its lock.
+"""A folder of backups: its catalog, chains, lock, and the manifests of its backups.
 
 DIR/
   catalog.json                all backups, the oldest first
@@ -9,21 +9,23 @@ DIR/
   20261125T201500Z-full.part  an unfinished one, which the next backup removes
 """
 
+import hashlib
+import json
 import os
 import re
 import shutil
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from app.adapters.postgres.files import open_private, try_lock
-from app.adapters.postgres.manifest import BackupError, ListedFile
+from app.adapters.postgres.programs import open_private, sync_folder, try_lock
 
 CATALOG = "catalog.json"
 BEFORE = "before-"
@@ -31,6 +33,43 @@ BEFORE = "before-"
 _LOCK = "lock"
 _PART = ".part"
 _NAME = re.compile(r"(before-[0-9a-z_]+-)?[0-9]{8}T[0-9]{6}Z(-full|-incr)?")
+MANIFEST = "backup_manifest"
+"""The name of the manifest in a backup's folder."""
+_WAL = "pg_wal"
+_ALGORITHM = "SHA256"
+Report = Callable[[str, int, int], None]
+"""Receives the name of a step, the number of finished bytes, and the total."""
+
+
+class BackupError(RuntimeError):
+    """A backup cannot be made or used; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file of a backup: its size in bytes, and its SHA-256 in hexadecimal digits."""
+
+    size: int
+    sha256: str
+
+
+class WalRange(NamedTuple):
+    """A range of the WAL that a restored server reads; positions are like `0/2000028`."""
+
+    timeline: int
+    start: str
+    end: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest with a verified digest."""
+
+    digest: str
+    system_identifier: str
+    files: Mapping[str, ListedFile]
+    """The files by their paths within the backup, without the files in `pg_wal`."""
+    ranges: Sequence[WalRange]
 
 
 class BackupKind(StrEnum):
@@ -89,11 +128,7 @@ class BackupFolder:
         return self.path / f"{name}{_PART}"
 
     def list_all(self) -> list[Backup]:
-        """Return the backups whose folders exist, the oldest first.
-
-        Raises:
-            BackupError: the catalog is damaged, or cannot be read.
-        """
+        """Return the backups whose folders exist, the oldest first."""
         path = self.path / CATALOG
         try:
             listed = _Catalog.model_validate_json(path.read_bytes()).backups
@@ -106,21 +141,13 @@ class BackupFolder:
         return [backup for backup in listed if self.place_of(backup.id).is_dir()]
 
     def list_some(self) -> list[Backup]:
-        """Return the backups like `list_all`.
-
-        Raises:
-            BackupError: there is no backup.
-        """
+        """Return the backups like `list_all`."""
         if listed := self.list_all():
             return listed
         raise BackupError(f"There is no backup in {self.path}.")
 
     def find(self, name: str | None) -> Backup:
-        """Return the backup with an id, or the newest if `name` is None.
-
-        Raises:
-            BackupError: there is no such backup, or several databases have a newest one.
-        """
+        """Return the backup with an id, or the newest if `name` is None."""
         listed = self.list_some()
         for backup in listed:
             if backup.id == name:
@@ -135,11 +162,7 @@ class BackupFolder:
         raise BackupError(f"There is no backup {name} in {self.path}; there are: {names}.")
 
     def chain_of(self, backup: Backup) -> list[Backup]:
-        """Return the chain that ends with this backup, beginning with the full one.
-
-        Raises:
-            BackupError: one of them is missing.
-        """
+        """Return the chain that ends with this backup, beginning with the full one."""
         known = {each.id: each for each in self.list_all()}
         chain = [backup]
         while (parent := chain[0].parent) is not None:
@@ -174,9 +197,6 @@ class BackupFolder:
         """Keep other commands from changing the folder during the block; create it if absent.
 
         Leftovers of an interrupted command are removed.
-
-        Raises:
-            BackupError: another command uses the folder, or it is unusable.
         """
         try:
             # An existing folder keeps its mode: others may use it, and backups have stricter modes.
@@ -190,11 +210,7 @@ class BackupFolder:
 
     @contextmanager
     def read_locked(self) -> Iterator[None]:
-        """Keep other commands from removing backups during the block, where that is possible.
-
-        Raises:
-            BackupError: another command changes the folder.
-        """
+        """Keep other commands from removing backups during the block, where that is possible."""
         try:
             lock = open_private(self.path / _LOCK)
         except OSError:  # a read-only folder, from which no command can remove backups
@@ -222,13 +238,81 @@ class BackupFolder:
             file.flush()
             os.fsync(file.fileno())
         made.replace(self.path / name)
-        if sys.platform != "win32":  # where a folder cannot be opened
-            opened = os.open(self.path, os.O_RDONLY)
-            try:
-                os.fsync(opened)
-            finally:
-                os.close(opened)
+        sync_folder(self.path)
 
     def _write(self, backups: list[Backup]) -> None:
         catalog = _Catalog(backups=backups).model_dump_json(by_alias=True, indent=1)
         self.write_file(CATALOG, catalog + "\n")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a backup, and check the digest in its last line.
+
+    Raises:
+        BackupError: the manifest is absent or damaged, or has digests other than SHA-256.
+    """
+    path = folder / MANIFEST
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read: {error.strerror}.") from error
+    body, _, last = content.rstrip(b"\n").rpartition(b"\n")
+    digest = hashlib.sha256(body + b"\n").hexdigest()
+    if f'"Manifest-Checksum": "{digest}"'.encode() not in last:
+        raise BackupError(f"{path} is damaged: its own digest does not match.")
+    read = json.loads(content)
+    if any(file["Checksum-Algorithm"] != _ALGORITHM for file in read["Files"]):
+        raise BackupError(f"{path} has other digests than {_ALGORITHM}.")
+    return Manifest(
+        digest,
+        str(read["System-Identifier"]),
+        {_path_of(file): ListedFile(file["Size"], file["Checksum"]) for file in read["Files"]},
+        [
+            WalRange(each["Timeline"], each["Start-LSN"], each["End-LSN"])
+            for each in read["WAL-Ranges"]
+        ],
+    )
+
+
+def _path_of(file: Mapping[str, str]) -> str:
+    if "Path" in file:
+        return file["Path"]
+    return bytes.fromhex(file["Encoded-Path"]).decode("utf-8", "surrogateescape")
+
+
+def list_wal(folder: Path) -> dict[str, ListedFile]:
+    """Return the files of a backup's write-ahead log, which are not in its manifest."""
+    return {
+        str(path.relative_to(folder)): ListedFile(path.stat().st_size, sha256_of(path))
+        for path in sorted((folder / _WAL).rglob("*"))
+        if path.is_file()
+    }
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def damages(folder: Path, expected: Mapping[str, ListedFile], report: Report) -> Iterator[str]:
+    """Compare a backup's files with the expected files; yield a sentence for each difference.
+
+    `expected` has all files but the manifest, by their paths within the backup. The bundled
+    `pg_verifybackup` ends with a segmentation fault, so it is not used.
+    """
+    done, total = 0, sum(file.size for file in expected.values())
+    for name, file in expected.items():
+        path = folder / name
+        if not path.is_file():
+            yield f"{path} is missing."
+        elif path.stat().st_size != file.size:
+            yield f"{path} has {path.stat().st_size} bytes in place of {file.size}."
+        elif sha256_of(path) != file.sha256:
+            yield f"{path} is damaged: its SHA-256 does not match."
+        done += file.size
+        report(f"verifying {folder.name}", done, total)
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if not path.is_dir() and name not in expected and name != MANIFEST:
+            yield f"{path} is not part of the backup."

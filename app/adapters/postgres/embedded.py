@@ -10,12 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
-from app.adapters.postgres.holder import Holder
-from app.adapters.postgres.home import FOLDER, PostgresHome, open_home
-from app.adapters.postgres.process import PostgresStartError
+from app.adapters.postgres.home import FOLDER, Holder, PostgresHome, open_home
+from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.postgres.server import find_running, has_cluster, url_of
 from app.adapters.postgres.supervisor import Supervisor
 from app.settings.settings import Settings
@@ -39,11 +37,7 @@ class EmbeddedPostgres:
 
     For use in an event loop see `embedded_postgres`.
 
-    Args:
-        settings: the data folder, the user and the time limit of a start.
-        copies: the folder for copies of binaries that the server's user could not execute in place.
-        connections: the most connections that it allows; None: the value of its configuration.
-        holder: the process that holds the folder; None: this process, without an address.
+    `copies` and `holder` are as for `open_home`, `connections` as for `server_command`.
     """
 
     def __init__(
@@ -65,11 +59,7 @@ class EmbeddedPostgres:
 
     @property
     def url(self) -> str:
-        """The address of the database, for psycopg; the same for every server on the folder.
-
-        Raises:
-            RuntimeError: the server was not started.
-        """
+        """The address of the database, for psycopg; the same for every server on the folder."""
         if self._home is None:
             raise RuntimeError("The embedded Postgres was not started.")
         return url_of(self._home.sockets)
@@ -80,11 +70,7 @@ class EmbeddedPostgres:
         return self._supervisor.process_id if self._supervisor else None
 
     def start(self) -> None:
-        """Start the server; return once it accepts connections and the database exists.
-
-        Raises:
-            PostgresStartError: the server cannot run; all its processes have ended.
-        """
+        """Start the server; return once it accepts connections and the database exists."""
         supervisor = self._open()
         try:
             supervisor.start()
@@ -120,12 +106,7 @@ class EmbeddedPostgres:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the server."""
         self.stop()
 
@@ -136,11 +117,7 @@ def holder_of(data_dir: Path) -> Holder | None:
 
 
 def check_exists(data_dir: Path) -> None:
-    """Check that a data folder has a database; pass if permissions prevent the check.
-
-    Raises:
-        PostgresStartError: it has none.
-    """
+    """Check that a data folder has a database; pass if permissions prevent the check."""
     if not has_cluster(data_dir):
         raise PostgresStartError(
             f"There is no database in {data_dir}; name its folder with --data-dir, or set"
@@ -150,11 +127,7 @@ def check_exists(data_dir: Path) -> None:
 
 @contextmanager
 def running_postgres(settings: Settings) -> Iterator[str]:
-    """Yield the address of an existing database; start its server for the block if none runs.
-
-    Raises:
-        PostgresStartError: there is no database, or its server cannot run.
-    """
+    """Yield the address of an existing database; start its server for the block if none runs."""
     running = find_running(settings.data_dir)
     if running is not None:
         yield running
@@ -169,11 +142,6 @@ async def embedded_postgres(
     settings: Settings, connections: int | None = None, holder: Holder | None = None
 ) -> AsyncIterator[EmbeddedPostgres]:
     """Run the server for the duration of the block, without blocking the event loop.
-
-    Args:
-        settings: as for `EmbeddedPostgres`.
-        connections: as for `EmbeddedPostgres`.
-        holder: as for `EmbeddedPostgres`.
 
     Raises:
         PostgresStartError: the server cannot run; all its processes have ended.

@@ -16,19 +16,28 @@ below /root, say), the server inherits the open folder and accesses everything t
 /proc/self/fd. The data still stays in the data folder, and no permission is widened.
 """
 
+import json
 import os
 import shutil
 import stat
 import sys
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
-from app.adapters.postgres.files import binaries_for, is_root, postgres_program
-from app.adapters.postgres.holder import Holder
-from app.adapters.postgres.process import Account, PostgresStartError, can_run
+from app.adapters.postgres.programs import (
+    Account,
+    PostgresStartError,
+    binaries_for,
+    can_run,
+    is_root,
+    open_private,
+    postgres_program,
+    try_lock,
+)
 
 if sys.platform != "win32":
     import pwd
@@ -40,6 +49,8 @@ SOCKETS = "run"
 SOCKET_NAME = ".s.PGSQL.5432"
 _SOCKET_PATH_MAX_BYTES = 100  # the systems allow 103 to 107
 _ACCESS = "local all all trust\nlocal replication all trust\n"
+_FILE = "service.lock"
+_MAX_BYTES = 4_096
 
 
 @dataclass(frozen=True)
@@ -92,19 +103,57 @@ class PostgresHome:
         self.undo.close()
 
 
+@dataclass(frozen=True)
+class Holder:
+    """A process that holds a data folder.
+
+    Attributes:
+        address: the address at which it serves the API; None: it does not serve.
+    """
+
+    pid: int = field(default_factory=os.getpid)
+    address: str | None = None
+
+    def hold(self, folder: Path) -> int | None:
+        """Lock a folder and record this holder; return the lock, or None if another has it."""
+        lock = open_private(folder / _FILE)
+        if not try_lock(lock):
+            os.close(lock)
+            return None
+        os.ftruncate(lock, 0)
+        os.write(lock, json.dumps(asdict(self)).encode())
+        return lock
+
+    @classmethod
+    def of(cls, folder: Path) -> Self | None:
+        """Return the process that holds a folder; None: no live one, or the file is unreadable."""
+        try:
+            with (folder / _FILE).open("rb") as file:
+                said = json.loads(file.read(_MAX_BYTES))
+            holder = cls(int(said["pid"]), said["address"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return holder if _lives(holder.pid) else None
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True  # it belongs to another user
+    except OSError:
+        return False
+    return True
+
+
 def open_home(
     data_dir: Path, *, user: str, copies: Path, holder: Holder | None = None
 ) -> PostgresHome:
     """Lock the folder below `data_dir`, and determine the server's user and its path.
 
-    Args:
-        data_dir: the data folder; created if absent.
-        user: the server's user if root starts it and the folder has no other owner yet.
-        copies: the folder for copies of binaries that the user could not execute in place.
-        holder: the process that holds the folder; None: this process, without an address.
-
-    Raises:
-        PostgresStartError: the folder is unusable, or another process uses it.
+    `user` runs the server if root starts it and the folder has no other owner yet. `copies` gets
+    copies of binaries that this user could not execute in place. Without a `holder`, this process
+    holds the folder, without an address.
     """
     folder = data_dir.resolve() / FOLDER
     with ExitStack() as undo:
@@ -211,8 +260,8 @@ def _sockets(folder: Path, account: Account | None, undo: ExitStack) -> Path:
     name = f"memory-bank-{sha256(os.fsencode(folder)).hexdigest()[:16]}"
     short = Path(tempfile.gettempdir(), name)
     short.mkdir(mode=0o700, exist_ok=True)
-    found, owners = short.lstat(), {os.geteuid(), account.uid if account else os.geteuid()}
-    if not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o077 or found.st_uid not in owners:
+    status, owners = short.lstat(), {os.geteuid(), account.uid if account else os.geteuid()}
+    if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o077 or status.st_uid not in owners:
         raise PostgresStartError(
             f"The folder {short}, which is to hold the database's socket, belongs to somebody"
             " else: remove it, or choose a shorter --data-dir."

@@ -11,11 +11,10 @@ import psycopg
 
 from app.adapters.postgres import server
 from app.adapters.postgres.backup import MADE, ROOM, check_room, run_program, size_of, verify
-from app.adapters.postgres.catalog import Backup, BackupFolder
+from app.adapters.postgres.catalog import MANIFEST, Backup, BackupError, BackupFolder, Report
 from app.adapters.postgres.embedded import COPIES
-from app.adapters.postgres.files import MAJOR
 from app.adapters.postgres.home import PostgresHome, open_home
-from app.adapters.postgres.manifest import MANIFEST, BackupError, Report
+from app.adapters.postgres.programs import MAJOR
 from app.adapters.postgres.supervisor import Supervisor
 from app.settings.settings import Settings
 
@@ -31,18 +30,8 @@ def restored(
     The data folder contains the database only after the block has ended without an error. After an
     error, the restored files are removed.
 
-    Args:
-        settings: the data folder and the user.
-        folder: the backups.
-        backup: the backup to restore.
-        report: receives the progress.
-
     Yields:
         The address of the database.
-
-    Raises:
-        BackupError: the backup or the data folder cannot be used.
-        PostgresStartError: the server cannot run.
     """
     chain = folder.chain_of(backup)
     _check_version(backup)

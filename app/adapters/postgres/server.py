@@ -7,7 +7,6 @@ whether an earlier server has fully ended: the number in `postmaster.pid` may be
 import os
 import shutil
 import signal
-import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -16,8 +15,8 @@ from urllib.parse import quote
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from app.adapters.postgres.files import open_private, postgres_program, try_lock
 from app.adapters.postgres.home import CLUSTER, FOLDER, SOCKETS, PostgresHome
+from app.adapters.postgres.programs import open_private, postgres_program, sync_folder, try_lock
 
 DATABASE = "memory_bank"
 _ROLE = "memory_bank"
@@ -102,12 +101,7 @@ def initdb_command(home: PostgresHome, target: Path) -> list[str]:
 
 
 def server_command(home: PostgresHome, connections: int | None = None) -> list[str]:
-    """Return the command that serves the cluster.
-
-    Args:
-        home: its folder.
-        connections: the most connections that it allows; None: the value of its configuration.
-    """
+    """Return the command that serves the cluster."""
     allowed = {} if connections is None else {"max_connections": str(connections)}
     placed = {
         "hba_file": home.seen_path(home.folder / "pg_hba.conf"),
@@ -121,13 +115,7 @@ def server_command(home: PostgresHome, connections: int | None = None) -> list[s
 def adopt_cluster(home: PostgresHome, made: Path) -> None:
     """Rename an initialised folder to its final name, durably."""
     made.rename(home.cluster)
-    if sys.platform == "win32":
-        return  # Windows cannot open a folder to sync it
-    descriptor = os.open(home.folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(home.folder)
 
 
 def try_claim(home: PostgresHome) -> int | None:

@@ -15,9 +15,15 @@ from concurrent.futures import Future
 import psycopg
 
 from app.adapters.postgres import server
-from app.adapters.postgres.files import MAJOR, failure_in_log, open_log
 from app.adapters.postgres.home import PostgresHome
-from app.adapters.postgres.process import PostgresStartError, ask_to_stop, launch
+from app.adapters.postgres.programs import (
+    MAJOR,
+    PostgresStartError,
+    ask_to_stop,
+    failure_in_log,
+    launch,
+    open_log,
+)
 
 _POLL_SECONDS = 0.02
 # Time for the server of a killed service to shut down by itself before it is asked to stop.

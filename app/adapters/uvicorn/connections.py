@@ -33,8 +33,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from app.adapters.uvicorn.room import RESERVED, Room, Rooms, no_room
-from app.adapters.uvicorn.unsent import Unsent
+from app.adapters.uvicorn.room import RESERVED, Room, Rooms, Unsent, no_room
 from app.kernel.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError
 
 Headers = list[tuple[bytes, bytes]]
@@ -82,10 +81,6 @@ class AnswerTransport:
 
     Each write is a system call and wakes the client. So the head of an answer with a body waits for
     the body.
-
-    Args:
-        transport: the transport of the connection.
-        end: closes the connection after a final answer.
     """
 
     def __init__(self, transport: asyncio.Transport, end: Callable[[], None]) -> None:

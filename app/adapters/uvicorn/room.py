@@ -1,6 +1,11 @@
-"""A bounded number of connection slots; the longest-waiting connection makes room for a new one."""
+"""Connection slots, and clients that hold one without reading their answer.
 
-from collections.abc import Mapping
+The number of slots is bounded; the longest-waiting connection makes room for a new one.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 from app.kernel.errors import Reason, Unavailable
@@ -11,6 +16,8 @@ _LINGERING = 32
 """Lingering connections allowed when all slots are taken; free slots allow more."""
 _RECENT_SECONDS = 1.0
 """Shortest wait before displacement; below it, a connection is new or about to send a request."""
+_KEPT_BYTES = 128 * 1024
+"""Limit for unsent bytes in the system's buffer, which otherwise may hold megabytes."""
 
 
 class _Occupant(Protocol):
@@ -31,11 +38,7 @@ class GivingUp(Protocol):
 
 
 class Room(Generic[_C]):
-    """A pool of connection slots.
-
-    Args:
-        size: the number of slots.
-    """
+    """A pool of connection slots."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -147,3 +150,60 @@ def no_room() -> Unavailable:
     )
     error.ends_connection = True
     return error
+
+
+class Unsent:
+    """The unsent rest of an answer; no data may be added while it is watched.
+
+    Args:
+        transport: the transport of the connection.
+        seconds: the longest time in which a client reads none of it.
+        give_up: called once that time has passed.
+    """
+
+    def __init__(
+        self, transport: asyncio.Transport, seconds: float, give_up: Callable[[], None]
+    ) -> None:
+        self._transport = transport
+        self._seconds = seconds
+        self._give_up = give_up
+        self._left = 0
+        self._timer: asyncio.TimerHandle | None = None
+        _limit_buffer(transport)
+
+    def watch(self) -> None:
+        """Watch the unsent rest from now on, until it is sent."""
+        self.stop()
+        self._left = self._transport.get_write_buffer_size()
+        if self._left:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self._seconds, self._check_progress)
+
+    def stop(self) -> None:
+        """Stop watching."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def end(self) -> None:
+        """Stop watching and drop references, because the connection is closed."""
+        self.stop()
+        self._give_up = _nothing
+
+    def _check_progress(self) -> None:
+        if self._transport.get_write_buffer_size() < self._left:
+            self.watch()
+        else:
+            self._give_up()
+
+
+def _nothing() -> None:
+    pass
+
+
+def _limit_buffer(transport: asyncio.Transport) -> None:
+    """Limit the system's buffer; a large one would hide the client's progress."""
+    connection = transport.get_extra_info("socket")
+    is_tcp = connection.family in {socket.AF_INET, socket.AF_INET6}
+    if is_tcp and hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _KEPT_BYTES)

@@ -13,8 +13,7 @@ from typing_extensions import override
 from app.adapters.uvicorn.connections import Bounds, Connection, Rendered
 from app.adapters.uvicorn.room import GivingUp, Rooms
 from app.adapters.uvicorn.sharing import Acceptor, ConnectionShare
-from app.kernel.errors import ServiceError
-from app.kernel.failures import describe
+from app.kernel.errors import ServiceError, describe
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
@@ -32,13 +31,7 @@ class Server(uvicorn.Server):
 
 
 class SharingServer(Server):
-    """A server that takes its share of the connections of a socket.
-
-    Args:
-        config: the configuration of the server.
-        bound: the socket.
-        share: the share of this process.
-    """
+    """A server that takes its share of the connections of a socket."""
 
     def __init__(self, config: uvicorn.Config, bound: socket, share: ConnectionShare) -> None:
         super().__init__(config)
@@ -63,13 +56,7 @@ class SharingServer(Server):
 def connections(
     within: Bounds, give_up_body: GivingUp, render_last: Callable[[ServiceError], Rendered]
 ) -> type[Connection]:
-    """Return the connection class of a server.
-
-    Args:
-        within: the limits of the connections.
-        give_up_body: see `Rooms`.
-        render_last: renders an answer that the server makes without the application.
-    """
+    """Return the connection class of a server."""
 
     class BoundedConnection(Connection):
         bounds = within

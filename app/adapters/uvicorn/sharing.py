@@ -13,7 +13,7 @@ from socket import IPPROTO_TCP, TCP_NODELAY, socket
 
 import structlog
 
-from app.adapters.shared import look_at
+from app.adapters.concurrency import consume_exception
 
 log = structlog.get_logger()
 
@@ -26,11 +26,7 @@ _NONE = 0xFFFF_FFFF
 
 
 class ConnectionShares:
-    """The connection counts of all processes, in shared memory.
-
-    Args:
-        count: the number of processes.
-    """
+    """The connection counts of all processes, in shared memory."""
 
     def __init__(self, count: int) -> None:
         self._counts = memoryview(mmap.mmap(-1, 4 * count)).cast("I")
@@ -56,14 +52,7 @@ class ConnectionShare:
 
 
 class Acceptor:
-    """The acceptance of connections in one process; closed like a server of asyncio.
-
-    Args:
-        listener: the shared socket.
-        factory: makes the protocol of a connection.
-        share: the share of this process.
-        count: returns the number of its connections.
-    """
+    """The acceptance of connections in one process; closed like a server of asyncio."""
 
     def __init__(
         self,
@@ -117,7 +106,7 @@ class Acceptor:
         task = self._loop.create_task(opening)
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
-        task.add_done_callback(look_at)
+        task.add_done_callback(consume_exception)
 
     def close(self) -> None:
         """Accept no more connections."""

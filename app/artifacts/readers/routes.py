@@ -15,8 +15,8 @@ from app.artifacts.readers.schemas import (
 )
 from app.artifacts.readers.services.readers import ReaderService
 from app.artifacts.readers.services.tool_specs import tool_specs
+from app.kernel.names import check_task_id
 from app.kernel.permissions import Permission
-from app.kernel.task_names import check_task_id
 from app.kernel.wire.scalars import one_of
 from app.platform.engines.store import repository as engines
 from app.web.context import Context, Mutation

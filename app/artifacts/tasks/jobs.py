@@ -24,8 +24,7 @@ from app.artifacts.tasks.store.tables import ArtifactRow
 from app.artifacts.tasks.store.vectors import BEGINNING, Key
 from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
 from app.kernel.media_types import BYTES
-from app.kernel.names import EngineName
-from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.language.chunking import Chunk, chunks
 from app.language.tokens import tokens_of_length
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding

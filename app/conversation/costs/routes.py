@@ -2,7 +2,7 @@
 
 import asyncio
 
-from app.adapters.llm.named import check_counter
+from app.adapters.llm.models import check_counter
 from app.conversation.costs.schemas import EstimateContextCostsRequest, EstimateContextCostsResponse
 from app.conversation.costs.services.costs import estimate
 from app.kernel.permissions import Permission

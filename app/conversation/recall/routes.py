@@ -11,7 +11,7 @@ from app.conversation.recall.schemas import (
     RecallSessionsRequest,
     RecallSessionsResponse,
 )
-from app.conversation.recall.services import memories_recall, recall, sessions_recall
+from app.conversation.recall.services import recall
 from app.kernel.permissions import Permission
 from app.web.context import Context
 from app.web.demands import WORK, Demand
@@ -48,7 +48,7 @@ async def recall_sessions(
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)
     resources, conditions = context.resources, context.caller.reach.conditions
-    return await sessions_recall.recall(
+    return await recall.recall_sessions(
         resources, engine, body, conditions, request.is_disconnected
     )
 
@@ -66,7 +66,7 @@ async def recall_session(
     """
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)
-    return await recall.recall(context.resources, name, body, request.is_disconnected)
+    return await recall.recall_session(context.resources, name, body, request.is_disconnected)
 
 
 @router.post(
@@ -88,4 +88,4 @@ async def recall_memories(
         context.require(Permission.EVENTS_LIST)
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.MEMORIES_GENERATE)
-    return await memories_recall.recall(context.resources, engine, body, request.is_disconnected)
+    return await recall.recall_memories(context.resources, engine, body, request.is_disconnected)

@@ -11,8 +11,8 @@ from app.conversation.contexts.schemas import SeqRange
 from app.kernel.names import MAX_INT64, SESSION_ID
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp, one_of
-from app.memory.memories.schemas.filter_groups import FilterGroups
 from app.memory.memories.schemas.memories import Scope
+from app.memory.memories.schemas.metadata import FilterGroups
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 from app.platform.sessions.schemas.sessions import UserId
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.adapters.llm import encodings
-from app.adapters.llm.named import check_counter
-from app.conversation.strategies.logic.forms import Format, SourceField
+from app.adapters.llm.models import check_counter
+from app.conversation.strategies.logic.lines import Format, SourceField
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import (
     bare_summary,

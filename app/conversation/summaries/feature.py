@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from app.adapters.db.examinations import CountedRows
 from app.adapters.resources import Archived, Retry
 from app.conversation.summaries.routes import router
 from app.conversation.summaries.schemas import (
@@ -13,6 +12,7 @@ from app.conversation.summaries.schemas import (
 from app.conversation.summaries.services.queue import REGENERATE, watch_events
 from app.conversation.summaries.services.summaries import retry
 from app.conversation.summaries.store.erasure import ERASURES, TEXTS
+from app.kernel.checks import CountedRows
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import SUMMARIZE

@@ -48,7 +48,8 @@ async def summarize(job: Job, resources: Resources) -> None:
     fixed = request.get("fixed") or {}
     work = _work(job, resources, request)
     if work is None:
-        await _finish_empty(job)
+        async with job.db.transaction() as session:
+            await job.finish(session, response_of("SummarizeSessionResponse"), {"summaryCount": 0})
         return
     shares = shares_of(
         work.rules, Fixed(system=fixed.get("system", 0), pending=fixed.get("pending", 0))
@@ -76,11 +77,6 @@ def _work(job: Job, resources: Resources, request: Mapping[str, Any]) -> Work | 
     name = SessionName(engine, SessionName.parse(request["session"]).session)
     is_asked = "summary" in request
     return Work(job, resources, name, policy, rules, rules.summarising, is_asked)
-
-
-async def _finish_empty(job: Job) -> None:
-    async with job.db.transaction() as session:
-        await job.finish(session, response_of("SummarizeSessionResponse"), {"summaryCount": 0})
 
 
 @dataclass
@@ -132,7 +128,10 @@ class _Summarizing:
             row = await self.work.lock(session)
             if row is not None and await self._has_more(session, row, state):
                 return False
-            await self._finish(session, row)
+            work = self.work
+            if row is not None:
+                await give_up(session, work.name, work.rules.key, work.job.clock.now())
+            await work.finish(session, "SummarizeSessionResponse")
         return True
 
     async def _has_more(self, session: Session, row: SessionRow, state: "_State | None") -> bool:
@@ -142,12 +141,6 @@ class _Summarizing:
             return False
         self.looks += 1
         return self.looks < _MOST_LOOKS or await self._due(session, row) is not None
-
-    async def _finish(self, session: Session, row: SessionRow | None) -> None:
-        work = self.work
-        if row is not None:
-            await give_up(session, work.name, work.rules.key, work.job.clock.now())
-        await work.finish(session, "SummarizeSessionResponse")
 
     async def _read(self) -> "tuple[_State | None, SummaryInput | None]":
         async with self.work.job.db.snapshot() as session:
@@ -168,7 +161,6 @@ class _Summarizing:
         )
 
     async def _is_held(self, session: Session, row: SessionRow) -> bool:
-        """Return True if the policy still applies to the session."""
         engine = await engines.get(session, self.work.name.engine)
         policy = queue.policy_of(row.memory_policy, engine)
         return policy is not None and rules_of(policy).key == self.work.rules.key
@@ -176,12 +168,12 @@ class _Summarizing:
     async def _due(self, session: Session, row: SessionRow) -> SummaryInput | None:
         work = self.work
         scale = Scale(work.rules, self.counter)
-        told = await SessionReader(session, row, work.name, scale).due()
-        due = next_due(work.rules, told.history, self.shares)
+        content = await SessionReader(session, row, work.name, scale).due()
+        due = next_due(work.rules, content.history, self.shares)
         if due is None:
             return None
         first, last = due.read or (0, -1)
-        said = [told.said[seq] for seq in sorted(told.said) if first <= seq <= last]
+        said = [content.said[seq] for seq in sorted(content.said) if first <= seq <= last]
         return await work.found(session, row, due, said, await _previous(session, work, due))
 
 
@@ -235,7 +227,7 @@ class _Regenerating:
         summary = await repository.get(session, self.summary)
         if summary.state != StoredSummaryState.ACTIVE:
             raise repository.not_active(self.summary)
-        due = _due_of(summary, self.work.made.chars_per_token)
+        due = _due_of(summary, self.work.summarising.chars_per_token)
         said = await self._read_events(session, due)
         previous = await _previous(session, self.work, due)
         return await self.work.found(session, row, due, said, previous)

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from app.conversation.summaries.schemas import ListSummariesResponse, SessionSummary, SessionUsage
-from app.conversation.summaries.services.summaries import SummaryService
+from app.conversation.summaries.services import summaries
 from app.conversation.summaries.store.repository import StoredSummaryState
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
@@ -16,8 +16,8 @@ from app.platform.sessions.schemas.sessions import Session
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, WORK, Demand, change
 from app.web.names import SessionPath, SummaryPath
-from app.web.paging import Page
 from app.web.paths import ENGINE
+from app.web.query import Page
 from app.web.routing import Router
 
 router = Router(
@@ -45,7 +45,7 @@ async def clear_session(context: Mutation, name: SessionPath) -> Session:
 
     Earlier events can still be read. Summaries are superseded, and the count of exchanges restarts.
     """
-    return await SummaryService.of(context.resources).clear(name, context.once({}))
+    return await summaries.clear(context.resources, name, context.once({}))
 
 
 @router.get(_SUMMARIES, summary="List summaries", operation_id="listSummaries")
@@ -66,14 +66,13 @@ async def list_summaries(
     ] = None,
 ) -> ListSummariesResponse:
     """List the summaries of a session, oldest first, for all policies and in all states."""
-    service = SummaryService.of(context.resources)
-    return await service.list_summaries(name, state, policy_key, page)
+    return await summaries.list_summaries(context.resources, name, state, policy_key, page)
 
 
 @router.get(_SUMMARY, summary="Get a summary", operation_id="getSummary")
 async def get_summary(context: Context, name: SummaryPath) -> SessionSummary:
     """Return a summary, with its inputs and usage."""
-    return await SummaryService.of(context.resources).get(name)
+    return await summaries.get(context.resources, name)
 
 
 @router.post(
@@ -81,11 +80,11 @@ async def get_summary(context: Context, name: SummaryPath) -> SessionSummary:
 )
 async def regenerate_summary(context: Mutation, name: SummaryPath) -> Operation:
     """Enqueue a new version of an active summary, from the same events, which replaces it."""
-    row = await SummaryService.of(context.resources).regenerate(name, context.once({}))
+    row = await summaries.regenerate(context.resources, name, context.once({}))
     return await OperationService.of(context.resources).render(row)
 
 
 @router.get(_SESSION + "/usage", summary="Sum up a session's usage", operation_id="getSessionUsage")
 async def get_session_usage(context: Context, name: SessionPath) -> SessionUsage:
     """Return the usage of a session's summaries by model, failed attempts included."""
-    return await SummaryService.of(context.resources).usage(name)
+    return await summaries.usage(context.resources, name)

@@ -39,7 +39,6 @@ class WrongColumnError(ValueError):
     """A value that no release stores.
 
     Attributes:
-        column: the column with the value.
         path: the path below the column, in wire spelling; empty for the column's own value.
         description: as in "must be ...".
     """
@@ -56,7 +55,6 @@ class ReadRow:
     """A validated row in its stored form.
 
     Attributes:
-        values: by column.
         converted: the columns whose values a former release wrote in another form.
     """
 
@@ -182,8 +180,6 @@ UtcOffset = Annotated[int, Field(gt=-24 * 60, lt=24 * 60)]
 """Minutes by which a clock is ahead of UTC."""
 Text = Annotated[str, Field(min_length=1, max_length=1_024)]
 """A name or an id that no method parses."""
-
-
 StoredId = Annotated[str, Field(pattern=f"^(?:{STORED_ID})$")]
 """An id of a memory or an operation, chosen by a caller or made by the server."""
 SessionId = Annotated[str, Field(pattern=f"^(?:{SESSION_ID})$")]

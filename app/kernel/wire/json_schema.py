@@ -234,11 +234,7 @@ def _with_null(own: JsonObject) -> JsonObject:
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> Any:  # noqa: ANN401 - RE2 has no types
-    """Compile a pattern with RE2, which matches in linear time.
-
-    Raises:
-        ValueError: the pattern is not of RE2 syntax.
-    """
+    """Compile a pattern with RE2, which matches in linear time."""
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _RE2_MEMORY_BYTES

@@ -13,7 +13,7 @@ from unicodedata import category
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from app.kernel.templates import places_of
+from app.kernel.text import places_of
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import one_of
 

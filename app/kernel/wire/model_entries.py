@@ -6,7 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+)
+from typing_extensions import override
 
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.text import UNSTORABLE
@@ -52,9 +60,9 @@ def _texts(said: object) -> object:
     if isinstance(said, str):
         said = said.strip("[] ").replace(";", ",").replace("\n", ",").split(",")
     if isinstance(said, list):
-        named = [next(iter(one.values()), "") if isinstance(one, dict) else one for one in said]
-        plain = [UNSTORABLE.sub("", one).strip(" \"'") for one in named if isinstance(one, str)]
-        return [one for one in plain if one]
+        named = [next(iter(item.values()), "") if isinstance(item, dict) else item for item in said]
+        plain = [UNSTORABLE.sub("", item).strip(" \"'") for item in named if isinstance(item, str)]
+        return [name for name in plain if name]
     return said
 
 
@@ -180,10 +188,10 @@ class EntriesReply(BaseModel):
         """Return the structure of all values together; None if no value is a part of it."""
         types = _entry_types(cls)
         raw: dict[str, list[FoundValue]] = {}
-        for number, one in enumerate(found):
-            for name, entries in _lists_in(one.value, types):
+        for number, item in enumerate(found):
+            for name, entries in _lists_in(item.value, types):
                 raw.setdefault(name, []).extend(
-                    FoundValue(entry, one.is_mended, number=number) for entry in entries
+                    FoundValue(entry, item.is_mended, number=number) for entry in entries
                 )
         if not raw:
             return None
@@ -211,23 +219,23 @@ class _Reading:
     def read(self) -> Self:
         kept: dict[int, ModelEntry] = {}
         about: dict[object, tuple[int, list[int]]] = {}
-        for at, one in enumerate(self._raw[:_MAX_ENTRIES]):
-            said = decoded(one.value)
+        for at, item in enumerate(self._raw[:_MAX_ENTRIES]):
+            said = decoded(item.value)
             value = with_plain_names(said) if isinstance(said, dict) else {}
             entry = _entry(self._kind, value)
             if entry is None:
                 self.lost.append(value)
                 continue
-            number, places = about.get(entry.subject, (one.number, []))
-            if number != one.number:
+            number, places = about.get(entry.subject, (item.number, []))
+            if number != item.number:
                 # Repeated in a later object: a repetition or a correction.
                 for place in places:
                     del kept[place]
                 places = []
-            about[entry.subject] = (one.number, places)
+            about[entry.subject] = (item.number, places)
             places.append(at)
             kept[at] = entry
-            mended = one.is_mended or _is_mended(entry, value)
+            mended = item.is_mended or _is_mended(entry, value)
             self.tally += EntryTally(mended=1) if mended else EntryTally(sound=1)
         self.lost += [{}] * len(self._raw[_MAX_ENTRIES:])
         self.tally += EntryTally(unreadable=len(self.lost))
@@ -316,3 +324,38 @@ def _kinds_of(value: object, types: _Types) -> list[str]:
 def _has_first(value: Mapping[str, Any], kind: type[ModelEntry]) -> bool:
     """Return True if an object has the first field of an entry; a schema has no value for it."""
     return isinstance(value.get(next(iter(kind.model_fields))), str | int)
+
+
+def _storable(said: object) -> object:
+    """Remove unstorable characters; pydantic then refuses an empty text."""
+    return UNSTORABLE.sub("", said) if isinstance(said, str) else said
+
+
+ModelText = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1),
+    BeforeValidator(_storable),
+]
+"""A text from a model: not blank, without characters that the database cannot store."""
+
+
+class TextReply(BaseModel):
+    """A structure around one text; a model may also answer with the text alone."""
+
+    @classmethod
+    def of_prose(cls, text: str) -> Self:
+        """Return the structure around a text."""
+        raise NotImplementedError
+
+
+class SummaryReply(TextReply):
+    """A structure around one summary."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    summary: ModelText
+
+    @classmethod
+    @override
+    def of_prose(cls, text: str) -> Self:
+        return cls(summary=text)

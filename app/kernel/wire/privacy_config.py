@@ -17,8 +17,6 @@ _MAX_PATTERN_CHARS = 256
 _MAX_RULES = 100
 _PROGRAM_BYTES = 16 * 1024 * 1024
 """Total memory of the custom patterns of an engine; RE2 refuses patterns that need more."""
-
-
 _BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, model_vali
 from pydantic.alias_generators import to_camel
 
 from app.kernel.media_types import MediaType
-from app.kernel.task_names import TASK_ID, TASK_ID_FORM, is_task_id
+from app.kernel.names import TASK_ID, TASK_ID_FORM, is_task_id
 from app.kernel.wire.base import WireModel
 
 

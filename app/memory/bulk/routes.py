@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Query, Request
 
 from app.kernel.auth import Caller
+from app.kernel.changes import IdempotencyKey, digest_of
 from app.kernel.errors import InvalidArgument, Reason
-from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.memory.bulk.schemas import (
@@ -23,11 +23,11 @@ from app.memory.bulk.services.work import Import
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.admission import Gate
+from app.web.answers import MEDIA_TYPE
 from app.web.body import media_type, pieces
 from app.web.context import MAX_REQUEST_ID_CHARS, Context, Mutation, RequestContext
 from app.web.demands import WORK, change
 from app.web.names import EnginePath
-from app.web.ndjson import MEDIA_TYPE
 from app.web.paths import ENGINE
 from app.web.routing import Router
 

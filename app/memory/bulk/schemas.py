@@ -14,9 +14,8 @@ from typing_extensions import override
 from app.kernel.names import CHOSEN_ID
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
-from app.memory.memories.schemas.answers import KnownMemory, NamedMemory
 from app.memory.memories.schemas.archived import StoredCreation
-from app.memory.memories.schemas.memories import CreateMemoryRequest
+from app.memory.memories.schemas.memories import CreateMemoryRequest, KnownMemory, NamedMemory
 from app.platform.operations.schemas import OperationError, StoredAnswer
 
 MAX_BATCH = 500

@@ -16,7 +16,7 @@ import structlog
 
 from app.adapters.batches import paced
 from app.adapters.db.clock import database_now
-from app.adapters.db.definitions import DefinitionError, define
+from app.adapters.db.own_connections import DefinitionError, define
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import partial
 
 from app.adapters.batches import spread
-from app.adapters.db.examinations import CountedRows, overdue
 from app.adapters.resources import Archived, Retry
+from app.kernel.checks import CountedRows, overdue
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.memory.generation.routes import router

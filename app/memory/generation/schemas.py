@@ -8,8 +8,8 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
+from app.kernel.ids import scope_hash
 from app.kernel.names import WILDCARD, EngineName, SessionName
-from app.kernel.scopes import scope_hash
 from app.kernel.wire.archived import ArchivedRow, Digest, Ending
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.content import Content
@@ -20,8 +20,13 @@ from app.kernel.wire.scalars import (
     format_timestamp,
     one_of,
 )
-from app.memory.memories.schemas.answers import NamedMemory
-from app.memory.memories.schemas.memories import Fact, RevisionFields, Scope, StructuredContent
+from app.memory.memories.schemas.memories import (
+    Fact,
+    NamedMemory,
+    RevisionFields,
+    Scope,
+    StructuredContent,
+)
 from app.memory.memories.schemas.metadata import Metadata
 from app.platform.engines.logic.topics import MemoryTopicId, MemoryTopicIds
 

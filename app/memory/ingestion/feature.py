@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from app.adapters.batches import swept
-from app.adapters.db.examinations import CountedRows
 from app.adapters.resources import Archived
+from app.kernel.checks import CountedRows
 from app.kernel.limits import Counted
 from app.memory.ingestion.routes import router
 from app.memory.ingestion.schemas import ArchivedStream, ArchivedStreamEvent, IngestEventsResponse

@@ -13,8 +13,8 @@ from app.platform.operations.schemas import Operation
 from app.web.context import Context, Mutation
 from app.web.demands import CONVERSATION, LIST, WRITE, Demand, change
 from app.web.names import EnginePath
-from app.web.paging import Filter, Page
 from app.web.paths import ENGINE
+from app.web.query import Filter, Page
 from app.web.routing import Router
 
 router = Router(

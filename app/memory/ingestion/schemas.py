@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 from typing_extensions import override
 
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.kernel.wire.archived import (
     ArchivedRow,
     Count,

@@ -3,12 +3,12 @@
 from app.adapters.batches import spread
 from app.adapters.resources import Archived
 from app.memory.memories.routes import router
-from app.memory.memories.schemas.answers import AnsweredMemory
 from app.memory.memories.schemas.archived import ArchivedMemory, ArchivedVector, StoredMemory
+from app.memory.memories.schemas.memories import AnsweredMemory
 from app.memory.memories.services.memories import ANSWERED_WITH_MEMORY, UNDELETE, MemoryService
 from app.memory.memories.store import ledger, repository
 from app.memory.memories.store.examinations import COUNTED, EXAMINATIONS
-from app.memory.memories.store.scope_erasure import ERASURES
+from app.memory.memories.store.ledger import ERASURES
 from app.web.feature import Feature
 
 FEATURE = Feature(

@@ -8,28 +8,28 @@ from starlette.responses import JSONResponse, Response
 from app.kernel.limits import Counted
 from app.kernel.names import CHOSEN_ID
 from app.kernel.permissions import Permission
-from app.memory.memories.schemas.deletions import DeleteMemoryRequest, UndeleteMemoryRequest
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.schemas.memories import (
     CreateMemoryRequest,
+    DeleteMemoryRequest,
     ListMemoriesResponse,
+    ListScopesResponse,
     Memory,
+    UndeleteMemoryRequest,
     UpdateMemoryRequest,
 )
-from app.memory.memories.schemas.scopes import ListScopesResponse
-from app.memory.memories.services import listing, scopes
-from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.services.recovery import undelete
+from app.memory.memories.services import listing
+from app.memory.memories.services.memories import MemoryService, undelete
 from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.answers import json_answer
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, Demand, change
-from app.web.etag import IfMatch, etag_of
+from app.web.headers import IfMatch, etag_of
 from app.web.names import EnginePath, MemoryPath
-from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
+from app.web.query import Filter, OrderBy, Page, UpdateMask
 from app.web.routing import Router
 
 router = Router(
@@ -133,7 +133,7 @@ async def list_scopes(
     """
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
-    return await scopes.list_scopes(
+    return await listing.list_scopes(
         context.resources, engine, filter, page, show_deleted=bool(show_deleted)
     )
 

@@ -23,11 +23,10 @@ from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding
+from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import vectors as written
 from app.memory.reembedding.schemas import QueuedReembedding
-from app.memory.reembedding.services.embedding import FactEmbedding, RefusedFact
-from app.memory.reembedding.services.stale import StaleVectors
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog, FactEmbedding, RefusedFact, StaleVectors
 from app.memory.reembedding.store import repository
 from app.memory.reembedding.store.repository import Facts, MemorySpan
 from app.platform.engines.store import repository as engines
@@ -55,7 +54,6 @@ async def reembed(job: Job, resources: Resources) -> None:
     Raises:
         Postponed: the model is unavailable, this process does not have it, or memories change too
             fast.
-        FailedPrecondition: the model refuses all facts, or too many of them.
     """
     request = QueuedReembedding.model_validate(job.claim.request)
     name = EngineName.parse(job.claim.engine_name)
@@ -120,11 +118,11 @@ class _Reembedding:
         async with self.job.db.transaction() as session:
             engine = await engines.get(session, self.engine, Lock.UPDATE)
             await engines.learn_model(session, self.model, embedder.dimensions)
-            aimed: dict[str, Any] = {"embedding_target": self.model}
+            models: dict[str, Any] = {"embedding_target": self.model}
             if engine.embedding_target not in {None, self.model}:
                 # Vectors by an earlier target become stale.
-                aimed |= engines.stale_vectors(session)
-            await engines.set_models(session, engine_id, aimed)
+                models |= engines.stale_vectors(session)
+            await engines.set_models(session, engine_id, models)
             self.progress.total = await repository.count_facts(session, engine_id, now)
             self.progress.embedded = await repository.count_vectors(session, engine_id, self.model)
             await self.job.note(session, self.progress.details())
@@ -265,4 +263,4 @@ async def embed_once(resources: Resources) -> None:
 
 async def remove_stale(batches: SweepBatches) -> int:
     """Remove the vectors of models that no longer serve; return the count."""
-    return await StaleVectors.of(batches).remove()
+    return await StaleVectors(batches, MemoryService.of(batches.resources)).remove()

@@ -1,7 +1,7 @@
 """Route of re-embedding; this method is an addition of this service."""
 
 from app.kernel.permissions import Permission
-from app.memory.reembedding.services import reembedding
+from app.memory.reembedding import service
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
 from app.web.demands import WORK, change
@@ -30,4 +30,4 @@ async def reembed_engine(context: Mutation, name: EnginePath) -> Operation:
     finished vectors.
     """
     once = context.once({})
-    return Operation.from_row(await reembedding.start(context.resources, name, once))
+    return Operation.from_row(await service.start(context.resources, name, once))

@@ -5,10 +5,9 @@ from typing import Self
 from pydantic import ConfigDict, Field, StrictInt, model_validator
 
 from app.kernel.wire.base import WireModel
-from app.memory.memories.schemas.answers import KnownMemory
 from app.memory.memories.schemas.archived import StoredMemoryName
-from app.memory.memories.schemas.filter_groups import FilterGroups
-from app.memory.memories.schemas.memories import DeletionFields
+from app.memory.memories.schemas.memories import DeletionFields, KnownMemory
+from app.memory.memories.schemas.metadata import FilterGroups
 from app.platform.operations.schemas import StoredAnswer
 
 MAX_SAMPLES = 100

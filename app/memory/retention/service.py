@@ -9,15 +9,15 @@ from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store import repository as streams
-from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import Memory
+from app.memory.memories.schemas.metadata import metadata_filters
 from app.memory.memories.services.memories import MemoryService, note_revisions
 from app.memory.memories.store import ledger, listing
 from app.memory.memories.store import repository as memories
@@ -37,6 +37,7 @@ from app.platform.operations.store.tables import OperationRow
 
 PURGE = "memories.purge"
 """Kind of the operation of a purge or its preview."""
+_METHOD = Method(PURGE, "PurgeMemories")
 
 
 @dataclass(frozen=True)
@@ -121,13 +122,10 @@ class RetentionService:
     async def _erase_events(
         self, session: Session, engine_id: int, scopes: Clause | None, filter_text: str | None
     ) -> dict[str, int]:
-        """Erase waiting events and stored requests of whole scopes.
+        """Erase waiting events and stored requests of whole scopes; return metadata with counts.
 
         Both could restore purged facts later. A purge with any other condition keeps the events,
         since the memories that they will become are unknown.
-
-        Returns:
-            The metadata: the number of erased events, or the engine's number of kept events.
         """
         if scopes is None:
             return {"keptEventCount": await streams.count_pending_of(session, engine_id)}
@@ -221,6 +219,3 @@ async def read_samples(session: Session, stored: Mapping[str, Any], clock: Clock
         if memory is not None and memory["createTime"] == sample["createTime"]
     ]
     return {**stored, "samples": shown}
-
-
-_METHOD = Method(PURGE, "PurgeMemories")

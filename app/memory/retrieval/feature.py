@@ -2,7 +2,7 @@
 
 from app.memory.retrieval.jobs import INDEX, IndexSweep
 from app.memory.retrieval.routes import router
-from app.memory.retrieval.store.scope_erasure import ERASURES
+from app.memory.retrieval.store.indexes import ERASURES
 from app.web.feature import Feature, Tick
 
 FEATURE = Feature(

@@ -9,10 +9,10 @@ from datetime import timedelta
 import structlog
 
 from app.adapters.batches import SweepBatches
-from app.adapters.db.definitions import Definition, DefinitionError, define
+from app.adapters.concurrency import in_background
+from app.adapters.db.own_connections import Definition, DefinitionError, define
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.adapters.shared import beside
 from app.kernel.errors import ServiceError
 from app.memory.retrieval.store import indexes
 from app.memory.retrieval.store.indexes import IndexKey
@@ -146,7 +146,6 @@ class IndexSweep:
         log.info("scope_index.removed", engine=key.engine_id, index=name)
 
     async def _defined(self, name: str, *statements: Definition) -> bool:
-        """Run data-definition statements for an index; return True on success."""
         resources = self.resources
         try:
             await define(resources.database_url, resources.settings, *statements)
@@ -163,11 +162,10 @@ class IndexSweep:
         if not is_mine:
             yield False
             return
-        async with beside(self._keep(key)):
+        async with in_background(self._keep(key)):
             yield True
 
     async def _keep(self, key: IndexKey) -> None:
-        """Renew a claim until cancelled."""
         while True:
             await asyncio.sleep(_LEASE.total_seconds() / 3)
             with suppress(ServiceError):

@@ -9,7 +9,7 @@ from app.memory.retrieval.schemas import (
     RetrieveProfilesRequest,
     RetrieveProfilesResponse,
 )
-from app.memory.retrieval.services.retrieval import RetrievalService
+from app.memory.retrieval.services import retrieval
 from app.web.answers import json_answer
 from app.web.context import Context
 from app.web.demands import LIST, SEARCH, Demand
@@ -42,7 +42,7 @@ async def retrieve_memories(
     While the embedding model is unavailable, a search uses only words, and the response has the
     header `x-memory-bank-retrieval: lexical`.
     """
-    retrieved = await RetrievalService.of(context.resources).retrieve(engine, body)
+    retrieved = await retrieval.retrieve(context.resources, engine, body)
     headers = {_HEADER: "lexical"} if retrieved.is_without_vectors else None
     return await json_answer(retrieved.response, headers)
 
@@ -56,4 +56,4 @@ async def retrieve_profiles(
     context: Context, engine: EnginePath, body: RetrieveProfilesRequest
 ) -> RetrieveProfilesResponse:
     """Return the profiles of exactly one scope."""
-    return await RetrievalService.of(context.resources).retrieve_profiles(engine, body)
+    return await retrieval.retrieve_profiles(context.resources, engine, body)

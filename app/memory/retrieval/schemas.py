@@ -7,8 +7,8 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_v
 from app.kernel.ranking import Ranking
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp, one_of
-from app.memory.memories.schemas.filter_groups import FilterGroups
 from app.memory.memories.schemas.memories import Memory, Scope
+from app.memory.memories.schemas.metadata import FilterGroups
 from app.platform.engines.logic.config import MaxDistance, MemoryTypeField
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 

@@ -7,7 +7,7 @@ from fastapi import Depends, Query, Response
 from app.kernel.limits import Counted
 from app.kernel.names import MemoryName, RevisionName, parse_revision_id
 from app.kernel.permissions import Permission
-from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
+from app.kernel.wire.objects import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.revisions import service
 from app.memory.revisions.schemas import (
     ListMemoryRevisionsResponse,
@@ -18,13 +18,13 @@ from app.memory.revisions.schemas import (
 from app.memory.revisions.service import ALL_MEMORIES
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
+from app.web.answers import documented, ndjson
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, WORK, Demand, change
-from app.web.etag import IfMatch
+from app.web.headers import IfMatch
 from app.web.names import EnginePath, MemoryPath, RevisionPart
-from app.web.ndjson import documented, ndjson
-from app.web.paging import Filter, Page
 from app.web.paths import ENGINE
+from app.web.query import Filter, Page
 from app.web.routing import Router
 
 router = Router(

@@ -7,11 +7,14 @@ from pydantic import ConfigDict, Field, StrictInt
 from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.kernel.wire.archived import Int64Id, Moment, Past, StoredId, Text
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS, RevisionLabels
+from app.kernel.wire.objects import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS, RevisionLabels
 from app.kernel.wire.scalars import Timestamp
-from app.memory.memories.schemas.answers import NamedMemory
 from app.memory.memories.schemas.archived import ArchivedContent, EtagText, StoredMemoryName
-from app.memory.memories.schemas.memories import MemoryContentFields, SingleRevisionFields
+from app.memory.memories.schemas.memories import (
+    MemoryContentFields,
+    NamedMemory,
+    SingleRevisionFields,
+)
 from app.memory.memories.store.changes import Action
 from app.memory.memories.store.columns import shown_content
 from app.memory.revisions.store.repository import ReadRevision

@@ -6,28 +6,26 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from app.adapters.db.pages import ReadRows, Slice, exported
+from app.adapters.db.lists import ReadRows, Slice, exported
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.clock import Clock
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
-from app.kernel.etags import check_etag
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, RevisionName, parse_revision_id
 from app.kernel.paging import PageRequest
-from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
+from app.kernel.wire.objects import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
 from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.services.embedding import EngineEmbedding
+from app.memory.memories.services.listing import find_known, find_version
 from app.memory.memories.services.memories import MemoryService, finish_with_memory
-from app.memory.memories.services.versions import find_known, find_version
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Action, Change, Hold
 from app.memory.memories.store.columns import content_of, wire_names
-from app.memory.memories.store.roles import ColumnRole
-from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.tables import ColumnRole, MemoryRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.revisions.schemas import (
     ListMemoryRevisionsResponse,
@@ -36,9 +34,8 @@ from app.memory.revisions.schemas import (
     RevisionLabel,
     RollbackMemoryRequest,
 )
-from app.memory.revisions.store import labels, repository
-from app.memory.revisions.store.labels import WantedLabels
-from app.memory.revisions.store.repository import ReadRevision
+from app.memory.revisions.store import repository
+from app.memory.revisions.store.repository import ReadRevision, WantedLabels
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.operations.logic.states import type_url
@@ -62,19 +59,15 @@ async def list_revisions(
     """
     now = resources.clock.now()
     memory_id = None if parent.memory == ALL_MEMORIES else parent.memory
-    asked = repository.revisions(parent.engine, memory_id).filtered_page(
-        page,
-        resources.settings,
-        filter_text,
-        engine=parent.engine.engine,
-        memory=parent.memory,
-    )
+    query = {"engine": parent.engine.engine, "memory": parent.memory}
+    revisions = repository.revisions(parent.engine, memory_id)
+    wanted = revisions.filtered_page(page, resources.settings, filter_text, **query)
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, parent.engine))
         if memory_id is not None:
             await memories.get(session, parent, memories.is_known(now))
-        found = await repository.read_revisions(session, engine.engine, memory_id, now, asked)
-    shown, token = asked.cut(found)
+        rows = await repository.read_revisions(session, engine.engine, memory_id, now, wanted)
+    shown, token = wanted.cut(rows)
     return ListMemoryRevisionsResponse(
         memory_revisions=[MemoryRevision.from_row(engine, revision) for revision in shown],
         next_page_token=token,
@@ -88,7 +81,6 @@ async def export(
 
     Raises:
         InvalidArgument: the filter is unreadable or takes too long.
-        NotFound: the engine does not exist.
     """
     clock, db = resources.clock, resources.db
     listed = repository.revisions(name, None)
@@ -115,13 +107,13 @@ async def list_labels(
     """
     _check_length("key", key or "", MAX_LABEL_CHARS)
     _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
-    listed = labels.VALUES if key else labels.KEYS
+    listed = repository.VALUES if key else repository.KEYS
     asked = listed.page(page, engine=name.engine, key=key, prefix=prefix)
     wanted = WantedLabels(name.engine, key or None, prefix, resources.clock.now())
     async with resources.db.snapshot() as session:
         await engines.get(session, name)
         async with limited(session, resources.settings.filter_timeout_seconds, "prefix"):
-            rows, token = asked.cut(await labels.read_labels(session, wanted, asked))
+            rows, token = asked.cut(await repository.read_labels(session, wanted, asked))
     shown = [
         RevisionLabel(key=key, value=row.value) if key else RevisionLabel(key=row.key)
         for row in rows

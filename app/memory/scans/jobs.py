@@ -12,17 +12,16 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from app.adapters.db.clock import database_now
-from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Session
-from app.adapters.db.subjects import Subject
+from app.adapters.db.subjects import Subject, TextsOf
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName, MemoryName
-from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
+from app.kernel.wire.objects import MAX_LABEL_CHARS, MAX_REVISION_LABEL_CHARS
 from app.memory.memories.schemas.memories import RevisionFields
 from app.memory.memories.schemas.metadata import MAX_METADATA_KEY_CHARS, MAX_METADATA_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.store import ledger, redaction
-from app.memory.memories.store.redaction import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
+from app.memory.memories.store import erasure, ledger
+from app.memory.memories.store.erasure import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.scans.logic.progress import PROGRESS, BatchResults, ScanProgress
@@ -139,7 +138,7 @@ class _Scanning:
         now = self.resources.clock.now()
         after = progress.after[0] if progress.after else ""
         async with self.job.db.snapshot() as session:
-            rows = await redaction.list_known(session, self._subject, after, self._limit, now)
+            rows = await erasure.list_known(session, self._subject, after, self._limit, now)
         vectors = await self._vectors(rows) if self._masks else {}
         ids = [row.memory_id for row in rows]
         async with self.job.db.transaction() as session:
@@ -169,13 +168,13 @@ class _Scanning:
     ) -> tuple[Redacted, BatchResults]:
         """Search memories and their revisions; lock the memories if they may change."""
         engine_id, now = self.engine.engine, self.resources.clock.now()
-        rows = await redaction.list_all(session, engine_id, ids, now, for_update=self._masks)
+        rows = await erasure.list_all(session, engine_id, ids, now, for_update=self._masks)
         masked = await self._mask([{n: getattr(row, n) for n in MASKED_FIELDS} for row in rows])
         changed: list[tuple[RevisionRow, Mapping[str, Any]]] = []
         sums = {MemoryRow.__tablename__: sum((counts for _, counts in masked), Counter[str]())}
         holders = {row.memory_id for row, (_, counts) in zip(rows, masked, strict=True) if counts}
-        after, table = 0, redaction.REVISIONS
-        while revisions := await redaction.list_revisions(
+        after, table = 0, erasure.REVISIONS
+        while revisions := await erasure.list_revisions(
             session, engine_id, [row.memory_id for row in rows], after, _MOST_REVISIONS
         ):
             texts = [{n: getattr(row, n) for n in MASKED_OF_REVISIONS} for row in revisions]

@@ -4,8 +4,8 @@ from app.adapters.db.conditions import check_scope, scopes_of
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.auth import of_one
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.memory.scans.schemas import ScanPrivacyRequest
 from app.platform.engines.store import repository as engines

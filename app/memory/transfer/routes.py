@@ -11,8 +11,8 @@ from starlette.responses import Response, StreamingResponse
 
 from app.adapters.db.session import Session
 from app.kernel.auth import Caller
+from app.kernel.changes import IdempotencyKey, digest_of
 from app.kernel.errors import InvalidArgument, Reason, ServiceError
-from app.kernel.idempotency import IdempotencyKey, digest_of
 from app.kernel.permissions import Permission
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse

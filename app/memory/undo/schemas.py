@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import RevisionLabels
-from app.memory.memories.schemas.answers import NamedMemory
+from app.kernel.wire.objects import RevisionLabels
+from app.memory.memories.schemas.memories import NamedMemory
 
 
 class UndoOperationRequest(WireModel):

@@ -4,8 +4,8 @@ from typing import Final
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import FailedPrecondition, Reason
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.privacy_config import Place

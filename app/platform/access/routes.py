@@ -16,8 +16,8 @@ from app.platform.access.services.access import KeyService
 from app.web.context import Context
 from app.web.demands import LIST, Demand, change
 from app.web.names import KeyPath
-from app.web.paging import Page
 from app.web.paths import SERVICE
+from app.web.query import Page
 from app.web.routing import Router
 
 router = Router(

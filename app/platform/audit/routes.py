@@ -5,11 +5,11 @@ from fastapi import Response
 from app.kernel.permissions import Permission
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.platform.audit.service import AuditService
+from app.web.answers import documented, ndjson
 from app.web.context import Context
 from app.web.demands import LIST, WORK, Demand
-from app.web.ndjson import documented, ndjson
-from app.web.paging import Filter, Page
 from app.web.paths import SERVICE
+from app.web.query import Filter, Page
 from app.web.routing import Router
 
 router = Router(

@@ -9,15 +9,13 @@ import structlog
 from prometheus_client import Counter
 from typing_extensions import override
 
-from app.adapters.db.lists import List
-from app.adapters.db.pages import ReadRows, Slice, exported
+from app.adapters.db.lists import List, ReadRows, Slice, exported
 from app.adapters.db.session import Database, Session, noted
-from app.adapters.rare_lines import RareLines
+from app.adapters.logs import RareLines
 from app.adapters.resources import Resources
 from app.kernel.audit import Audited, Auditor
 from app.kernel.clock import Clock
-from app.kernel.errors import Reason, ServiceError, Unavailable
-from app.kernel.failures import describe
+from app.kernel.errors import Reason, ServiceError, Unavailable, describe
 from app.kernel.names import SessionName
 from app.kernel.paging import PageRequest
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse

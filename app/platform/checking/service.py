@@ -9,10 +9,9 @@ from datetime import timedelta
 from typing import Any
 
 from app.adapters.db.clock import DatabaseClock, Skew
-from app.adapters.db.examinations import Batches, CountedRows, Examination
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.db.session import Database, Session
-from app.kernel.checks import QUICK, CheckName, Level
+from app.kernel.checks import QUICK, Batches, CheckName, CountedRows, Examination, Level
 from app.kernel.clock import SystemClock
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
 from app.platform.checking.logic.report import MAX_NAMES, CheckFinding, CheckOutcome, CheckReport

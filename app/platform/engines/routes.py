@@ -15,14 +15,13 @@ from app.platform.engines.services.engines import EngineService
 from app.platform.engines.store import repository
 from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.services.operations import OperationService
+from app.web.answers import documented, ndjson
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, WORK, Demand, change
-from app.web.etag import IfMatch, etag_of
-from app.web.headers import NODES_AWAY
+from app.web.headers import NODES_AWAY, IfMatch, etag_of
 from app.web.names import EnginePath, LocationPath
-from app.web.ndjson import documented, ndjson
-from app.web.paging import Filter, Page, UpdateMask
 from app.web.paths import ENGINE, PREFIX
+from app.web.query import Filter, Page, UpdateMask
 from app.web.routing import Router
 
 router = Router(

@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationInfo
 
+from app.kernel.changes import FIELD
 from app.kernel.errors import InvalidArgument
-from app.kernel.fieldmask import FIELD
 from app.kernel.wire.archived import ArchivedRow, Past
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import Labels
+from app.kernel.wire.objects import Labels
 from app.kernel.wire.scalars import Timestamp
 from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.engines.store.rows import config_of, name_of

@@ -32,10 +32,10 @@ from app.platform.sessions.services.sessions import SessionService
 from app.platform.sessions.store import repository, shared
 from app.web.context import Context, Mutation
 from app.web.demands import EVERY_FIELD, LIST, WORK, Demand, change
-from app.web.etag import IfMatch, etag_of
+from app.web.headers import IfMatch, etag_of
 from app.web.names import EnginePath, EventPath, SessionPath
-from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
+from app.web.query import Filter, OrderBy, Page, UpdateMask
 from app.web.routing import Router
 
 _APPEND = change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)).with_said(EVERY_FIELD)

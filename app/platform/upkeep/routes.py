@@ -10,7 +10,7 @@ from app.platform.operations.schemas import Operation
 from app.platform.upkeep.service import UpkeepService
 from app.web.context import Mutation
 from app.web.demands import change
-from app.web.etag import IfMatch
+from app.web.headers import IfMatch
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router

@@ -10,10 +10,8 @@ from prometheus_client import Counter, Gauge
 from app.adapters.db.session import Session
 from app.adapters.metrics import of_all
 from app.adapters.resources import Registry, Resources
-from app.kernel.errors import FailedPrecondition, NotFound, Reason, ServiceError
-from app.kernel.etags import check_etag
-from app.kernel.failures import describe
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.changes import IdempotencyKey, check_etag
+from app.kernel.errors import FailedPrecondition, NotFound, Reason, ServiceError, describe
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock

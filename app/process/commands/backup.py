@@ -9,9 +9,8 @@ import typer
 
 from app.adapters.postgres import backup as backups
 from app.adapters.postgres.backup import BACKUPS, RunningCluster, Taken
-from app.adapters.postgres.catalog import BackupFolder
+from app.adapters.postgres.catalog import BackupError, BackupFolder, Report
 from app.adapters.postgres.embedded import running_postgres
-from app.adapters.postgres.manifest import BackupError, Report
 from app.process.backup_steps import DataDir, Directory, backup_steps, read_embedded
 from app.process.erasure_lists import keep_copy
 from app.settings.settings import Settings

@@ -6,8 +6,7 @@ from pathlib import Path
 import typer
 
 from app.adapters.postgres.backup import verify
-from app.adapters.postgres.catalog import Backup, BackupFolder
-from app.adapters.postgres.manifest import BackupError, Report
+from app.adapters.postgres.catalog import Backup, BackupError, BackupFolder, Report
 from app.adapters.terminal import FAILED
 from app.process.backup_steps import Directory, backup_steps
 

@@ -15,7 +15,7 @@ import typer
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
 from app.adapters.postgres.embedded import embedded_postgres
-from app.adapters.postgres.process import PostgresStartError
+from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.postgres.server import find_running, has_cluster
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError

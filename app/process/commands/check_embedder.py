@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from typing_extensions import override
 
+from app.adapters.llm.embedders import BatchSize, ManagedEmbedder
 from app.adapters.llm.factory import choose_embedder
-from app.adapters.llm.managed import BatchSize, ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.terminal import fail, read_settings
 from app.process.checked_models import ModelCheck, run_check

@@ -24,7 +24,7 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.migrate import SchemaError
 from app.adapters.db.session import Database
 from app.adapters.postgres.embedded import holder_of
-from app.adapters.postgres.process import PostgresStartError
+from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.audit import Audited
 from app.kernel.auth import Caller

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from app.adapters.db import migrate
+from app.adapters.db.fence import OldProcessPolicy
 from app.adapters.db.migrate import OldProcessesError, SchemaError
-from app.adapters.db.old_processes import Beside
 from app.adapters.terminal import IN_USE, MISUSED, fail, read_settings
 
 
@@ -46,7 +46,9 @@ def run(
             settings.database_url.get_secret_value(),
             tuning.database_connect_timeout_seconds,
             recreates_vectors=recreate_vectors,
-            beside=Beside(force, tuning.process_seen_seconds, tuning.process_beat_seconds),
+            old_processes=OldProcessPolicy(
+                force, tuning.process_seen_seconds, tuning.process_beat_seconds
+            ),
             statement_seconds=statement_timeout,
         )
     except OldProcessesError as error:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from app.adapters.postgres.embedded import running_postgres
-from app.adapters.postgres.files import find_binaries, postgres_program
+from app.adapters.postgres.programs import find_binaries, postgres_program
 from app.adapters.postgres.server import variables_of
 from app.adapters.terminal import MISUSED, fail
 from app.process.backup_steps import DataDir, backup_steps, read_embedded

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from app.adapters.db import migrate
-from app.adapters.postgres.catalog import Backup, BackupFolder
-from app.adapters.postgres.manifest import BackupError, Report
+from app.adapters.postgres.catalog import Backup, BackupError, BackupFolder, Report
 from app.adapters.postgres.restored import restored
 from app.adapters.resources import open_resources
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings

@@ -9,9 +9,16 @@ import typer
 from pydantic import JsonValue
 
 from app.adapters.terminal import fail, read_settings
-from app.settings.described import bounds, choices, rounded, unit
+from app.settings.described import (
+    HIDDEN,
+    ShownSetting,
+    bounds,
+    choices,
+    rounded,
+    shown_settings,
+    unit,
+)
 from app.settings.settings import Settings
-from app.settings.shown import HIDDEN, ShownSetting, shown_settings
 
 _INDENT = "    "
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}

@@ -24,9 +24,8 @@ from app.settings.settings import Settings
 from app.surfaces.console.store import repository
 from app.surfaces.console.store.repository import SessionLife
 from app.surfaces.console.store.tables import ConsoleSessionRow
-from app.web.address import address_of
 from app.web.auth import check_reserve, counted_failures
-from app.web.headers import authority, header
+from app.web.headers import address_of, authority, header
 
 SURFACE = "console"
 """The console's name in the audit log."""

@@ -19,7 +19,7 @@ from app.surfaces.console.filterrow import FilterRow
 from app.surfaces.console.forms import new_request_id
 from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
 from app.surfaces.console.templating import environment
-from app.web.address import address_of
+from app.web.headers import address_of
 
 ROWS = 50
 """Rows on a page of a list."""

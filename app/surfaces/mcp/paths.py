@@ -4,11 +4,13 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from typing_extensions import override
 
 from app.kernel.errors import InvalidArgument, NotFound, Reason
 from app.settings.settings import Settings
 from app.surfaces.mcp import metadata
 from app.surfaces.tools import scopes
+from app.web.asgi import HttpMiddleware
 
 PATH = "/mcp"
 PAIRS = "mcp_scope"
@@ -17,7 +19,7 @@ _CHALLENGE = "www-authenticate"
 _BEARER = "Bearer "
 
 
-class McpPaths:
+class McpPaths(HttpMiddleware):
     """ASGI middleware for MCP; other requests pass unchanged.
 
     It moves the scope from the query to the request's state, because pairs may have any name.
@@ -25,17 +27,12 @@ class McpPaths:
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
+        super().__init__(app)
         self._settings = settings
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request.
-
-        Raises:
-            InvalidArgument: the URL names a key of the scope twice.
-            NotFound: MCP is disabled.
-        """
-        if scope["type"] != "http" or not _is_of_mcp(scope["path"]):
+    @override
+    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not _is_of_mcp(scope["path"]):
             await self._app(scope, receive, send)
             return
         if not self._settings.mcp:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from app.kernel.memory_tools import ToolName
+from app.kernel.tools import ToolName
 from app.surfaces.mcp.connections import McpConnection
 
 _MAX_TOPIC_CHARS = 1_000

@@ -15,7 +15,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Receive, Scope, Send
 from typing_extensions import override
 
-from app.adapters.shared import Shared
+from app.adapters.concurrency import Shared
 from app.surfaces.mcp.connections import CONNECTION, McpConnection
 from app.surfaces.mcp.paths import PATH
 from app.web.demands import Demand

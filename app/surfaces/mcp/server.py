@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.kernel.release import RELEASE
 from app.surfaces.mcp import prompts, resources
 from app.surfaces.mcp.connections import CONNECTION, McpConnection

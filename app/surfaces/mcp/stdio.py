@@ -17,7 +17,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from app.adapters.remote import client_with
+from app.adapters.api_client import client_with
 from app.kernel.release import RELEASE
 from app.surfaces.mcp.instructions import INSTRUCTIONS
 from app.surfaces.tools.scopes import PREFIX

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from app.kernel.changes import digest_of
 from app.kernel.errors import InvalidArgument, NotFound, Reason
-from app.kernel.idempotency import digest_of
 from app.kernel.names import parse_text_id
 from app.surfaces.api import Api, ApiRefusal, Json
 from app.surfaces.filters import quoted

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.kernel.errors import InvalidArgument, NotFound, Reason
-from app.kernel.memory_tools import ToolName
 from app.kernel.names import parse_session_id
+from app.kernel.tools import ToolName
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.filters import all_of, quoted
 from app.surfaces.tools import arguments, texts

@@ -8,9 +8,8 @@ from pydantic import ValidationError
 
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, Reason
-from app.kernel.memory_tools import ToolName
 from app.kernel.permissions import Permission
-from app.kernel.tool_formats import Schema
+from app.kernel.tools import Schema, ToolName
 from app.surfaces.tools import arguments, scopes
 from app.surfaces.tools.arguments import Arguments
 

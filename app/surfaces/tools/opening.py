@@ -25,7 +25,7 @@ from app.kernel.errors import (
 from app.kernel.names import EngineName
 from app.surfaces.api import Api, ApiRefusal
 from app.surfaces.tools.bank import Bank
-from app.web.address import address_of
+from app.web.headers import address_of
 
 _ERRORS: Mapping[int, type[ServiceError]] = {
     400: InvalidArgument,

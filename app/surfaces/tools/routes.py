@@ -6,10 +6,9 @@ from fastapi import Query, Request
 
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, NotFound, Reason
-from app.kernel.memory_tools import ToolName
 from app.kernel.names import EngineName
 from app.kernel.permissions import Permission
-from app.kernel.tool_formats import FORMATS
+from app.kernel.tools import FORMATS, ToolName
 from app.kernel.wire.reading import read_object
 from app.language.tokens import estimate_tokens
 from app.surfaces.api import ApiRefusal

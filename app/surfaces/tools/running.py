@@ -9,8 +9,7 @@ from typing import Any
 import structlog
 from prometheus_client import Counter, Histogram
 
-from app.kernel.errors import ServiceError
-from app.kernel.failures import describe
+from app.kernel.errors import ServiceError, describe
 from app.surfaces.api import ApiRefusal
 from app.surfaces.tools import scopes
 from app.surfaces.tools.bank import Bank

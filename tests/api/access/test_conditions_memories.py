@@ -6,7 +6,7 @@ import httpx
 
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, Unavailable
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from tests.support.bank import GONE, Json, history, id_of, listed, ok, refusal, roll_back
 from tests.support.bound import SCOPES, Bound, assert_alike, facts
 from tests.support.cases import in_one_test

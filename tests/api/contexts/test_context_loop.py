@@ -11,7 +11,7 @@ import pytest
 
 from app.adapters.db.session import Database
 from app.conversation.contexts.services.answers import encoded
-from app.conversation.strategies.logic.forms import SourceField
+from app.conversation.strategies.logic.lines import SourceField
 from app.conversation.strategies.logic.rendering import render
 from app.conversation.strategies.service import Scale
 from app.kernel.errors import Reason

@@ -23,10 +23,9 @@ from app.adapters.db.filter_fields import (
 from app.adapters.db.filters import Fields, to_clause
 from app.adapters.db.metadata_filters import metadata_clause
 from app.adapters.db.regex import PatternRefusedError, to_postgres
-from app.adapters.db.scopes_fields import ScopesField
+from app.adapters.db.resource_fields import ScopesField
 from app.adapters.db.session import Database
-from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
-from app.kernel.filtering.parser import parse_filter
+from app.kernel.filters import MetadataFilter, MetadataOperator, parse_filter
 from tests.support.cases import in_one_test
 
 EQUAL, GREATER, LESS = (

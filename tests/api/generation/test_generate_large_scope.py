@@ -8,7 +8,7 @@ import pytest
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.retrieval.jobs import IndexSweep
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.operations import generate

@@ -13,13 +13,13 @@ from fastapi import FastAPI
 from starlette.types import Message
 from typing_extensions import override
 
-from app.adapters.db.pages import ReadRows, Slice, exported
+from app.adapters.db.lists import ReadRows, Slice, exported
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.kernel.held import HeldAnswer, answering, hold
-from app.memory.memories.schemas.scopes import ListScopesResponse, ScopeInUse
+from app.kernel.reads import HeldAnswer, answering, hold
+from app.memory.memories.schemas.memories import ListScopesResponse, ScopeInUse
 from app.memory.memories.store.tables import MemoryRow
 from app.process.main import create_app
 from app.web.answers import PiecedAnswer, encoded

@@ -123,7 +123,7 @@ async def test_a_failure_of_the_service_frees_the_place(
     async def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("app.memory.retrieval.services.retrieval.RetrievalService.retrieve", fail)
+    monkeypatch.setattr("app.memory.retrieval.services.retrieval.retrieve", fail)
     async with client_with(narrow, ADMIN_KEY) as client:
         for _ in range(3):
             answer = await client.post("/memories:retrieve", json=SEARCH)

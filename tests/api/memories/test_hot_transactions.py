@@ -10,8 +10,8 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.adapters.db.direct import DirectConnections, Statement
 from app.adapters.db.engine import open_engine
+from app.adapters.db.server import DirectConnections, Statement
 from app.adapters.db.session import Database
 from app.memory.memories.store import ledger
 from app.settings.settings import Settings

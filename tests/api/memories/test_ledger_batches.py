@@ -11,9 +11,8 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, AlreadyExists, Reason
-from app.kernel.ids import bucket_of, new_id
+from app.kernel.ids import bucket_of, bucket_of_hash, new_id, scope_hash
 from app.kernel.names import EngineName
-from app.kernel.scopes import bucket_of_hash, scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import Change, ChangeContext, Creation, Deletion, Written

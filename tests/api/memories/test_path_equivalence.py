@@ -15,8 +15,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.store.columns import wire_names
-from app.memory.memories.store.roles import ColumnRole
-from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.tables import ColumnRole, MemoryRow
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, configure, history, id_of, ok, roll_back

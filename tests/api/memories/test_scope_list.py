@@ -14,7 +14,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.process.main import create_app
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY, START

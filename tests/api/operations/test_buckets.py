@@ -7,8 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.kernel.ids import NO_BUCKET, bucket_of
-from app.kernel.scopes import bucket_of_hash, bucket_of_user, scope_hash
+from app.kernel.ids import NO_BUCKET, bucket_of, bucket_of_hash, bucket_of_user, scope_hash
 from app.memory.memories.store.tables import RevisionRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow

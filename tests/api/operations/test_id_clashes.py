@@ -13,8 +13,7 @@ from sqlalchemy import func, select, text
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, Reason
-from app.kernel.ids import NO_BUCKET, bucket_of, new_id
-from app.kernel.scopes import bucket_of_user
+from app.kernel.ids import NO_BUCKET, bucket_of, bucket_of_user, new_id
 from app.platform.audit.store.tables import AuditEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.sessions.store import append_batch

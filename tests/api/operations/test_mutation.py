@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import AlreadyExists
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import EMPTY

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from app.adapters.db.engine import open_engine
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock

@@ -18,7 +18,7 @@ from pydantic import BaseModel, SecretStr
 from sqlalchemy import text
 
 from app.adapters.db.engine import open_engine
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.db.session import Database
 from app.adapters.lag import watched
 from app.adapters.resources import Resources
@@ -26,9 +26,9 @@ from app.kernel.clock import FixedClock
 from app.language.facts import ENGINE
 from app.platform.processes.services.processes import ProcessKind
 from app.platform.processes.services.server import read_server
-from app.settings.secret_files import secret_names
+from app.settings.described import HIDDEN
+from app.settings.environment import secret_names
 from app.settings.settings import Settings
-from app.settings.shown import HIDDEN
 from tests.api.processes.test_heartbeats import live
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, ok

@@ -8,7 +8,7 @@ from app.artifacts.readers.store import lookups
 from app.artifacts.readers.store.lookups import Texts
 from app.artifacts.tasks.store.tables import ChunkRow
 from app.kernel.clock import FixedClock
-from app.kernel.task_names import NamespaceName
+from app.kernel.names import NamespaceName
 from app.language.bm25 import MAX_TERMS
 from tests.support.bank import ENGINE, ok
 from tests.support.cases import in_one_test

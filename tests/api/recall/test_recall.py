@@ -200,8 +200,8 @@ async def test_who_has_left_is_not_searched_for(resources: Resources, path: str)
     async def is_given_up() -> bool:
         return next(looks)
 
-    assert (await recall.recall(resources, name, asked, is_given_up)).spans
-    left = await recall.recall(resources, name, asked, is_given_up)
+    assert (await recall.recall_session(resources, name, asked, is_given_up)).spans
+    left = await recall.recall_session(resources, name, asked, is_given_up)
     assert (left.spans, left.searched) == ([], None)
 
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.conversation.recall.schemas import RecallSessionsRequest
-from app.conversation.recall.services import searching, sessions_recall
+from app.conversation.recall.services import recall, searching
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.kernel.names import EngineName
@@ -309,5 +309,5 @@ async def test_who_has_left_is_not_searched_for(
         return True
 
     asked = RecallSessionsRequest(user_id="42", query="zebra")
-    left = await sessions_recall.recall(resources, EngineName.parse(ENGINE), asked, {}, is_given_up)
+    left = await recall.recall_sessions(resources, EngineName.parse(ENGINE), asked, {}, is_given_up)
     assert left.spans == []

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, ServiceError
 from app.memory.memories.store.tables import UnembeddedRow
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from app.process.main import create_app
 from app.process.start import open_process
 from app.process.worker import make_runner

@@ -21,7 +21,7 @@ from app.kernel.errors import (
     Unavailable,
 )
 from app.memory.memories.store.tables import MemoryVectorRow, UnembeddedRow
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import (
     ENGINE_URL,

@@ -12,7 +12,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.reembedding import jobs
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from app.platform.engines.store import repository as engines
 from tests.support.bank import ENGINE_URL, Json, configure, ok, retrieved, roll_back
 from tests.support.embedding import (

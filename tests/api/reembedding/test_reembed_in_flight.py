@@ -12,7 +12,7 @@ from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, RevisionFi
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import Creation
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.service import Backlog
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from tests.support.embedding import (

@@ -10,9 +10,8 @@ from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.kernel.errors import BadGateway, FailedPrecondition, Reason, Unavailable
 from app.memory.memories.store.tables import UnembeddedRow
-from app.memory.reembedding import jobs
-from app.memory.reembedding.services import embedding
-from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding import jobs, service
+from app.memory.reembedding.service import Backlog
 from app.memory.reembedding.store.repository import MemorySpan
 from tests.support.bank import Json, count, ok, retrieve
 from tests.support.embedding import NEW, OLD, Changed, NewEmbedder, changed, stored_vectors
@@ -173,7 +172,7 @@ async def test_a_model_that_refuses_everything_is_not_brought(
 async def test_a_model_that_refuses_too_much_is_not_brought(
     resources: Resources, now: Changed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding, "MOST_REFUSED", 0)
+    monkeypatch.setattr(service, "MOST_REFUSED", 0)
     done = await now.reembedded()
     assert done["error"]["details"][0]["reason"] == Reason.MODEL_REFUSED
     assert await count(resources.db, UnembeddedRow) == (0,)

@@ -12,7 +12,7 @@ from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.kernel.auth import Caller, Reach
 from app.kernel.clock import FixedClock
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics

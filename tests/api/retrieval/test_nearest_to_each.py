@@ -8,8 +8,8 @@ from sqlalchemy import text, true
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
-from app.kernel.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import ChangeContext, Creation

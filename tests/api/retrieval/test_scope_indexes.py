@@ -11,10 +11,10 @@ from structlog.testing import capture_logs
 
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.retrieval.jobs import IndexSweep
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.memory.retrieval.store import indexes
 from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.nearest import (

@@ -17,8 +17,8 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.memory.retrieval.jobs import IndexSweep
+from app.memory.retrieval.store.fast_sql import MOST
 from app.memory.retrieval.store.nearest import POOL
-from app.memory.retrieval.store.small import MOST
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, configure, ok

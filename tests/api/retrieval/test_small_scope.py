@@ -14,14 +14,14 @@ from sqlalchemy import true
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.language.grams import indexed
 from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
-from app.memory.retrieval.services.lookups import LargeScopeSearch
+from app.memory.retrieval.services.search import LargeScopeSearch
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store.candidates import CandidateQuery
+from app.memory.retrieval.store.fast_sql import MOST
 from app.memory.retrieval.store.nearest import ScopeQuery
-from app.memory.retrieval.store.small import MOST
 from tests.support.bank import ok
 
 SCOPE = {"user_id": "random"}

@@ -20,7 +20,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.ranking import Ranking
 from app.memory.retrieval.jobs import IndexSweep
-from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import ScopeIndexes
 from app.process.main import create_app
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY

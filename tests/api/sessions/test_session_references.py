@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.kernel.wire.artifact_reference import MAX_LISTED
+from app.kernel.wire.content import MAX_LISTED
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.bound import bound_client

@@ -10,8 +10,7 @@ from app.adapters.resources import Resources
 from app.artifacts.tasks.schemas.exports import ExportNamespaceRequest
 from app.artifacts.tasks.services.exports import export
 from app.artifacts.tasks.services.tasks import TaskService
-from app.kernel.names import EngineName
-from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.tasks import store, text_output

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from app.conversation.recall.services import searching
-from app.kernel.memory_tools import ToolName
+from app.kernel.tools import ToolName
 from app.platform.operations.services.runner import Runner
 from app.surfaces.tools.calls import CALLS, ToolAnswer
 from tests.conftest import ADMIN_KEY

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.kernel.memory_tools import ToolName
+from app.kernel.tools import ToolName
 from app.platform.operations.services.runner import Runner
 from app.surfaces.tools.catalogue import TOOLS
 from tests.support.bank import Json, ok

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversation.contexts.services import included
+from app.conversation.contexts.services import contexts
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.service import Counter, Scale
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
@@ -31,7 +31,7 @@ def _one_by_one(facts: list[str], room: int, scale: Scale) -> list[str]:
 
 async def _kept(facts: list[str], room: int, scale: Scale) -> list[str]:
     named = [(f"n{place}", fact) for place, fact in enumerate(facts)]
-    return [fact for _, fact in await included.fitting(named, room, scale)]
+    return [fact for _, fact in await contexts.fitting_memories(named, room, scale)]
 
 
 @given(

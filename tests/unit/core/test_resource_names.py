@@ -4,27 +4,25 @@ import pytest
 
 from app.kernel.errors import InvalidArgument, NotFound
 from app.kernel.names import (
+    ArtifactName,
     EngineName,
     EventName,
     LocationName,
     MemoryName,
+    NamespaceName,
     OperationName,
     RevisionName,
     SessionName,
+    TaskMemoryName,
+    ToolPolicyName,
     check_chosen_id,
     check_session_id,
+    check_task_id,
     parse_engine_id,
     parse_revision_id,
     parse_session_id,
-    parse_text_id,
-)
-from app.kernel.task_names import (
-    ArtifactName,
-    NamespaceName,
-    TaskMemoryName,
-    ToolPolicyName,
-    check_task_id,
     parse_task_id,
+    parse_text_id,
 )
 
 ENGINE = EngineName("my-project", "us-central1", 7)

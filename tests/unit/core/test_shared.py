@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.adapters.shared import Shared, SingleFlight
+from app.adapters.concurrency import Shared, SingleFlight
 
 
 class _Work:

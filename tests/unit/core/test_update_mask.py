@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.kernel.changes import check, parse_mask
 from app.kernel.errors import InvalidArgument
-from app.kernel.fieldmask import check, parse_mask
 
 ALLOWED = ("display_name", "fact", "context_spec.memory_bank_config")
 

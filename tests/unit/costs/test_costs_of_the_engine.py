@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.conversation.costs.logic.accounting import SummaryPart
-from app.conversation.costs.logic.simulated import Shared
+from app.conversation.costs.logic.accounting import Shared, SummaryPart
 from app.conversation.costs.schemas import EstimateContextCostsRequest
-from app.conversation.costs.services.cases import Case, cases_of
+from app.conversation.costs.services.costs import Case, cases_of
 from app.conversation.strategies.logic.composing import compose, shares_of
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.schedule import next_due

@@ -18,10 +18,14 @@ from app.adapters.db.filter_fields import (
 )
 from app.adapters.db.filters import Clause, Fields, to_clause
 from app.adapters.db.metadata_filters import MetadataField
-from app.adapters.db.resource_fields import OptionalResourceField, ResourceField, WithheldField
-from app.adapters.db.scopes_fields import ScopesField
+from app.adapters.db.resource_fields import (
+    OptionalResourceField,
+    ResourceField,
+    ScopesField,
+    WithheldField,
+)
 from app.kernel.errors import InvalidArgument, Reason
-from app.kernel.filtering.parser import parse_filter
+from app.kernel.filters import parse_filter
 from app.kernel.names import EngineName
 
 DIALECT = create_engine("postgresql+psycopg://").dialect

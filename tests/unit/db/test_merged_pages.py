@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from app.adapters.db.pages import ReadRows, Slice, merged
+from app.adapters.db.lists import ReadRows, Slice, merged
 from app.platform.audit.store.tables import AuditEventRow
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from app.adapters.db.metadata_filters import metadata_clause
 from app.kernel.errors import InvalidArgument
-from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
+from app.kernel.filters import MetadataFilter, MetadataOperator
 
 METADATA = column("metadata", JSONB())
 EQUAL, GREATER, LESS = (

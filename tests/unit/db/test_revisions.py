@@ -3,7 +3,7 @@
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
-from app.adapters.db.revisions import FOLDER, known_revisions, wanted_revision
+from app.adapters.db.schema import FOLDER, known_revisions, wanted_revision
 
 
 def test_the_revisions_are_those_of_the_migrations() -> None:

@@ -59,7 +59,7 @@ def test_of_a_long_page_little_is_held() -> None:
 @pytest.mark.parametrize("unit", ["<a>", "<br>", "<b>w</b> ", "<td>w"])
 def test_of_a_long_page_without_blocks_little_is_held(unit: str) -> None:
     before, most = held_mib(), 0.0
-    for number, _ in enumerate(text_of_html(pages(unit, 24 * MIB))):
+    for number, _ in enumerate(text_of_html(pages(unit, 8 * MIB))):
         most = max(most, held_mib()) if number % 100 == 0 else most
     assert most - before < 20
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.adapters.llm.cache import CachedEmbedder
+from app.adapters.llm.embedders import CachedEmbedder
 from app.kernel.guard import transaction_open
 from tests.support.scripted_models import ScriptedEmbedder
 

@@ -8,8 +8,8 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
+from app.adapters.llm.embedders import BatchSize
 from app.adapters.llm.factory import choose_embedder
-from app.adapters.llm.managed import BatchSize
 from app.adapters.llm.providers.embed_http import HttpEmbedder
 from app.kernel.errors import BadGateway, FailedPrecondition, Unavailable
 from app.settings.settings import Settings

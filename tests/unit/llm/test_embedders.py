@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.llm.models import TextModels
-from app.adapters.llm.named import check_policy, check_writer
+from app.adapters.llm.models import TextModels, check_policy, check_writer
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.settings.settings import Settings

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from app.adapters.llm.safetensors_file import Rows, find_weights
+from app.adapters.llm.minilm_model import Rows, find_weights
 
 
 def _resident(path: Path) -> int:

@@ -3,8 +3,7 @@
 import pytest
 
 from app.adapters.llm.factory import open_models
-from app.adapters.llm.models import TextModels
-from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.models import ModelSetupError, TextModels
 from app.adapters.llm.ports import Attachment, Meter, Prompt
 from app.settings.settings import Settings
 from tests.support.model_server import ModelServer

@@ -13,8 +13,7 @@ from typing_extensions import override
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import transaction_open
-from app.kernel.wire.model_entries import EntriesReply, ModelEntry
-from app.kernel.wire.model_text import ModelText, TextReply
+from app.kernel.wire.model_entries import EntriesReply, ModelEntry, ModelText, TextReply
 from tests.support.model_server import ModelServer
 from tests.support.scripted_models import ScriptedTextModel
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open

@@ -6,9 +6,8 @@ import time
 import httpx2
 import pytest
 
-from app.adapters.llm.breaker import Breaker
 from app.adapters.llm.ports import Meter, TextModel
-from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
+from app.adapters.llm.provider import Breaker, Provider, ProviderTarget, RequestFailed
 from app.kernel.errors import DeadlineExceeded, Reason, Unavailable
 from app.settings.settings import Settings
 from tests.support.model_server import ModelServer, slow, status

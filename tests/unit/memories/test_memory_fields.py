@@ -10,10 +10,17 @@ from sqlalchemy.orm import DeclarativeBase
 from app.memory.memories.schemas.memories import MemoryFields, check_fields
 from app.memory.memories.services.memories import _COLUMNS
 from app.memory.memories.store import columns, fast_sql
-from app.memory.memories.store.records import MemoryRecord
+from app.memory.memories.store.columns import MemoryRecord
 from app.memory.memories.store.repository import FILTER_FIELDS
-from app.memory.memories.store.roles import ColumnRole, check_equal, columns_of, counted_columns
-from app.memory.memories.store.tables import MemoryContent, MemoryRow, RevisionRow
+from app.memory.memories.store.tables import (
+    ColumnRole,
+    MemoryContent,
+    MemoryRow,
+    RevisionRow,
+    check_equal,
+    columns_of,
+    counted_columns,
+)
 
 ROWS = [MemoryRow, RevisionRow]
 _FORGETFUL = """

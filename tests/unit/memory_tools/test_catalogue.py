@@ -10,11 +10,11 @@ import pytest
 from google.genai.types import FunctionDeclaration
 from pydantic import TypeAdapter
 
-from app.kernel import tool_formats
+from app.kernel import tools
 from app.kernel.auth import Caller, Reach
 from app.kernel.errors import InvalidArgument
-from app.kernel.memory_tools import ToolName
 from app.kernel.permissions import OF_ROLE, Role
+from app.kernel.tools import ToolName
 from app.settings.settings import Settings
 from app.surfaces.mcp.instructions import INSTRUCTIONS
 from app.surfaces.tools import catalogue
@@ -92,12 +92,10 @@ def test_each_schema_is_json_schema_and_closed(tool: Tool, scope: Any) -> None:
 @pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_the_clients_of_model_apis_take_the_declarations(tool: Tool) -> None:
     given = tool.name, tool.description, tool.schema
-    TypeAdapter(openai.types.chat.ChatCompletionToolParam).validate_python(
-        tool_formats.openai(*given)
-    )
-    TypeAdapter(anthropic.types.ToolParam).validate_python(tool_formats.anthropic(*given))
+    TypeAdapter(openai.types.chat.ChatCompletionToolParam).validate_python(tools.openai(*given))
+    TypeAdapter(anthropic.types.ToolParam).validate_python(tools.anthropic(*given))
     # Its model refuses every keyword that it does not know.
-    declared = FunctionDeclaration.model_validate(tool_formats.gemini(*given))
+    declared = FunctionDeclaration.model_validate(tools.gemini(*given))
     assert declared.parameters is not None
     assert declared.parameters.type == "OBJECT"
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.memory.memories.logic.search_hints import search_hints_of
-from app.memory.retrieval.logic.asking import RetrievalQuery, read
+from app.memory.retrieval.logic.query import RetrievalQuery, read
 from app.memory.retrieval.logic.ranking import (
     SIGNALS,
     WEIGHTS,

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.kernel.names import MAX_INT64
-from app.kernel.task_names import is_task_id
-from app.kernel.wire.artifact_reference import MAX_LISTED, ArtifactRef
+from app.kernel.names import MAX_INT64, is_task_id
+from app.kernel.wire.content import MAX_LISTED, ArtifactRef
 from app.platform.sessions.logic.event_text import MAX_CHARS, mention_of
 
 NAMES = st.text("abcXYZ019._-", min_size=1, max_size=128).filter(is_task_id)

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversation.strategies.logic.forms import Format, SourceField
 from app.conversation.strategies.logic.lines import (
     SUMMARY_BEGIN,
     SUMMARY_END,
     SUMMARY_NOTE,
+    Format,
+    SourceField,
     lines_of,
 )
 from app.conversation.strategies.logic.policies import Rules, rules_of

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from app.conversation.strategies.logic.forms import Format
+from app.conversation.strategies.logic.lines import Format
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.logic.rendering import ContextContent, render
 from app.conversation.strategies.logic.shapes import ShownItem, as_openai

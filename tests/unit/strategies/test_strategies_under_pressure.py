@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.conversation.strategies.logic.budgets import BudgetTooSmall
-from app.conversation.strategies.logic.composing import shares_of
+from app.conversation.strategies.logic.composing import BudgetTooSmall, shares_of
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.turns import Fixed
 from app.kernel.errors import Reason

@@ -14,7 +14,7 @@ from app.artifacts.tasks.services.references import (
     readable_with,
     warned,
 )
-from app.kernel.task_names import is_task_id
+from app.kernel.names import is_task_id
 
 NAMES = st.text("abcXYZ019._-", min_size=1, max_size=128).filter(is_task_id)
 TYPES = st.sampled_from(["text/plain", "image/png", "x" * 63 + "/" + "y" * 63])

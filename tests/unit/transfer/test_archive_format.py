@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.kernel.errors import InvalidArgument, Reason
-from app.memory.transfer.logic import codecs
+from app.memory.transfer.logic import fields
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import ArchiveWriter, Header, line_of
 from app.memory.transfer.logic.kinds import BY_NAME, ENGINE, KINDS, MEMORY, REVISION
@@ -30,23 +30,23 @@ _HEADER = Header(
     384,
     {"vectors": False, "artifacts": True, "sessions": True},
 )
-_SAMPLES: dict[codecs.Codec, Any] = {
-    codecs.TEXT: 'Grüße, "日本" \U0001f600 \\ \n {engine}',
-    codecs.WHOLE: 2**62,
-    codecs.OFFSET: -300,
-    codecs.NUMBER: 0.1,
-    codecs.PLACE: -1.5,
-    codecs.FLAG: False,
-    codecs.OBJECT: {"b": [1, 2.5, None, {"a": True}], "a": "ü"},
-    codecs.OBJECTS: [{"x": 1}, {}],
-    codecs.TEXTS: ["a", ""],
-    codecs.ID: 176847840000012345,
-    codecs.TIME: _NOW,
-    codecs.DAY: date(2026, 1, 2),
-    codecs.DURATION: timedelta(days=3, microseconds=1),
-    codecs.HASH: bytes(range(32)),
-    codecs.DATA: bytes(range(256)),
-    codecs.VECTOR: b"\x00\x02\x00\x00" + struct.pack(">2e", 1.5, -2.0),
+_SAMPLES: dict[fields.Codec, Any] = {
+    fields.TEXT: 'Grüße, "日本" \U0001f600 \\ \n {engine}',
+    fields.WHOLE: 2**62,
+    fields.OFFSET: -300,
+    fields.NUMBER: 0.1,
+    fields.PLACE: -1.5,
+    fields.FLAG: False,
+    fields.OBJECT: {"b": [1, 2.5, None, {"a": True}], "a": "ü"},
+    fields.OBJECTS: [{"x": 1}, {}],
+    fields.TEXTS: ["a", ""],
+    fields.ID: 176847840000012345,
+    fields.TIME: _NOW,
+    fields.DAY: date(2026, 1, 2),
+    fields.DURATION: timedelta(days=3, microseconds=1),
+    fields.HASH: bytes(range(32)),
+    fields.DATA: bytes(range(256)),
+    fields.VECTOR: b"\x00\x02\x00\x00" + struct.pack(">2e", 1.5, -2.0),
 }
 _ENGINE_NAME = "projects/p/locations/l/reasoningEngines/7"
 
@@ -188,11 +188,11 @@ def test_every_value_comes_back() -> None:
 def test_a_text_of_another_form_is_refused_in_words_of_ours() -> None:
     """The library's would repeat the value."""
     for codec, wrong, message in (
-        (codecs.DAY, "the second", "must be a day such as 2026-01-02"),
-        (codecs.HASH, "zz", "must be pairs of hexadecimal digits"),
-        (codecs.DATA, "A", "must be base64"),
-        (codecs.DATA, "grün", "must be base64"),
-        (codecs.VECTOR, "!", "must be base64"),
+        (fields.DAY, "the second", "must be a day such as 2026-01-02"),
+        (fields.HASH, "zz", "must be pairs of hexadecimal digits"),
+        (fields.DATA, "A", "must be base64"),
+        (fields.DATA, "grün", "must be base64"),
+        (fields.VECTOR, "!", "must be base64"),
     ):
         with pytest.raises(ValueError, match=f"^{message}$"):
             codec.decode(wrong)
@@ -265,9 +265,9 @@ def _forged(
     writer = ArchiveWriter()
     header = Header(**{**vars(_HEADER), "release": release})
     parts = [writer.header(header)]
-    for name, fields in lines:
+    for name, written in lines:
         kind = BY_NAME.get(name) or Kind(name, "", (), ())
-        parts.append(writer.add(kind, fields))
+        parts.append(writer.add(kind, written))
     return b"".join([*parts, writer.end(left or {})])
 
 

@@ -6,22 +6,21 @@ import pytest
 from sqlalchemy import JSON, Column
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.memory.transfer.logic import codecs
-from app.memory.transfer.logic.codecs import Codec
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic import fields
+from app.memory.transfer.logic.fields import Codec, Kind
 from app.memory.transfer.logic.kinds import BY_NAME, KINDS, NOT_ARCHIVED, OMITTED
 from app.process.features import FEATURES
 from app.process.metadata import metadata
 
 _OF_PYTHON: dict[type, set[Codec]] = {
-    str: {codecs.TEXT},
-    int: {codecs.WHOLE, codecs.ID, codecs.OFFSET},
-    float: {codecs.NUMBER, codecs.PLACE},
-    bool: {codecs.FLAG},
-    bytes: {codecs.HASH, codecs.DATA},
-    datetime: {codecs.TIME},
-    date: {codecs.DAY},
-    timedelta: {codecs.DURATION},
+    str: {fields.TEXT},
+    int: {fields.WHOLE, fields.ID, fields.OFFSET},
+    float: {fields.NUMBER, fields.PLACE},
+    bool: {fields.FLAG},
+    bytes: {fields.HASH, fields.DATA},
+    datetime: {fields.TIME},
+    date: {fields.DAY},
+    timedelta: {fields.DURATION},
 }
 
 
@@ -62,11 +61,11 @@ def test_a_column_has_a_codec_of_its_type(kind: Kind) -> None:
 
 def _codecs_of(column: Column[object]) -> set[Codec]:
     if isinstance(column.type, JSON):
-        return {codecs.OBJECT, codecs.OBJECTS}
+        return {fields.OBJECT, fields.OBJECTS}
     if isinstance(column.type, ARRAY):
-        return {codecs.TEXTS}
+        return {fields.TEXTS}
     if type(column.type).__name__ == "HALFVEC":
-        return {codecs.VECTOR}
+        return {fields.VECTOR}
     return _OF_PYTHON[column.type.python_type]
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from app.kernel.errors import InvalidArgument, Reason
-from app.kernel.wire.reading import read_object
-from app.kernel.wire.structure import Structure, bound, count
+from app.kernel.wire.reading import Structure, bound, count, read_object
 
 _BODIES = 1_000
 """As many find a count that forgets, at the end of a block, what it is in the middle of."""

@@ -16,8 +16,8 @@ from unicodedata import combining, normalize
 import numpy as np
 from typing_extensions import override
 
+from app.adapters.llm.embedders import ThreadedEmbedder
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.threaded import ThreadedEmbedder
 
 _DIMENSIONS = 384
 _WORD = re.compile(r"\w+")

@@ -17,14 +17,12 @@ from prometheus_client import Counter
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
-from app.adapters import offload
-from app.adapters.llm.breaker import now
-from app.adapters.llm.http import glimpsed, open_client, retry_after_seconds
-from app.adapters.llm.managed import BatchSize, ManagedEmbedder
+from app.adapters.concurrency import offloaded
+from app.adapters.llm.embedders import BatchSize, ManagedEmbedder
+from app.adapters.llm.http import open_client, response_head_kept, retry_after_seconds
 from app.adapters.llm.ports import Prefixes, Vectors
-from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, without_reply
-from app.adapters.llm.refusals import is_of_size
-from app.adapters.llm.words import SILENCE, Words, heard
+from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, now, without_reply
+from app.adapters.llm.words import SILENCE, Words, is_of_size, words_of
 from app.kernel.errors import BadGateway, Reason, ServiceError
 from app.kernel.guard import refuse_inside_transaction
 from app.settings.settings import Settings
@@ -59,11 +57,7 @@ class EmbeddingServer:
 
     Attributes:
         base_url: the address, up to and including its `/v1`.
-        model: the server's name of the model.
-        key: the API key, if the server needs one.
         revision: distinguishes versions that the server offers under the same name.
-        prefixes: the prefixes that the model expects before texts.
-        covers: the languages that the model understands, if known.
         settings: the prefix of its settings' names.
     """
 
@@ -145,20 +139,19 @@ class HttpEmbedder(ManagedEmbedder):
 
         Raises:
             ServiceError: as `TextModel.ask`; also if the server's reply holds no valid vectors.
-            RuntimeError: a transaction is open in this task.
         """
         refuse_inside_transaction("Embedding")
         deadline = now() + self._timeout_seconds
         takes = known = self.takes
         is_told = True
-        found: list[Vectors] = []
+        vectors_of_batches: list[Vectors] = []
         at = 0
         while at < len(texts):
             given = texts[at : at + takes.texts]
             # A server may refuse an empty text.
             batch = [text[: takes.chars] or " " for text in given]
             try:
-                found.append(await self._batch(batch, deadline))
+                vectors_of_batches.append(await self._batch(batch, deadline))
             except ServiceError as refused:
                 less = takes.less_than(batch)
                 if less is None or refused.metadata.get("httpStatus") not in _TOO_MUCH:
@@ -173,7 +166,11 @@ class HttpEmbedder(ManagedEmbedder):
                 # It was the length: as many texts as before are tried again.
                 takes = known = replace(known, chars=takes.chars)
         self._learn(takes, is_told=is_told)
-        return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
+        return (
+            np.concatenate(vectors_of_batches)
+            if vectors_of_batches
+            else np.empty((0, self.dimensions), np.float32)
+        )
 
     def _learn(self, takes: BatchSize, *, is_told: bool) -> None:
         """Remember how much the server takes at once.
@@ -206,16 +203,16 @@ class HttpEmbedder(ManagedEmbedder):
             raise RequestFailed(
                 response.status_code,
                 retry_after_seconds(response.headers),
-                await heard(glimpse, texts, self._model),
+                await words_of(response_head, texts, self._model),
                 is_final=failures > 1 and self.takes.less_than(texts) is not None,
             )
 
-        with glimpsed() as glimpse:
+        with response_head_kept() as response_head:
             body = await self._provider.call(send, deadline, self._target)
         try:
-            vectors = await offload.done(len(body), _vectors, body, len(texts))
+            vectors = await offloaded(len(body), _vectors, body, len(texts))
         except ValidationError:
-            said = await heard(glimpse, texts, self._model)
+            said = await words_of(response_head, texts, self._model)
             raise _invalid("no list of embeddings", said) from None
         if self.dimensions not in {0, vectors.shape[1]}:
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
@@ -224,12 +221,7 @@ class HttpEmbedder(ManagedEmbedder):
 
 
 def _vectors(body: bytes, count: int) -> Vectors:
-    """Parse a reply: one vector per text by its index, normalised to unit length.
-
-    Raises:
-        BadGateway: they are no vectors of the texts.
-        ValidationError: the reply holds no vectors at all.
-    """
+    """Parse a reply: one vector per text by its index, normalised to unit length."""
     rows = sorted(_Reply.model_validate_json(body).data, key=lambda row: row.index)
     if [row.index for row in rows] != list(range(count)):
         raise _invalid(f"other than one vector for each of {count} texts")
@@ -244,4 +236,6 @@ def _vectors(body: bytes, count: int) -> Vectors:
 
 
 def _invalid(what: str, said: Words = SILENCE) -> BadGateway:
-    return BadGateway(f"The embedding server sent {what}.{said.told}", Reason.MODEL_OUTPUT_INVALID)
+    return BadGateway(
+        f"The embedding server sent {what}.{said.sentence}", Reason.MODEL_OUTPUT_INVALID
+    )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from app.adapters.llm.embedders import ThreadedEmbedder
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.threaded import ThreadedEmbedder
 
 if TYPE_CHECKING:
     from app.adapters.llm.minilm_model import MiniLmModel

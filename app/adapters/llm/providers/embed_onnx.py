@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from typing_extensions import override
 
-from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.embedders import ThreadedEmbedder
+from app.adapters.llm.models import ModelSetupError
 from app.adapters.llm.onnx_encoder import OnnxEncoder, Tokens, open_session
 from app.adapters.llm.ports import Prefixes, Vectors
-from app.adapters.llm.threaded import ThreadedEmbedder
 from app.kernel.errors import BadGateway, Reason
-from app.settings.embedding_settings import EmbeddingSettings, Pooling
+from app.settings.model_settings import EmbeddingSettings, Pooling
 
 _GRAPH, _TOKENIZER = "model.onnx", "tokenizer.json"
 # Exporters put the weights here if a graph is too large for one file.
@@ -70,11 +70,7 @@ class OnnxEmbedder(ThreadedEmbedder):
 
 
 class _FolderModel(OnnxEncoder):
-    """A network whose states are pooled here, or that pools them itself.
-
-    Raises:
-        ModelSetupError: the files are not such a model; the message names the file.
-    """
+    """A network whose states are pooled here, or that pools them itself."""
 
     def __init__(self, graph: Path, tokenizer: Path, pooling: Pooling, max_tokens: int) -> None:
         form = "a tokenizer in the form of the library tokenizers"

@@ -1,16 +1,15 @@
 """A text model over the network: output modes, deadline, costs and log lines."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import structlog
-from prometheus_client import Histogram
+from prometheus_client import Gauge, Histogram
 from typing_extensions import override
 
 from app.adapters import tracing
-from app.adapters.llm.breaker import now
-from app.adapters.llm.modes import Ways
 from app.adapters.llm.ports import (
     Attachment,
     ChannelReply,
@@ -23,9 +22,9 @@ from app.adapters.llm.ports import (
     TextModel,
     Usage,
 )
-from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
-from app.adapters.llm.refusals import OutputLimit
+from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, now
 from app.adapters.llm.replies import CutText, answered
+from app.adapters.llm.words import OutputLimit
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import refuse_inside_transaction
 from app.kernel.wire.model_entries import EntriesReply
@@ -34,8 +33,8 @@ from app.settings.settings import OutputMode, Settings
 if TYPE_CHECKING:
     from app.adapters.llm.providers.text import Channel
 
-_log = structlog.get_logger(__name__)
 
+_log = structlog.get_logger(__name__)
 _SECONDS = Histogram(
     "memory_bank_model_call_seconds",
     "Time from a request to a model to its answer or failure.",
@@ -45,6 +44,15 @@ _SECONDS = Histogram(
 _LIMIT_REFUSED = (400, 413, 422)
 _MOST_LIMITS = 3
 """Limits of the answer that one question tries after the first."""
+_MOST_REFUSALS = 3
+"""Refusals in a row, each followed by a mode that worked; a single one may have another cause."""
+_IN_USE = Gauge(
+    "memory_bank_model_mode",
+    "1 if a model is asked for structures in this way at present, else 0.",
+    ["model", "mode"],
+)
+Refusals = Mapping[OutputMode, RequestFailed]
+"""The modes that a server refused for one question, in order, with the failures."""
 
 
 class RemoteTextModel(TextModel):
@@ -63,14 +71,16 @@ class RemoteTextModel(TextModel):
         self._channel = channel
         self._provider = provider
         self._timeout_seconds = settings.model_timeout_seconds
-        self._ways = Ways(self.model_id, channel.modes, settings.tuning.model_mode_retry_seconds)
+        self._modes = OutputModes(
+            self.model_id, channel.modes, settings.tuning.model_mode_retry_seconds
+        )
         self._limit = channel.limit
 
     @property
     @override
     def learnt(self) -> Learnt | None:
-        mode = self._ways.latest
-        return Learnt(mode, self._ways.refused, self._limit.tokens) if mode else None
+        mode = self._modes.latest
+        return Learnt(mode, self._modes.refused, self._limit.tokens) if mode else None
 
     @override
     def reads(self, attachment: Attachment) -> bool:
@@ -120,7 +130,7 @@ class RemoteTextModel(TextModel):
     async def _answer(self, question: Question, meter: Meter) -> ChannelReply:
         """Ask in the best mode; if the server refuses that, in the next."""
         refusals: dict[OutputMode, RequestFailed] = {}
-        for mode in self._ways.order():
+        for mode in self._modes.order():
             try:
                 reply = await self._within_limit(question, mode, meter)
             except RequestFailed as failed:
@@ -128,7 +138,7 @@ class RemoteTextModel(TextModel):
                     raise
                 refusals[mode] = failed
             else:
-                self._ways.worked(mode, refusals)
+                self._modes.worked(mode, refusals)
                 return reply
         # The refusal of the best mode: that of another may concern the mode alone.
         raise next(iter(refusals.values()))
@@ -193,3 +203,61 @@ class RemoteTextModel(TextModel):
                 **failure,
             )
         return answer
+
+
+class OutputModes:
+    """The output modes of one model, the most reliable first.
+
+    A mode that is refused three times in a row, while the next one works, rests for a while. Then
+    one question tries it again.
+    """
+
+    def __init__(self, model_id: str, modes: Sequence[OutputMode], rest_seconds: float) -> None:
+        self._model_id = model_id
+        self._modes = tuple(modes)
+        self.refused: Sequence[OutputMode] = ()
+        """Modes that the server refused before the last answer."""
+        self.latest: OutputMode | None = None
+        """The mode of the last answer."""
+        self._rest_seconds = rest_seconds
+        self._refused: Counter[OutputMode] = Counter()
+        self._until: dict[OutputMode, float] = {}
+        self._show()
+
+    @property
+    def in_use(self) -> OutputMode:
+        """The best mode that is not resting."""
+        return next(mode for mode in self._modes if mode not in self._until)
+
+    def order(self) -> Sequence[OutputMode]:
+        """Return the modes for one question; one whose rest is over is included only this once."""
+        time = now()
+        modes = [mode for mode in self._modes if self._until.get(mode, time) <= time]
+        for mode in self._until.keys() & set(modes):
+            self._until[mode] = time + self._rest_seconds
+        return modes
+
+    def worked(self, mode: OutputMode, refusals: Refusals) -> None:
+        """Record the mode that brought an answer, and the refused modes before it."""
+        before = self.in_use
+        self.latest, self.refused = mode, list(refusals)
+        self._refused[mode] = 0
+        self._until.pop(mode, None)
+        for refused in refusals:
+            self._refused[refused] += 1
+            if self._refused[refused] >= _MOST_REFUSALS:
+                self._until[refused] = now() + self._rest_seconds
+        if self.in_use is not before:
+            self._show()
+            failed = refusals.get(before)
+            _log.warning(
+                "model.mode_changed",
+                model=self._model_id,
+                before=before.value,
+                mode=self.in_use.value,
+                **(failed.log_fields if failed else {}),
+            )
+
+    def _show(self) -> None:
+        for mode in self._modes:
+            _IN_USE.labels(self._model_id, mode.value).set(mode is self.in_use)

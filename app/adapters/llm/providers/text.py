@@ -46,14 +46,12 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
-from app.adapters.llm.http import glimpsed, retry_after_seconds
-from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
+from app.adapters.llm.http import response_head_kept, retry_after_seconds
+from app.adapters.llm.models import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment, ChannelReply, Ending, Question
 from app.adapters.llm.provider import RequestFailed, without_reply
-from app.adapters.llm.refusals import OutputLimit
-from app.adapters.llm.words import heard
-from app.kernel.errors import BadGateway
-from app.kernel.failures import describe
+from app.adapters.llm.words import OutputLimit, words_of
+from app.kernel.errors import BadGateway, describe
 from app.language.tokens import estimate_tokens
 from app.settings.settings import OutputMode, Settings
 
@@ -91,9 +89,6 @@ def open_channel(
 
     Without an address or a key, the variables of the provider's own client apply. Passing the
     vendor's own address disables them.
-
-    Raises:
-        ModelSetupError: the provider needs a key, and there is none.
     """
     try:
         model = _open(name, base_url, key.get_secret_value() if key else None, client)
@@ -198,7 +193,7 @@ class Channel:
         request = ModelRequest(
             [UserPromptPart([question.text, *files] if files else question.text)]
         )
-        with glimpsed() as glimpse:
+        with response_head_kept() as response_head:
             try:
                 response = await model_request(
                     self._model,
@@ -212,14 +207,14 @@ class Channel:
                 failed = _failure(error)
             else:
                 reply = _to_said(response, question)
-                if reply.text or not _ERROR.match(glimpse.head):
+                if reply.text or not _ERROR.match(response_head.content):
                     return reply
                 failed = RequestFailed(_OK)
-        if isinstance(failed, RequestFailed) and glimpse.head:
+        if isinstance(failed, RequestFailed) and response_head.content:
             prompt = question.prompt
             uris = [attachment.uri for attachment in prompt.attachments if attachment.uri]
             texts = [prompt.instructions, question.text, *uris]
-            failed.words = said = await heard(glimpse, texts, self._model.model_name)
+            failed.words = said = await words_of(response_head, texts, self._model.model_name)
             if failed.status == _OK and said.code and _ERROR_STATUS.fullmatch(said.code):
                 # Proxies put the status of an upstream there.
                 failed.status = int(said.code)

@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 from typing_extensions import override
 
 from app.artifacts.readers.logic.packing import ShownChunk
-from app.kernel.wire.model_text import ModelText, SummaryReply, TextReply
+from app.kernel.wire.model_entries import ModelText, SummaryReply, TextReply
 from app.language.sentences import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens, tokens_of_length
 

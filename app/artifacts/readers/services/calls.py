@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from app.adapters.concurrency import SingleFlight
 from app.adapters.llm.models import ReaderHandle
 from app.adapters.llm.ports import Meter, OutputT, Prompt
 from app.adapters.resources import Resources
-from app.adapters.shared import SingleFlight
 from app.artifacts.readers.logic.prompts import ReaderQuery
 from app.artifacts.readers.schemas import ReaderUsage
 from app.artifacts.readers.services.open_namespace import OpenNamespace, reading

@@ -28,7 +28,7 @@ from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.limits import Counted
 from app.kernel.media_types import TEXT
-from app.kernel.task_names import NamespaceName
+from app.kernel.names import NamespaceName
 from app.language.tokens import CHARS_PER_TOKEN
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock

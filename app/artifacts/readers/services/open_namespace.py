@@ -23,7 +23,7 @@ from app.artifacts.tasks.store.indexing import failures
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.errors import Aborted, Reason
 from app.kernel.media_types import BYTES
-from app.kernel.task_names import NamespaceName
+from app.kernel.names import NamespaceName
 
 _EXPLAINED = 100
 """Maximum artifacts without text for which the indexing failure is looked up."""

@@ -32,8 +32,8 @@ from app.artifacts.readers.services.reading_session import open_namespace
 from app.artifacts.tasks.logic.kinds import Reader as Method
 from app.artifacts.tasks.services.tasks import TaskService
 from app.kernel.auth import Caller
-from app.kernel.idempotency import IdempotencyKey, digest_of
-from app.kernel.task_names import NamespaceName
+from app.kernel.changes import IdempotencyKey, digest_of
+from app.kernel.names import NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.services.mutation import write

@@ -18,8 +18,8 @@ from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
 from app.artifacts.tasks.store.keys import ContentPlace
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
+from app.kernel.names import NamespaceName, TaskMemoryName
 from app.kernel.permissions import Permission
-from app.kernel.task_names import NamespaceName, TaskMemoryName
 from app.kernel.wire.memory_policy import BUILTIN
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.artifacts.readers.schemas import LEAST_TOKENS, MOST_TOKENS, ToolFormat, ToolSpecs
-from app.kernel.tool_formats import FORMATS, Schema
+from app.kernel.tools import FORMATS, Schema
 
 _Tool = tuple[str, str, dict[str, dict[str, Any]], list[str]]
 """Name, description, specific arguments, and the names of the required ones among these."""

@@ -33,7 +33,7 @@ from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.keys import is_in, is_readable
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow
-from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.kernel.names import NamespaceName, TaskMemoryName
 from app.language import grams
 from app.language.bm25 import MAX_TERMS
 from app.language.chunking import Chunk, Piece

@@ -11,8 +11,8 @@ from pydantic import (
 )
 
 from app.artifacts.tasks.logic.kinds import OffPrompt
-from app.kernel.task_names import TASK_ID_FORM, is_task_id
-from app.kernel.templates import places_of
+from app.kernel.names import TASK_ID_FORM, is_task_id
+from app.kernel.text import places_of
 
 MAX_TEMPLATE_CHARS = 8_000
 MAX_DIRECTORY_CHARS = 512

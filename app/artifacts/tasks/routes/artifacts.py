@@ -22,13 +22,12 @@ from app.kernel.wire.base import Empty
 from app.kernel.wire.task_fields import TaskId
 from app.platform.engines.logic.config import Ttl
 from app.web.body import pieces
-from app.web.contents import check_whole, read_digest, read_range, write_digest
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, WORK, Demand, change
 from app.web.errors import ErrorBody, render
-from app.web.etag import IfMatch
+from app.web.headers import IfMatch, check_whole, read_digest, read_range, write_digest
 from app.web.names import ArtifactPath, NamespacePath
-from app.web.paging import Page
+from app.web.query import Page
 from app.web.routing import Router
 
 router = Router(

@@ -29,10 +29,10 @@ from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, WORK, Demand, change
-from app.web.etag import IfMatch, etag_of
+from app.web.headers import IfMatch, etag_of
 from app.web.names import EnginePath, NamespacePath, TaskMemoryPath, ToolPolicyPath
-from app.web.paging import Page
 from app.web.paths import ENGINE
+from app.web.query import Page
 from app.web.routing import Router
 
 router = Router(

@@ -3,8 +3,7 @@
 A namespace is embedded only by the model that it names.
 """
 
-from app.adapters.llm.embedders import Embedders
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.embedders import Embedders, ManagedEmbedder
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, PermissionDenied, Reason

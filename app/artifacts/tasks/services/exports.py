@@ -14,8 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from app.adapters.db.lists import list_page
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import Slice, list_page
 from app.artifacts.tasks.schemas.exports import (
     ExportedFile,
     ExportNamespaceRequest,
@@ -24,6 +23,7 @@ from app.artifacts.tasks.schemas.exports import (
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.tables import ArtifactRow
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import (
     AlreadyExists,
     InvalidArgument,
@@ -32,8 +32,7 @@ from app.kernel.errors import (
     ServiceError,
     Unavailable,
 )
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.task_names import ArtifactName, NamespaceName
+from app.kernel.names import ArtifactName, NamespaceName
 from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.platform.engines.store import repository as engines
 from app.platform.operations.services.mutation import write

@@ -9,8 +9,7 @@ from app.adapters.documents.charsets import charset_of
 from app.artifacts.tasks.logic.kinds import Kind
 from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted
 from app.kernel.media_types import MediaType
-from app.kernel.wire.reading import MAX_DEPTH, MAX_VALUES
-from app.kernel.wire.structure import bound
+from app.kernel.wire.reading import MAX_DEPTH, MAX_VALUES, bound
 from app.platform.privacy.logic.guard import Guard
 
 _FIELD = "body"

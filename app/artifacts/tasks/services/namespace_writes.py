@@ -15,11 +15,11 @@ from app.artifacts.tasks.schemas.tasks import BeginsNamespace
 from app.artifacts.tasks.services.embedding import check_embedder
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.kernel.changes import check_etag
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
-from app.kernel.etags import check_etag
 from app.kernel.limits import Counted, exhausted
-from app.kernel.task_names import NamespaceName
+from app.kernel.names import NamespaceName
 from app.kernel.wire.scalars import moment_after
 from app.platform.limits.services.quotas import check_held
 from app.settings.settings import Settings

@@ -12,11 +12,10 @@ from app.artifacts.tasks.schemas.policies import (
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.services.views import policy_of
 from app.artifacts.tasks.store import policies, repository
+from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.errors import NotFound
-from app.kernel.etags import check_etag
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.names import TaskMemoryName, ToolPolicyName
 from app.kernel.paging import PageRequest
-from app.kernel.task_names import TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
 from app.platform.operations.services.mutation import write

@@ -1,15 +1,13 @@
 """Deletion of task memories, namespaces and artifacts on request."""
 
 from app.adapters.db.clock import database_now
-from app.adapters.db.lists import list_page
-from app.adapters.db.pages import Slice
+from app.adapters.db.lists import Slice, list_page
 from app.artifacts.tasks.services.namespace_writes import check_content_etag
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import erasure, repository
+from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.errors import NotFound
-from app.kernel.etags import check_etag
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
+from app.kernel.names import ArtifactName, NamespaceName, TaskMemoryName
 from app.platform.engines.store import repository as engines
 from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency

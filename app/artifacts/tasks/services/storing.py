@@ -37,11 +37,10 @@ from app.artifacts.tasks.store import contents, erasure, policies, repository
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.names import EngineName
+from app.kernel.names import EngineName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.permissions import Permission
-from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of

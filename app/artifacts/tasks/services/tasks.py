@@ -34,14 +34,12 @@ from app.artifacts.tasks.store.indexing import embed_later
 from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
+from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.clock import Clock
 from app.kernel.errors import PermissionDenied, Reason
-from app.kernel.etags import check_etag
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.names import EngineName
+from app.kernel.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
-from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
 from app.platform.operations.services.mutation import write

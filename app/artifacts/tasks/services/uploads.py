@@ -33,8 +33,8 @@ from app.artifacts.tasks.store.listing import list_indexing_failed
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, Reason, ResourceExhausted, ServiceError
+from app.kernel.names import ArtifactName
 from app.kernel.permissions import Permission
-from app.kernel.task_names import ArtifactName
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock

@@ -16,7 +16,7 @@ from app.artifacts.tasks.schemas.tasks import (
 from app.artifacts.tasks.services.references import readable_with
 from app.artifacts.tasks.store.listing import Contents, ListedArtifact
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
-from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
+from app.kernel.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.settings.settings import Settings
 
 _EMPTY = Contents(0, 0, has_text=False)

@@ -28,8 +28,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.arrays import any_of, rows_of
 from app.adapters.db.base import Base
+from app.adapters.db.bulk import any_of, rows_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found

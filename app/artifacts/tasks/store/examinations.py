@@ -1,7 +1,6 @@
 """Statements that `memory-bank check` runs to examine artifacts."""
 
-from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
-from app.kernel.checks import CheckName
+from app.kernel.checks import Batches, CheckName, CountedRows, Examination, overdue
 from app.kernel.limits import Counted
 
 _NAME = """

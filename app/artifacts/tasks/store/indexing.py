@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from app.adapters.db.drawn import insert_drawn_rows
+from app.adapters.db.bulk import insert_drawn_rows
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store import contents, repository

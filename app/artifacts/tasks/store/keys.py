@@ -14,7 +14,7 @@ from app.artifacts.tasks.store.tables import (
     PageRow,
     VectorRow,
 )
-from app.kernel.task_names import NamespaceName
+from app.kernel.names import NamespaceName
 
 
 class NamespaceKey(NamedTuple):

@@ -16,7 +16,7 @@ from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.indexing import list_given_up
 from app.artifacts.tasks.store.keys import is_readable
 from app.artifacts.tasks.store.tables import ArtifactRow
-from app.kernel.task_names import TaskMemoryName
+from app.kernel.names import TaskMemoryName
 
 _MOST_INDEXING = 1_000
 

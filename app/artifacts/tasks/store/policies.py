@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.artifacts.tasks.store.tables import ToolPolicyRow
-from app.kernel.task_names import TaskMemoryName, ToolPolicyName
+from app.kernel.names import TaskMemoryName, ToolPolicyName
 
 
 async def find(

@@ -10,18 +10,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import ARRAY, ColumnElement, Select, Text, and_, any_, func, literal, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from app.adapters.db.bulk import insert_drawn_rows
 from app.adapters.db.conditions import check_scope, conditions_of
-from app.adapters.db.drawn import insert_drawn_rows
-from app.adapters.db.lists import List
-from app.adapters.db.pages import ReadRows, Slice, read_page
+from app.adapters.db.lists import List, ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.keys import ContentPlace, is_in, is_readable
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.errors import Aborted, AlreadyExists, NotFound, Reason
 from app.kernel.ids import NO_BUCKET, new_id
-from app.kernel.names import EngineName
-from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
+from app.kernel.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName
 
 _TRIES = 2
 """Attempts to create a namespace that other requests delete at the same time."""

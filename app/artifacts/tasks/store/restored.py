@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import and_, case, exists, false, func, literal, or_, select, update
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
-from app.adapters.db.arrays import any_of
+from app.adapters.db.bulk import any_of
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.contents import PAGE_BYTES

@@ -14,8 +14,8 @@ from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonList
-from app.adapters.db.bindings import ByKeys, ByParent
-from app.adapters.db.columns import EMBEDDING
+from app.adapters.db.conditions import ByKeys, ByParent
+from app.adapters.db.vectors import EMBEDDING
 from app.language.grams import ANY_SIGN
 
 _NAMESPACE = ("engine_id", "memory", "namespace")

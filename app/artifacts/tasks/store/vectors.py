@@ -14,7 +14,7 @@ from app.adapters.llm.ports import Vectors
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.keys import is_in
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, VectorRow
-from app.kernel.task_names import NamespaceName
+from app.kernel.names import NamespaceName
 
 Key = tuple[str, int]
 """Content id and chunk number."""

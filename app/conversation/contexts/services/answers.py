@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.conversation.contexts.schemas import ComposeContextRequest, SummaryState
-from app.conversation.strategies.logic.budgets import BudgetTooSmall
-from app.conversation.strategies.logic.composing import shares_of
+from app.conversation.strategies.logic.composing import BudgetTooSmall, shares_of
 from app.conversation.strategies.logic.rendering import ContextContent, render
 from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Composition, Fixed, History, Shares
@@ -71,7 +70,7 @@ class Composed:
     session: SessionName
     user_id: str
     frame: Frame
-    told: SessionInput
+    content: SessionInput
     composition: Composition
     state: SummaryState
     memories: Sequence[tuple[str, str]] = ()
@@ -110,11 +109,11 @@ class Composed:
             ],
             "policy": self.frame.policy.wire(),
             "policyKey": scale.rules.key,
-            "lastSeq": self.told.history.last_seq,
+            "lastSeq": self.content.history.last_seq,
         }
 
     def _to_shown(self) -> ContextContent:
-        rows = self.told.summaries
+        rows = self.content.summaries
         chosen = self.composition.summaries
         return ContextContent(
             session=str(self.session),
@@ -122,7 +121,7 @@ class Composed:
             summaries=[
                 (summary.summary_id, rows[summary.summary_id].text or "") for summary in chosen
             ],
-            said=[self.told.said[turn.seq] for turn in self.composition.turns],
+            said=[self.content.said[turn.seq] for turn in self.composition.turns],
             cut=self.composition.cut,
             memories=self.memories,
             pending=self.request.pending_message,
@@ -145,7 +144,7 @@ class Composed:
 
     def _tokens(self) -> dict[str, Any]:
         rules = self.frame.scale.rules
-        given = {
+        budgets = {
             "limit": rules.limit,
             "stmBudget": self.frame.shares.stm,
             "ltsBudget": self.frame.shares.lts,
@@ -155,7 +154,7 @@ class Composed:
             **self._parts(),
             "framingTokens": self._framing,
             "reserved": rules.reserved,
-            **{name: number for name, number in given.items() if number is not None},
+            **{name: number for name, number in budgets.items() if number is not None},
             "counter": self.frame.scale.counter.name,
         }
 
@@ -193,7 +192,6 @@ def _to_json(value: object) -> str:
 
 
 def _joined(seqs: Iterable[int]) -> list[tuple[int, int]]:
-    """Return ascending numbers as ranges of first and last."""
     ranges: list[tuple[int, int]] = []
     for seq in seqs:
         if ranges and ranges[-1][1] == seq - 1:

@@ -1,27 +1,29 @@
 """Composition of contexts for prompts."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import NamedTuple
 
+from app.adapters.concurrency import offloaded
 from app.adapters.db.session import Session
-from app.adapters.llm.named import check_policy
-from app.adapters.offload import done
+from app.adapters.llm.models import check_policy
 from app.adapters.resources import Resources
 from app.conversation.contexts.schemas import (
     AUTO,
     ComposeContextRequest,
     Consistency,
+    IncludeMemories,
     SummaryState,
 )
-from app.conversation.contexts.services import included
 from app.conversation.contexts.services.answers import Composed, Frame, encoded
 from app.conversation.strategies.logic.composing import compose, shares_of
-from app.conversation.strategies.logic.forms import SourceField
+from app.conversation.strategies.logic.lines import SourceField
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
 from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
-from app.conversation.strategies.service import Scale, loaded
+from app.conversation.strategies.service import WORK_PER_TEXT, Scale, loaded
 from app.conversation.summaries.services import queue
 from app.conversation.summaries.services.material import (
     SessionInput,
@@ -30,9 +32,11 @@ from app.conversation.summaries.services.material import (
 )
 from app.conversation.summaries.store import repository
 from app.kernel.errors import InvalidArgument
-from app.kernel.names import OperationName, SessionName
+from app.kernel.names import EngineName, OperationName, SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
-from app.memory.retrieval.services.retrieval import RetrievalService
+from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
+from app.memory.retrieval.services import retrieval
+from app.platform.engines.logic.topics import MAX_FACT_CHARS
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
@@ -50,6 +54,10 @@ MAX_RAW_CHARS = 16 * 1024 * 1024
 """Maximum characters of raw events in a context; beyond it, older events have no raw event."""
 _ROUNDS = 2
 """Maximum number of waits for due summaries in one request."""
+Memory = tuple[str, str]
+"""Name and fact."""
+_ROUNDING = 1
+"""Tokens by which a whole may count less than the sum of its two parts."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +88,10 @@ class _Due:
 _NOT_DUE = _Due(SummaryState.CURRENT)
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Current(NamedTuple):
     """Current content of a session: a context composed of it, still without memories.
 
-    Attributes:
-        query: search query for memories; None if no memories are included.
+    `query` is the search query for memories; None if no memories are included.
     """
 
     composed: Composed
@@ -115,7 +121,6 @@ class ContextComposer:
         Raises:
             BudgetTooSmall: the mandatory content does not fit.
             InvalidArgument: the policy names something that does not exist, or needs a limit.
-            NotFound: the session does not exist.
         """
         resources, request = self.resources, self.request
         check_policy(request.policy, resources.models, resources.settings, "policy")
@@ -129,7 +134,7 @@ class ContextComposer:
                 seqs = composed.whole_seqs
                 raw = await event_texts.list_raw_events(session, self.name, seqs, MAX_RAW_CHARS)
             composed = replace(composed, raw=raw)
-        return await done(composed.length, self._to_json, composed)
+        return await offloaded(composed.length, self._to_json, composed)
 
     def _to_json(self, composed: Composed) -> bytes:
         answer, settings = composed.answer(), self.resources.settings
@@ -141,7 +146,7 @@ class ContextComposer:
             answer["isPreview"] = True
         return encoded(answer)
 
-    async def _find(self) -> _Found:
+    async def _find(self) -> _Current:
         """Read the session's content in one snapshot, and compose it."""
         request, name, frame = self.request, self.name, await self._read_frame()
         scale = frame.scale
@@ -150,9 +155,9 @@ class ContextComposer:
             row = await sessions.get(session, name, self.resources.clock.now())
             _check_as_of(request, row)
             reader = SessionReader(session, row, name, scale)
-            told = await reader.newest(frame.room, request.as_of_seq)
+            content = await reader.newest(frame.room, request.as_of_seq)
             due = _NOT_DUE
-            if request.as_of_seq is None and frame.is_due(told.history):
+            if request.as_of_seq is None and frame.is_due(content.history):
                 due = await _due(session, row, name, scale.rules.key)
             query = await _query(session, row, name, request)
         composed = Composed(
@@ -160,11 +165,11 @@ class ContextComposer:
             session=SessionName(name_of(engine), row.session_id),
             user_id=row.user_id,
             frame=frame,
-            told=told,
-            composition=_compose(scale, told, frame.shares),
+            content=content,
+            composition=_compose(scale, content, frame.shares),
             state=due.state,
         )
-        return _Found(composed, due, query)
+        return _Current(composed, due, query)
 
     async def _read_frame(self) -> Frame:
         """Count the tokens of the fixed parts, outside any transaction, since they may be long."""
@@ -178,13 +183,13 @@ class ContextComposer:
         counter = await loaded(rules.counter, resources.settings)
         scale = Scale(rules, counter, request.format)
         length = len(request.system_prompt or "") + len(request.pending_message or "")
-        fixed = await done(length, _weigh, request, scale)
+        fixed = await offloaded(length, _weigh, request, scale)
         plain = fixed
         if scale != scale.plain:
-            plain = await done(length, _weigh, request, scale.plain)
+            plain = await offloaded(length, _weigh, request, scale.plain)
         return Frame(policy, scale, fixed, plain, shares_of(rules, fixed))
 
-    async def _with_due(self, current: _Found) -> _Found:
+    async def _with_due(self, current: _Current) -> _Current:
         """Enqueue due summaries; if the request waits for them, return the new context.
 
         An operation that another request enqueued may not make all the summaries needed here.
@@ -207,7 +212,7 @@ class ContextComposer:
                 break
         return current
 
-    async def _is_wait_over(self, current: _Found) -> bool:
+    async def _is_wait_over(self, current: _Current) -> bool:
         """Return True if the client no longer waits, or the summary has failed again."""
         if await self.is_given_up():
             return True
@@ -216,7 +221,7 @@ class ContextComposer:
             failed = await repository.last_failure(session, self.name, key)
         return failed is not None and failed.attempts > current.due.attempts
 
-    async def _enqueue_summary(self, current: _Found) -> str:
+    async def _enqueue_summary(self, current: _Current) -> str:
         now, frame = self.resources.clock.now(), current.composed.frame
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, self.name.engine, Lock.SHARED)
@@ -227,22 +232,21 @@ class ContextComposer:
             )
             return operation.operation_id
 
-    async def _with_memories(self, current: _Found) -> Composed:
+    async def _with_memories(self, current: _Current) -> Composed:
         asked, composed = self.request.include_memories, current.composed
         if asked is None or current.query is None:
             return composed
         left = composed.composition.left
         bounds = [bound for bound in (left, asked.max_tokens) if bound is not None]
         scope = asked.scope or {"user_id": composed.user_id}
-        engine, retrieval = composed.session.engine, RetrievalService.of(self.resources)
-        memories = await included.find(retrieval, engine, asked, current.query, scope)
+        engine = composed.session.engine
+        memories = await find_memories(self.resources, engine, asked, current.query, scope)
         room = min(bounds, default=None)
-        fitting = await included.fitting(memories, room, composed.frame.scale)
+        fitting = await fitting_memories(memories, room, composed.frame.scale)
         return replace(composed, memories=fitting)
 
 
 def _weigh(request: ComposeContextRequest, scale: Scale) -> Fixed:
-    """Return the tokens of the system prompt and of the pending message."""
     return Fixed(
         system=scale.of_part(SourceField.SYSTEM, request.system_prompt or ""),
         pending=scale.of_part(SourceField.PENDING, request.pending_message or ""),
@@ -253,12 +257,12 @@ def _effective_policy(
     request: ComposeContextRequest, row: SessionRow, engine: EngineRow
 ) -> MemoryPolicy:
     policy = request.policy or queue.policy_of(row.memory_policy, engine) or DEFAULT
-    given = {
+    numbers = {
         "token_limit": request.token_limit,
         "reserve_output_tokens": request.reserve_output_tokens,
     }
-    given = {name: number for name, number in given.items() if number is not None}
-    return policy.model_copy(update=given)
+    numbers = {name: number for name, number in numbers.items() if number is not None}
+    return policy.model_copy(update=numbers)
 
 
 def _check_limit(rules: Rules) -> None:
@@ -291,7 +295,6 @@ async def _due(session: Session, row: SessionRow, name: SessionName, policy_key:
 async def _query(
     session: Session, row: SessionRow, name: SessionName, request: ComposeContextRequest
 ) -> str | None:
-    """Return the search query for memories, or None if there is none."""
     if request.include_memories is None:
         return None
     if request.include_memories.query != AUTO:
@@ -301,12 +304,94 @@ async def _query(
     return await last_words(session, row, name, request.as_of_seq)
 
 
-def _compose(scale: Scale, told: SessionInput, shares: Shares) -> Composition:
+def _compose(scale: Scale, content: SessionInput, shares: Shares) -> Composition:
     rules = scale.rules
-    if told.is_bounded and not rules.may_omit:
+    if content.is_bounded and not rules.may_omit:
         raise InvalidArgument.of_field(
             "tokenLimit",
             "must be set, with onOverflow omit: the session has more events than one context"
             " takes; or choose another strategy.",
         )
-    return compose(rules, told.shown, shares, lambda turn: scale.least(told.said[turn.seq]))
+    return compose(rules, content.shown, shares, lambda turn: scale.least(content.said[turn.seq]))
+
+
+async def find_memories(
+    resources: Resources,
+    engine: EngineName,
+    asked: IncludeMemories,
+    query: str,
+    scope: Mapping[str, str],
+) -> list[Memory]:
+    """Return the memories of a scope that match a query, best first; calls the embedding model.
+
+    Must not be called inside a transaction.
+    """
+    request = RetrieveMemoriesRequest(
+        scope=dict(scope),
+        similarity_search_params=SimilaritySearchParams(
+            search_query=query[:MAX_FACT_CHARS], top_k=asked.top_k
+        ),
+    )
+    hits = (await retrieval.retrieve(resources, engine, request)).response["retrievedMemories"]
+    memories = [hit["memory"] for hit in hits]
+    return [(memory["name"], memory["fact"]) for memory in memories if memory.get("fact")]
+
+
+async def fitting_memories(
+    memories: Sequence[Memory], room: int | None, scale: Scale
+) -> list[Memory]:
+    """Return the memories that fit, in their order; none is cut.
+
+    A memory that does not fit is skipped, so a long one does not exclude all others.
+    """
+    length = sum(len(fact) + WORK_PER_TEXT for _, fact in memories)
+    return await offloaded(length, _fitting, memories, room, scale)
+
+
+def _fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:
+    if room is None:
+        return list(memories)
+    block = _Block(room, scale)
+    kept = [memory for memory in memories if block.takes(memory[1])]
+    # A counter that splits long texts may count more tokens in the whole than in its parts.
+    while kept and scale.of_facts([fact for _, fact in kept]) > room:
+        kept.pop()
+    return kept
+
+
+@dataclass
+class _Block:
+    """A growing block of facts.
+
+    Each fact is counted once. Their sum may exceed the tokens of the block by one for each fact.
+    The whole block is counted only if the sum does not decide whether it fits.
+
+    Attributes:
+        most: tokens of the facts so far; an upper bound unless `is_weighed`.
+    """
+
+    room: int
+    scale: Scale
+    facts: list[str] = field(default_factory=list)
+    most: int = 0
+    is_weighed: bool = True
+
+    def takes(self, fact: str) -> bool:
+        """Add a fact if it fits; return True if it was added."""
+        tokens = self.scale.of_fact(fact)
+        if self.facts and self.most + tokens <= self.room:
+            return self._add(fact, self.most + tokens, is_weighed=False)
+        if self._exact_tokens() + tokens - _ROUNDING > self.room:
+            return False
+        whole = self.scale.of_facts([*self.facts, fact])
+        return whole <= self.room and self._add(fact, whole, is_weighed=True)
+
+    def _exact_tokens(self) -> int:
+        if not self.is_weighed:
+            self.most, self.is_weighed = self.scale.of_facts(self.facts), True
+        return self.most
+
+    def _add(self, fact: str, most: int, *, is_weighed: bool) -> bool:
+        self.facts.append(fact)
+        self.most, self.is_weighed = most, is_weighed
+        return True

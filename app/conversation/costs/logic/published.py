@@ -24,9 +24,7 @@ class Published:
     Attributes:
         final: the column of tokens: the running total at the last message, or 0 if a summary was
             just made.
-        last: cost of the last message.
         total: cost of all messages and summaries.
-        summaries: number of summaries made.
     """
 
     final: int
@@ -65,7 +63,6 @@ class PublishedCourse:
         return end // self.cap
 
     def _carried(self, block: int) -> int:
-        """Return the tokens of the summaries in a block's prompts."""
         return self.sizes.summary * (min(block, 1) if self.is_replaced else block)
 
     def _running(self, block: int, place: int) -> int:

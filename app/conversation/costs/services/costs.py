@@ -3,19 +3,23 @@
 Pure; an estimate of long sessions can take several seconds.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from app.conversation.costs.logic.accounting import (
     Billed,
     Blocks,
+    Prices,
+    Shared,
+    Sizes,
     Totals,
     cost_of,
     saved,
 )
 from app.conversation.costs.logic.published import NOTE, PublishedCourse
-from app.conversation.costs.logic.simulated import Shared
 from app.conversation.costs.schemas import (
+    MAX_PIECE_TOKENS,
     Accounting,
     BestCap,
     BilledTokens,
@@ -23,10 +27,12 @@ from app.conversation.costs.schemas import (
     EstimateContextCostsRequest,
     EstimateContextCostsResponse,
     MessageTokens,
+    ModelPrices,
+    PlainPrices,
 )
-from app.conversation.costs.services.cases import Case, cases_of
-from app.conversation.strategies.logic.policies import Combine
-from app.kernel.wire.memory_policy import Strategy
+from app.conversation.strategies.logic.policies import Combine, Rules, Summarising, rules_of
+from app.kernel.errors import InvalidArgument
+from app.kernel.wire.memory_policy import BUILTIN, MemoryPolicy, Recompute, Strategy
 
 MAX_CAP = 1_000
 """Maximum cap of a policy."""
@@ -35,6 +41,23 @@ _SHARED_NOTE = (
     " upper bound), and made before the prompt that needs it."
 )
 _HALVED_NOTE = " Each event is taken to be half a message."
+_DEFAULT_PRICE = Decimal("0.002")
+_FREE = ModelPrices(input_per_1k=Decimal(0), output_per_1k=Decimal(0))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A strategy with its cost model and prices.
+
+    Attributes:
+        window: maximum tokens of a prompt and its answer together; None: no limit.
+    """
+
+    policy: MemoryPolicy
+    rules: Rules
+    course: Blocks | Shared
+    prices: Prices
+    window: int | None
 
 
 def estimate(request: EstimateContextCostsRequest) -> EstimateContextCostsResponse:
@@ -120,15 +143,11 @@ def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
     return best
 
 
-def _published(case: Case) -> PublishedCourse:
-    made = case.rules.summarising
-    is_replaced = made is not None and made.combine is Combine.REPLACE
-    return PublishedCourse(case.course.sizes, made.cap if made else None, is_replaced)
-
-
 def _published_row(case: Case, end: int) -> ContextCost:
-    price = case.prices.prompt_in
-    figures = _published(case).figures(end)
+    price, rules = case.prices.prompt_in, case.rules.summarising
+    is_replaced = rules is not None and rules.combine is Combine.REPLACE
+    course = PublishedCourse(case.course.sizes, rules.cap if rules else None, is_replaced)
+    figures = course.figures(end)
     cost = cost_of(figures.total, price)
     whole = PublishedCourse(case.course.sizes, cap=None, is_replaced=False).figures(end)
     return ContextCost(
@@ -141,3 +160,204 @@ def _published_row(case: Case, end: int) -> ContextCost:
         summaries=figures.summaries,
         saved_vs_inclusive=_saved(case, cost, cost_of(whole.total, price)),
     )
+
+
+def cases_of(request: EstimateContextCostsRequest) -> Sequence[Case]:
+    """Return the strategies of a request with their cost models and prices.
+
+    Raises:
+        InvalidArgument: a field conflicts with the others; the error names it.
+    """
+    if not request.message_tokens.message:
+        raise InvalidArgument.of_field("messageTokens", "must have at least one token.")
+    cases = [_case(request, place) for place in range(len(request.strategies))]
+    if request.accounting is Accounting.PUBLISHED_TABLES:
+        _check_published(request, cases)
+    return cases
+
+
+def _case(request: EstimateContextCostsRequest, place: int) -> Case:
+    policy = request.strategies[place]
+    rules = rules_of(policy)
+    field = f"strategies[{place}]"
+    prices = _prices(request, policy, field)
+    window = policy.token_limit or request.context_window
+    sizes = _sizes(request, policy, field)
+    summarising = rules.summarising
+    course: Blocks | Shared
+    if summarising is None:
+        course = Blocks.without_summaries(sizes, _kept(rules, request))
+    elif summarising.combine is Combine.SPLIT:
+        course = _shared(rules, summarising, request, sizes, field)
+    else:
+        course = blocks_of(summarising, sizes)
+    _, answer = _events(request.message_tokens)
+    if window is not None:
+        # The estimates already include the answer, but more tokens may be reserved for it.
+        window -= max(0, rules.reserved - answer)
+    return Case(policy, rules, course, prices, window)
+
+
+def _sizes(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Sizes:
+    summary = policy.summary_tokens
+    if summary is not None and summary > MAX_PIECE_TOKENS:
+        described = f"must be at most {MAX_PIECE_TOKENS} in an estimate."
+        raise InvalidArgument.of_field(f"{field}.summaryTokens", described)
+    return Sizes(
+        system=request.system_tokens,
+        user=request.message_tokens.user,
+        assistant=request.message_tokens.assistant,
+        summary=request.summary_tokens if summary is None else summary,
+        overhead=request.summary_overhead_tokens,
+    )
+
+
+def _kept(rules: Rules, request: EstimateContextCostsRequest) -> int | None:
+    """Return the maximum number of tokens of earlier messages in a prompt; None: no limit."""
+    if not rules.shows:
+        return 0
+    bounds = []
+    if rules.window is not None:
+        bounds.append(rules.window * request.message_tokens.message)
+    if rules.window_tokens is not None:
+        bounds.append(_fitting(rules.window_tokens, request.message_tokens))
+    return min(bounds, default=None)
+
+
+def _fitting(most: int, tokens: MessageTokens) -> int:
+    """Return the total tokens of the newest events that fit into `most`."""
+    rest = most % tokens.message
+    _, assistant = _events(tokens)
+    if rest >= assistant:
+        return most - rest + assistant
+    # A single event that is too long is cut.
+    return most - rest if most > rest else most
+
+
+def blocks_of(summarising: Summarising, sizes: Sizes) -> Blocks:
+    """Return the cost model of a strategy that summarises by number of exchanges."""
+    return Blocks(
+        sizes=sizes,
+        cap=summarising.cap,
+        keep=summarising.keep,
+        most=summarising.most,
+        is_replaced=summarising.combine is Combine.REPLACE,
+    )
+
+
+def _shared(
+    rules: Rules,
+    summarising: Summarising,
+    request: EstimateContextCostsRequest,
+    sizes: Sizes,
+    field: str,
+) -> Shared:
+    limit = rules.limit or request.context_window
+    if limit is None:
+        raise InvalidArgument.of_field(
+            "contextWindow", f"is required by {field}, which divides it."
+        )
+    user, assistant = _events(request.message_tokens)
+    fixed = request.system_tokens + (user if rules.count_pending else 0) + rules.reserved
+    shares = summarising.stm + summarising.lts
+    unit = (limit - fixed) // shares
+    if unit < 1:
+        named = "contextWindow" if rules.limit is None else f"{field}.tokenLimit"
+        described = (
+            f"must be at least {fixed + shares}: {fixed} tokens are fixed, and the rest is shared."
+        )
+        raise InvalidArgument.of_field(named, described)
+    share = summarising.stm * unit
+    return Shared(
+        sizes=replace(sizes, summary=summarising.lts * unit),
+        user=user,
+        assistant=assistant,
+        limit=limit,
+        share=share,
+        low=int(Decimal(str(summarising.low_water)) * share),
+        is_recursive=summarising.recompute is Recompute.RECURSIVE,
+    )
+
+
+def _events(tokens: MessageTokens) -> tuple[int, int]:
+    """Return the tokens of a message's user event and assistant event."""
+    if tokens.is_split:
+        return tokens.user, tokens.assistant
+    return tokens.user - tokens.user // 2, tokens.user // 2
+
+
+def _prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Prices:
+    if request.models is None:
+        return _plain_prices(request, policy, field)
+    if request.prices is not None:
+        raise InvalidArgument.of_field("prices", "must be absent where models are given.")
+    if request.model is None:
+        raise InvalidArgument.of_field("model", "is required where models are given.")
+    answering = _priced(request.models, request.model, "model")
+    if policy.summary_model is not None:
+        summarising = _priced(request.models, policy.summary_model, f"{field}.summaryModel")
+    else:
+        name = request.summary_model or request.model
+        summarising = _priced(request.models, name, "summaryModel")
+    return Prices(
+        answering.input_per_1k,
+        answering.output_per_1k,
+        summarising.input_per_1k,
+        summarising.output_per_1k,
+    )
+
+
+def _priced(models: Mapping[str, ModelPrices], name: str, field: str) -> ModelPrices:
+    if name in models:
+        return models[name]
+    if name == BUILTIN and field != "model":
+        return _FREE
+    raise InvalidArgument.of_field(field, "must be one of those in models.")
+
+
+def _plain_prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Prices:
+    summarising = {
+        "summaryModel": request.summary_model,
+        f"{field}.summaryModel": policy.summary_model,
+    }
+    for name, model in {"model": request.model, **summarising}.items():
+        if model is not None and (model != BUILTIN or name not in summarising):
+            raise InvalidArgument.of_field(name, "needs models, with the prices of each.")
+    prices = request.prices or PlainPrices()
+    prompt_in = _or(prices.input_per_1k, _DEFAULT_PRICE)
+    prompt_out = _or(prices.output_per_1k, prompt_in)
+    if (policy.summary_model or request.summary_model) == BUILTIN:
+        return Prices(prompt_in, prompt_out, Decimal(0), Decimal(0))
+    return Prices(
+        prompt_in,
+        prompt_out,
+        _or(prices.summary_input_per_1k, prompt_in),
+        _or(prices.summary_output_per_1k, prompt_out),
+    )
+
+
+def _or(price: Decimal | None, default: Decimal) -> Decimal:
+    return default if price is None else price
+
+
+def _check_published(request: EstimateContextCostsRequest, cases: Sequence[Case]) -> None:
+    if request.find_best_cap:
+        described = "needs accounting per_prompt: by the published tables, a smaller cap is always"
+        raise InvalidArgument.of_field("findBestCap", f"{described} better.")
+    for place, case in enumerate(cases):
+        if len(set(case.prices)) > 1:
+            described = "must all be the same for published_tables, which know one price alone."
+            named = "prices" if request.models is None else "models"
+            raise InvalidArgument.of_field(named, described)
+        rules = case.rules.summarising
+        if rules is None:
+            is_published = case.policy.strategy is Strategy.INCLUSIVE
+        else:
+            is_plain = not rules.keep and rules.most is None
+            is_published = is_plain and rules.combine is not Combine.SPLIT
+        if not is_published:
+            described = (
+                "must be inclusive, abstraction_inclusive, fully_abstracted or every_n, without"
+                " keepRecent and maxAbstractions, for published_tables."
+            )
+            raise InvalidArgument.of_field(f"strategies[{place}]", described)

@@ -31,12 +31,12 @@ def label(policy: MemoryPolicy) -> str:
 
     A name that is too long is cut and ends in a digest, which keeps it distinct.
     """
-    made = rules_of(policy).summarising
+    rules = rules_of(policy).summarising
     field = "every" if policy.strategy is Strategy.EVERY_N else "cap"
-    settings = {field: made.cap} if made is not None and made.cap else {}
+    settings = {field: rules.cap} if rules is not None and rules.cap else {}
     settings |= {name: value for name, value in policy.wire().items() if name != "strategy"}
-    told = [f"{name}={value}" for name, value in settings.items()]
-    whole = " ".join([policy.strategy.value, *told])
+    shown = [f"{name}={value}" for name, value in settings.items()]
+    whole = " ".join([policy.strategy.value, *shown])
     if len(whole) <= _MAX_LABEL_CHARS:
         return whole
     end = f"\u2026 #{hashlib.sha256(whole.encode()).hexdigest()[:_TOLD_APART_CHARS]}"

@@ -6,14 +6,8 @@ that no summary covers counts as omitted.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
-from app.conversation.strategies.logic.budgets import (
-    BudgetTooSmall,
-    Costly,
-    gaps,
-    newest_within,
-    total,
-)
 from app.conversation.strategies.logic.policies import Combine, Rules
 from app.conversation.strategies.logic.turns import (
     Composition,
@@ -23,6 +17,68 @@ from app.conversation.strategies.logic.turns import (
     Shares,
     TurnSummary,
 )
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.wire.memory_policy import AGENT_RESERVE
+
+
+class BudgetTooSmall(InvalidArgument):
+    """The mandatory content does not fit into the window; the error reports the numbers.
+
+    Args:
+        what: subject and verb that begin the message, as in "The system prompt needs".
+        needed: tokens of all mandatory content, including the fixed parts.
+    """
+
+    def __init__(self, what: str, limit: int, reserved: int, needed: int) -> None:
+        numbers = {"limit": limit, "reserved": reserved, "needed": needed}
+        super().__init__(
+            f"{what} {needed} tokens; the limit of {limit} leaves"
+            f" {max(0, limit - reserved)} beside the {reserved} that reserveOutputTokens keeps"
+            f" for the answer (unless given, {AGENT_RESERVE} with agent_summary, else 0).",
+            Reason.BUDGET_TOO_SMALL,
+            metadata={name: str(number) for name, number in numbers.items()},
+        )
+
+
+class Costly(Protocol):
+    """Anything that takes tokens of a prompt."""
+
+    @property
+    def cost(self) -> int:
+        """Number of tokens."""
+        ...
+
+
+_T = TypeVar("_T", bound=Costly)
+
+
+def newest_within(items: Sequence[_T], budget: int | None) -> Sequence[_T]:
+    """Return the newest (last) items that fit into a token budget, or all items without one."""
+    if budget is None:
+        return items
+    count = 0
+    for item in reversed(items):
+        budget -= item.cost
+        if budget < 0:
+            break
+        count += 1
+    return items[len(items) - count :]
+
+
+def total(items: Iterable[Costly]) -> int:
+    """Return the tokens of all items."""
+    return sum(item.cost for item in items)
+
+
+def gaps(covered: Iterable[tuple[int, int]], last: int) -> Sequence[tuple[int, int]]:
+    """Return the ranges between 1 and `last` that the ascending ranges `covered` leave out."""
+    missing: list[tuple[int, int]] = []
+    reached = 0
+    for start, end in [*covered, (last + 1, last + 1)]:
+        if start > reached + 1:
+            missing.append((reached + 1, start - 1))
+        reached = end
+    return missing
 
 
 def shares_of(rules: Rules, fixed: Fixed) -> Shares:
@@ -38,12 +94,12 @@ def shares_of(rules: Rules, fixed: Fixed) -> Shares:
     if room < 0:
         what = "The system prompt and the pending message need"
         raise BudgetTooSmall(what, rules.limit, rules.reserved, needed)
-    ways = rules.summarising
-    if ways is None or ways.combine is not Combine.SPLIT:
+    summarising = rules.summarising
+    if summarising is None or summarising.combine is not Combine.SPLIT:
         return Shares(room)
     divided = room if rules.count_pending else room + fixed.pending
-    unit = divided // (ways.stm + ways.lts)
-    return Shares(room, ways.stm * unit, ways.lts * unit)
+    unit = divided // (summarising.stm + summarising.lts)
+    return Shares(room, summarising.stm * unit, summarising.lts * unit)
 
 
 def compose(
@@ -115,5 +171,5 @@ def _without(budget: int | None, items: Iterable[Costly]) -> int | None:
 def _left_out(
     history: History, summaries: Sequence[TurnSummary], turns: Sequence[ContextTurn]
 ) -> Sequence[tuple[int, int]]:
-    told = [(summary.first_seq, summary.last_seq) for summary in summaries]
-    return gaps([*told, *((turn.seq, turn.seq) for turn in turns)], history.last_seq)
+    covered = [(summary.first_seq, summary.last_seq) for summary in summaries]
+    return gaps([*covered, *((turn.seq, turn.seq) for turn in turns)], history.last_seq)

@@ -9,8 +9,8 @@ every format. So a text of a user or tool that begins like a marked one gets its
 
 import re
 from collections.abc import Iterable
+from enum import StrEnum
 
-from app.conversation.strategies.logic.forms import Format
 from app.conversation.strategies.logic.policies import Rules
 from app.platform.sessions.logic.event_text import EventText, Speaker
 
@@ -34,6 +34,25 @@ _BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 """Any line end, as `str.splitlines` defines it."""
 _INDENT = "  "
 _HEAD_CHARS = 200
+
+
+class Format(StrEnum):
+    """Output format of a context."""
+
+    MESSAGES = "messages"
+    OPENAI = "openai"
+    GEMINI = "gemini"
+    TEXT = "text"
+
+
+class SourceField(StrEnum):
+    """Source of a message."""
+
+    SYSTEM = "system"
+    SUMMARY = "summary"
+    EVENT = "event"
+    MEMORY = "memory"
+    PENDING = "pending"
 
 
 def lines_of(said: Iterable[EventText], rules: Rules) -> list[str]:

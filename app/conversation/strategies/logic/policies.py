@@ -63,6 +63,11 @@ class Summarising:
     low_water: float = 1.0
     recompute: Recompute = Recompute.FULL_UNTIL_OVERFLOW
 
+    @property
+    def is_unlimited_list(self) -> bool:
+        """True if summaries are appended, in any number."""
+        return self.combine is Combine.APPEND and self.most is None
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -102,8 +107,8 @@ class Rules:
         """
         parts: dict[str, object] = {"labels": [self.human_label, self.ai_label]}
         if self.summarising is not None:
-            made = asdict(self.summarising)
-            parts |= {name: value for name, value in made.items() if value is not None}
+            settings = asdict(self.summarising)
+            parts |= {name: value for name, value in settings.items() if value is not None}
             if self.summarising.combine is Combine.SPLIT:
                 parts |= {"limit": self.limit, "reserved": self.reserved, "counter": self.counter}
         text = json.dumps(parts, sort_keys=True)
@@ -171,5 +176,5 @@ def _summarising(policy: MemoryPolicy) -> Summarising | None:
     )
 
 
-def _or(given: _T | None, default: _T) -> _T:
-    return default if given is None else given
+def _or(value: _T | None, default: _T) -> _T:
+    return default if value is None else value

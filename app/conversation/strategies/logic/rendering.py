@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from unicodedata import normalize
 
-from app.conversation.strategies.logic.forms import Format, SourceField
 from app.conversation.strategies.logic.lines import (
     SUMMARY_BEGIN,
     SUMMARY_END,
     SUMMARY_NOTE,
     SYSTEM_MARK,
+    Format,
+    SourceField,
     guarded,
     line,
     line_of,
@@ -45,6 +46,12 @@ _NOT_OF_NAME = re.compile(r"[^a-z_]")
 _BRACKETS = str.maketrans("<>\uff1c\uff1e\ufe64\ufe65", "\u2039\u203a" * 3)
 
 Count = Callable[[str], int]
+_ROLES = {
+    Speaker.USER: "user",
+    Speaker.AGENT: "assistant",
+    Speaker.TOOL: "user",
+    Speaker.SYSTEM: "system",
+}
 
 
 @dataclass(frozen=True)
@@ -199,14 +206,6 @@ def _items(shown: ContextContent, rules: Rules, form: Format, count: Count) -> I
         yield ShownItem("user", pending, {"kind": SourceField.PENDING})
 
 
-_ROLES = {
-    Speaker.USER: "user",
-    Speaker.AGENT: "assistant",
-    Speaker.TOOL: "user",
-    Speaker.SYSTEM: "system",
-}
-
-
 def _event_text(
     said: EventText, tokens: int | None, rules: Rules, form: Format, count: Count
 ) -> str:
@@ -247,7 +246,6 @@ def _render_summary(text: str, form: Format) -> str:
 
 
 def _with_separator(shown: str, rules: Rules, form: Format) -> str:
-    """Return a summary, followed by its separator in plain text."""
     return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
 
 

@@ -4,10 +4,10 @@ A summary is due once enough exchanges are complete, or once events exceed their
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
-from app.conversation.strategies.logic.budgets import newest_within, total
+from app.conversation.strategies.logic.composing import newest_within, total
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
 from app.conversation.strategies.logic.turns import (
     ContextTurn,
@@ -29,31 +29,31 @@ def next_due(rules: Rules, history: History, shares: Shares) -> Due | None:
 
     For a history with `is_tail`, the range is unreliable; only rely on whether a summary is due.
     """
-    ways = rules.summarising
-    if ways is None:
+    summarising = rules.summarising
+    if summarising is None:
         return None
-    if ways.combine is Combine.SPLIT:
-        return _due_by_budget(rules, ways, history, shares)
-    return _due_by_count(ways, history)
+    if summarising.combine is Combine.SPLIT:
+        return _due_by_budget(rules, summarising, history, shares)
+    return _due_by_count(summarising, history)
 
 
-def _due_by_count(ways: Summarising, history: History) -> Due | None:
+def _due_by_count(summarising: Summarising, history: History) -> Due | None:
     """Return the summary that is due once enough exchanges are complete.
 
     Summaries are merged before the next one is added, to keep their number within the limit.
     """
-    end = _end_of_block(ways, history)
+    end = _end_of_block(summarising, history)
     summaries = history.summaries
-    is_list = ways.combine is Combine.APPEND
-    if is_list and ways.most is not None:
-        excess = len(summaries) + (end is not None) - ways.most
+    is_list = summarising.combine is Combine.APPEND
+    if is_list and summarising.most is not None:
+        excess = len(summaries) + (end is not None) - summarising.most
         if excess > 0:
-            return _merge(ways, summaries[: excess + 1])
+            return _merge(summarising, summaries[: excess + 1])
     if end is None:
         return None
     first = history.boundary + 1
     block = EventNumbers(first, end.seq)
-    tokens, chars = _longest(ways, ways.tokens or 0)
+    tokens, chars = _longest(summarising, summarising.tokens or 0)
     if is_list or not summaries:
         kind = TurnKind.BLOCK if is_list else TurnKind.FULL
         return Due(kind, first, end.seq, end.exchange, block, (), tokens, chars)
@@ -62,25 +62,24 @@ def _due_by_count(ways: Summarising, history: History) -> Due | None:
     return Due(TurnKind.RECURSIVE, start, end.seq, end.exchange, block, previous, tokens, chars)
 
 
-@dataclass(frozen=True)
-class _End:
+class _End(NamedTuple):
     """End of the range that a summary covers."""
 
     seq: int
     exchange: int
 
 
-def _end_of_block(ways: Summarising, history: History) -> _End | None:
+def _end_of_block(summarising: Summarising, history: History) -> _End | None:
     """Return the end of the next block of exchanges, or None if it is not complete.
 
     Fully erased exchanges do not form a block: the block extends to the next readable exchange.
     """
     turns = history.turns
-    if ways.combine is Combine.APPEND and (again := _gap(turns, history.until)):
+    if summarising.combine is Combine.APPEND and (again := _gap(turns, history.until)):
         return again
     oldest = 0 if history.is_tail else turns[0].exchange if turns else history.complete + 1
-    target = next_target(ways, history.behind, oldest)
-    if not is_reached(ways, history.complete, target):
+    target = next_target(summarising, history.behind, oldest)
+    if not is_reached(summarising, history.complete, target):
         return None
     after = next((turn for turn in turns if turn.exchange > target), None)
     if after is not None:
@@ -91,18 +90,18 @@ def _end_of_block(ways: Summarising, history: History) -> _End | None:
     return _End(turns[-1].seq if turns else history.last_seq, target)
 
 
-def next_target(ways: Summarising, behind: int, oldest: int = 0) -> int:
+def next_target(summarising: Summarising, behind: int, oldest: int = 0) -> int:
     """Return the exchange up to which the next summary reaches.
 
     `behind` is the last exchange covered. `oldest` is the first readable one after it, or 0 if
     unknown.
     """
-    return max(behind + ways.cap, oldest)
+    return max(behind + summarising.cap, oldest)
 
 
-def is_reached(ways: Summarising, complete: int, target: int) -> bool:
+def is_reached(summarising: Summarising, complete: int, target: int) -> bool:
     """Return True if enough exchanges are complete for a summary up to `target`."""
-    return target <= complete - ways.keep
+    return target <= complete - summarising.keep
 
 
 def _gap(turns: Sequence[ContextTurn], until: int | None) -> _End | None:
@@ -111,8 +110,8 @@ def _gap(turns: Sequence[ContextTurn], until: int | None) -> _End | None:
     return _End(until, within[-1].exchange) if until is not None and within else None
 
 
-def _merge(ways: Summarising, merged: Sequence[TurnSummary]) -> Due:
-    tokens, chars = _longest(ways, ways.tokens or 0)
+def _merge(summarising: Summarising, merged: Sequence[TurnSummary]) -> Due:
+    tokens, chars = _longest(summarising, summarising.tokens or 0)
     previous = tuple(summary.summary_id for summary in merged)
     return Due(
         TurnKind.MERGE,
@@ -126,7 +125,9 @@ def _merge(ways: Summarising, merged: Sequence[TurnSummary]) -> Due:
     )
 
 
-def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Shares) -> Due | None:
+def _due_by_budget(
+    rules: Rules, summarising: Summarising, history: History, shares: Shares
+) -> Due | None:
     """Return the summary that is due once events exceed their share.
 
     The newest event always stays.
@@ -137,17 +138,17 @@ def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Sh
     share = _share(shares.stm, history.summaries, shares.room)
     if total(turns) <= share:
         return None
-    low = min(int(Decimal(str(ways.low_water)) * shares.stm), share)
+    low = min(int(Decimal(str(summarising.low_water)) * shares.stm), share)
     kept = newest_within(turns, low) or turns[-1:]
     evicted = turns[: -len(kept)]
     if not evicted and not history.is_tail:
         return None
     end = kept[0].seq - 1
     exchange = evicted[-1].exchange if evicted else kept[0].exchange
-    tokens, chars = _longest(ways, shares.lts)
+    tokens, chars = _longest(summarising, shares.lts)
     summaries = history.summaries
     needed = total(evicted) + _COUNTED + _CALLED + shares.lts
-    if not summaries or _is_taken_whole(ways, history.covered, needed, rules.limit):
+    if not summaries or _is_taken_whole(summarising, history.covered, needed, rules.limit):
         first = history.cleared_seq + 1
         return Due(TurnKind.FULL, first, end, exchange, EventNumbers(first, end), (), tokens, chars)
     previous = tuple(summary.summary_id for summary in summaries)
@@ -167,10 +168,10 @@ def _share(stm: int, summaries: Sequence[TurnSummary], room: int | None) -> int:
     return stm - max(0, min(framing, lacking))
 
 
-def _is_taken_whole(ways: Summarising, covered: int | None, needed: int, limit: int) -> bool:
-    is_asked = ways.recompute is Recompute.FULL_UNTIL_OVERFLOW
+def _is_taken_whole(summarising: Summarising, covered: int | None, needed: int, limit: int) -> bool:
+    is_asked = summarising.recompute is Recompute.FULL_UNTIL_OVERFLOW
     return is_asked and covered is not None and covered + needed <= limit
 
 
-def _longest(ways: Summarising, tokens: int) -> tuple[int, int]:
-    return tokens, tokens * ways.chars_per_token
+def _longest(summarising: Summarising, tokens: int) -> tuple[int, int]:
+    return tokens, tokens * summarising.chars_per_token

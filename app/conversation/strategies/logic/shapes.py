@@ -9,10 +9,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from app.conversation.strategies.logic.forms import Format
-from app.conversation.strategies.logic.lines import guarded
+from app.conversation.strategies.logic.lines import Format, guarded
 from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
 
 _MAX_CALL_ID_CHARS = 40
@@ -35,16 +34,14 @@ class ShownItem:
     said: EventText | None = None
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(NamedTuple):
     own_id: str | None
     name: str
-    told: Mapping[str, Any]
+    payload: Mapping[str, Any]
     """Arguments of a call; for a result, its response."""
 
 
-@dataclass(frozen=True)
-class _Round:
+class _Round(NamedTuple):
     """Calls of one event, and the results of each following event, with the index of their call."""
 
     calls: Sequence[_Call]
@@ -60,12 +57,12 @@ def as_openai(items: Sequence[ShownItem]) -> dict[str, Any]:
         item, tool_round = items[place], _round_at(items, place, _OPENAI_TOOL)
         length = 1
         if tool_round is None or item.said is None:
-            made = [(item.source, {"role": item.role, "content": item.text})]
+            shown = [(item.source, {"role": item.role, "content": item.text})]
         else:
             length += len(tool_round.results)
-            made = list(_openai_round(item.said, tool_round, items[place : place + length]))
-        sources += [source for source, _ in made]
-        messages += [message for _, message in made]
+            shown = list(_openai_round(item.said, tool_round, items[place : place + length]))
+        sources += [source for source, _ in shown]
+        messages += [message for _, message in shown]
         place += length
     return {"messages": messages, "sources": sources}
 
@@ -89,7 +86,9 @@ def as_gemini(items: Sequence[ShownItem]) -> dict[str, Any]:
     place = 0
     while place < len(kept):
         tool_round = _round_at(kept, place, _GEMINI_TOOL)
-        if tool_round is not None and _may_call(contents):
+        # A call requires an earlier user turn.
+        may_call = any(content["role"] == "user" for content in contents)
+        if tool_round is not None and may_call:
             length = 1 + len(tool_round.results)
             _add_round(contents, sources, kept[place : place + length], tool_round)
         else:
@@ -127,7 +126,7 @@ def _round_at(items: Sequence[ShownItem], place: int, names: re.Pattern[str]) ->
 
 
 def _calls_in(
-    said: EventText, kind: str, told: str, names: re.Pattern[str]
+    said: EventText, kind: str, payload: str, names: re.Pattern[str]
 ) -> Sequence[_Call] | None:
     """Return an event's calls or results, or None if one of them cannot be structured."""
     calls = []
@@ -135,7 +134,7 @@ def _calls_in(
         if kind not in part or part.get("text"):
             continue
         call = part[kind]
-        own_id, name, value = call.get("id"), call.get("name"), call.get(told) or {}
+        own_id, name, value = call.get("id"), call.get("name"), call.get(payload) or {}
         if not isinstance(name, str) or not names.fullmatch(name) or not isinstance(value, dict):
             return None
         calls.append(_Call(own_id if isinstance(own_id, str) and own_id else None, name, value))
@@ -143,8 +142,8 @@ def _calls_in(
 
 
 def _has_twins(calls: Sequence[_Call]) -> bool:
-    given = [call.own_id for call in calls if call.own_id]
-    return len(given) > len(set(given))
+    ids = [call.own_id for call in calls if call.own_id]
+    return len(ids) > len(set(ids))
 
 
 def _answers(
@@ -183,7 +182,7 @@ def _openai_round(
                 {
                     "id": call_id,
                     "type": "function",
-                    "function": {"name": call.name, "arguments": _compact(call.told)},
+                    "function": {"name": call.name, "arguments": _compact(call.payload)},
                 }
                 for call_id, call in zip(ids, tool_round.calls, strict=True)
             ],
@@ -191,8 +190,8 @@ def _openai_round(
     )
     for item, results in zip(items[1:], tool_round.results, strict=False):
         for number, result in results:
-            told = _compact(result.told)
-            yield item.source, {"role": "tool", "tool_call_id": ids[number], "content": told}
+            content = _compact(result.payload)
+            yield item.source, {"role": "tool", "tool_call_id": ids[number], "content": content}
 
 
 def _openai_ids(said: EventText, calls: Sequence[_Call]) -> list[str]:
@@ -202,14 +201,14 @@ def _openai_ids(said: EventText, calls: Sequence[_Call]) -> list[str]:
     for place in range(len(ids)):
         number = place + 1
         while not ids[place]:
-            made = f"call_{said.seq}_{number}"
-            ids[place] = "" if made in ids else made
+            new_id = f"call_{said.seq}_{number}"
+            ids[place] = "" if new_id in ids else new_id
             number += len(calls)
     return ids
 
 
-def _compact(told: Mapping[str, Any]) -> str:
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+def _compact(payload: Mapping[str, Any]) -> str:
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
 
 
 def _is_call(part: Mapping[str, Any]) -> bool:
@@ -219,11 +218,6 @@ def _is_call(part: Mapping[str, Any]) -> bool:
 def _instructs(item: ShownItem) -> bool:
     """Return True if an item belongs to the system instruction, outside the contents."""
     return item.role == "system" and item.source["kind"] in {"system", "summary"}
-
-
-def _may_call(contents: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if a call may come next, which requires an earlier user turn."""
-    return any(content["role"] == "user" for content in contents)
 
 
 def _join_turns(contents: list[dict[str, Any]], sources: list[dict[str, Any]]) -> None:
@@ -275,7 +269,9 @@ def _gemini_parts(item: ShownItem, tool_round: _Round | None) -> list[dict[str, 
             continue
         shown: dict[str, Any] = _file(part) or {"text": _guarded_text(text, item)}
         if tool_round is not None and _is_call(part):
-            shown = {"functionCall": _gemini_call(next(calls), tool_round)}
+            call = next(calls)
+            fields = {**_id_of(call, tool_round), "name": call.name, "args": call.payload}
+            shown = {"functionCall": fields}
         # Thinking models reject a call without its signature.
         if isinstance(signature := part.get("thoughtSignature"), str) and "text" not in shown:
             shown["thoughtSignature"] = signature
@@ -296,13 +292,9 @@ def _file(part: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _gemini_call(call: _Call, tool_round: _Round) -> dict[str, Any]:
-    return {**_id_of(call, tool_round), "name": call.name, "args": call.told}
-
-
 def _gemini_response(call: _Call, result: _Call, tool_round: _Round) -> dict[str, Any]:
-    told = {"name": call.name, "response": result.told}
-    return {"functionResponse": {**_id_of(call, tool_round), **told}}
+    response = {"name": call.name, "response": result.payload}
+    return {"functionResponse": {**_id_of(call, tool_round), **response}}
 
 
 def _id_of(call: _Call, tool_round: _Round) -> dict[str, Any]:

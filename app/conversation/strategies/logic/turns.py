@@ -140,8 +140,7 @@ class Composition:
     """Content chosen for a context.
 
     Attributes:
-        summaries: oldest first.
-        turns: oldest first.
+        summaries, turns: oldest first.
         omitted: ranges of seqs, first and last, ascending, disjoint and not adjacent.
         left: unused tokens of the budget; None: no limit.
         cut: maximum tokens, with message overhead, of each event to cut, by seq.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from app.conversation.strategies.logic.lines import line
 from app.language.scoring import score
@@ -32,8 +33,7 @@ class Utterance:
     is_summary: bool = False
 
 
-@dataclass(frozen=True)
-class _Sentence:
+class _Sentence(NamedTuple):
     place: int
     text: str
     weight: float
@@ -64,12 +64,12 @@ def _weigh_sentences(pieces: Iterable[Utterance]) -> list[_Sentence]:
 
 
 def _lines(piece: Utterance) -> Iterator[tuple[str, float]]:
-    told = piece.text[:_MAX_CHARS]
+    beginning = piece.text[:_MAX_CHARS]
     if piece.is_summary:
-        for whole in told.splitlines():
+        for whole in beginning.splitlines():
             if text := whole.strip()[:_MAX_SENTENCE_CHARS]:
                 yield text, score(text.partition(": ")[2] or text)
         return
-    for sentence in islice(sentences(told), _MAX_OF_TEXT):
+    for sentence in islice(sentences(beginning), _MAX_OF_TEXT):
         text = _SPACE.sub(" ", sentence.text[:_MAX_SENTENCE_CHARS])
         yield line(piece.label, text), score(text)

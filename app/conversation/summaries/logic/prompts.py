@@ -59,7 +59,7 @@ _PREVIOUS = "{previous_summary}"
 _SO_FAR = "Summary so far"
 
 
-def template_of(made: Summarising, *, is_merge: bool, follows: bool) -> str:
+def template_of(summarising: Summarising, *, is_merge: bool, follows: bool) -> str:
     """Return the template of a summary: the policy's own, or the default of its kind.
 
     `follows`: whether the summary absorbs the previous one.
@@ -67,14 +67,14 @@ def template_of(made: Summarising, *, is_merge: bool, follows: bool) -> str:
     if is_merge:
         return _MERGE
     if follows:
-        return following(made)
-    return made.template or (_FULL if made.combine is Combine.SPLIT else _BLOCK)
+        return following(summarising)
+    return summarising.template or (_FULL if summarising.combine is Combine.SPLIT else _BLOCK)
 
 
-def following(made: Summarising) -> str:
+def following(summarising: Summarising) -> str:
     """Return the template of a summary that absorbs the previous one."""
-    default = _RECURSIVE if made.combine is Combine.SPLIT else _CELL
-    return made.recursive_template or made.template or default
+    default = _RECURSIVE if summarising.combine is Combine.SPLIT else _CELL
+    return summarising.recursive_template or summarising.template or default
 
 
 def merged_lines(previous: Sequence[str]) -> list[str]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from app.adapters.concurrency import offloaded
 from app.adapters.db.session import Session
-from app.adapters.offload import done
-from app.conversation.strategies.logic.budgets import total
+from app.conversation.strategies.logic.composing import total
 from app.conversation.strategies.logic.policies import Combine
 from app.conversation.strategies.logic.schedule import next_target
 from app.conversation.strategies.logic.turns import ContextTurn, History, TurnSummary
@@ -66,11 +66,8 @@ class SessionReader:
         """Return the newest events after the summaries, at least as many as can be shown.
 
         If they do not all fit, the result has at least one event more than fits. The same applies
-        to summaries.
-
-        Args:
-            room: available tokens; None: no limit.
-            as_of: number of the last event to read; None: the newest one.
+        to summaries. `room` are the available tokens; None: no limit. `as_of` is the number of the
+        last event to read; None: the newest one.
         """
         newest = await self._newest_summaries(room, as_of)
         summaries = await self._summaries(as_of) if newest is None else newest
@@ -98,7 +95,7 @@ class SessionReader:
             history = replace(history, complete=_place_of(read.said).complete)
         elif newest is None:
             history = replace(history, until=await self._gap_end(summaries))
-        return await _to_told(read, history, summaries, is_bounded=before >= first and not is_all)
+        return await _to_input(read, history, summaries, is_bounded=before >= first and not is_all)
 
     async def due(self) -> SessionInput:
         """Return the oldest events after the summaries, enough to make the next summary.
@@ -123,7 +120,7 @@ class SessionReader:
             is_all = _is_past(page, until or 0, self._next_end(summaries, read))
         is_bounded = reached < last and not is_all
         history = replace(self._history, covered=covered, until=until, is_bounded=is_bounded)
-        return await _to_told(read, history, summaries, is_bounded=is_bounded)
+        return await _to_input(read, history, summaries, is_bounded=is_bounded)
 
     async def _newest_summaries(
         self, room: int | None, as_of: int | None
@@ -132,8 +129,8 @@ class SessionReader:
 
         Returns None if all summaries must be read: their number is limited, or they have a gap.
         """
-        made = self.scale.rules.summarising
-        is_list = made is not None and made.combine is Combine.APPEND and made.most is None
+        summarising = self.scale.rules.summarising
+        is_list = summarising is not None and summarising.is_unlimited_list
         if not is_list or room is None or as_of is not None:
             return None
         newest: list[ListedSummary] = []
@@ -166,18 +163,18 @@ class SessionReader:
         If their number is unlimited, only the last one matters. With a token budget, texts are
         included, since the existing summary takes part of the budget.
         """
-        made = self.scale.rules.summarising
-        if made is None:
+        summarising = self.scale.rules.summarising
+        if summarising is None:
             return ()
         session, name, cleared = self.session, self.name, self.row.cleared_seq
-        if made.combine is Combine.APPEND and made.most is None:
+        if summarising.is_unlimited_list:
             return await lookups.list_last(session, name, self._key, cleared)
-        needs_text = made.combine is Combine.SPLIT
+        needs_text = summarising.combine is Combine.SPLIT
         return await lookups.list_active(session, name, self._key, cleared, with_text=needs_text)
 
     async def _gap_end(self, summaries: Sequence[ListedSummary]) -> int | None:
-        made = self.scale.rules.summarising
-        if made is None or made.combine is not Combine.APPEND:
+        summarising = self.scale.rules.summarising
+        if summarising is None or summarising.combine is not Combine.APPEND:
             return None
         boundary = self._boundary(summaries)
         return await lookups.gap_end(self.session, self.name, self._key, boundary)
@@ -190,10 +187,10 @@ class SessionReader:
     async def _covered(self, read: "_Read", boundary: int) -> int | None:
         """Read the events that the summary covers; return their tokens: see `History.covered`."""
         rules = self.scale.rules
-        made = rules.summarising
-        if made is None or made.combine is not Combine.SPLIT or rules.limit is None:
+        summarising = rules.summarising
+        if summarising is None or summarising.combine is not Combine.SPLIT or rules.limit is None:
             return None
-        if made.recompute is not Recompute.FULL_UNTIL_OVERFLOW:
+        if summarising.recompute is not Recompute.FULL_UNTIL_OVERFLOW:
             return None
         earlier, reached = _Read(self.scale), self.row.cleared_seq
         while reached < boundary and (page := await self._oldest(reached, boundary, earlier)):
@@ -205,18 +202,17 @@ class SessionReader:
         return earlier.tokens
 
     async def _oldest(self, after: int, last: int, read: "_Read") -> list[EventText]:
-        """Return the next page of events after an event."""
         numbers = EventNumbers(after + 1, last)
         return await event_texts.list_event_texts(
             self.session, self.name, numbers, read.page, newest=False
         )
 
     def _next_end(self, summaries: Sequence[ListedSummary], read: "_Read") -> int | None:
-        made = self.scale.rules.summarising
-        if made is None or made.combine is Combine.SPLIT:
+        summarising = self.scale.rules.summarising
+        if summarising is None or summarising.combine is Combine.SPLIT:
             return None
         behind = summaries[-1].last_exchange if summaries else self.row.cleared_exchange
-        return next_target(made, behind, min(turn.exchange for turn in read.plain.values()))
+        return next_target(summarising, behind, min(turn.exchange for turn in read.plain.values()))
 
     def _boundary(self, summaries: Sequence[ListedSummary]) -> int:
         return summaries[-1].last_seq if summaries else self.row.cleared_seq
@@ -264,10 +260,10 @@ class _Read:
     async def add(self, page: Sequence[EventText]) -> None:
         """Add a page; the tokens of a long one are counted in a thread."""
         length = sum(len(event.text) + WORK_PER_TEXT for event in page)
-        plain = await done(length, _weigh_events, page, self.scale.plain)
+        plain = await offloaded(length, _weigh_events, page, self.scale.plain)
         shown = plain
         if self.scale != self.scale.plain:
-            shown = await done(length, _weigh_events, page, self.scale)
+            shown = await offloaded(length, _weigh_events, page, self.scale)
         self.said |= {event.seq: event for event in page}
         self.plain |= {turn.seq: turn for turn in plain}
         self.shown |= {turn.seq: turn for turn in shown}
@@ -317,12 +313,12 @@ def _place_of(said: Mapping[int, EventText]) -> ExchangePlace:
     return ExchangePlace(newest, is_answered=has_answer and newest > 0)
 
 
-async def _to_told(
+async def _to_input(
     read: _Read, history: History, summaries: Sequence[ListedSummary], *, is_bounded: bool
 ) -> SessionInput:
     length = sum(len(summary.text or "") + WORK_PER_TEXT for summary in summaries)
-    plain = await done(length, _weigh_summaries, summaries, read.scale.plain)
-    shown = await done(length, _weigh_summaries, summaries, read.scale)
+    plain = await offloaded(length, _weigh_summaries, summaries, read.scale.plain)
+    shown = await offloaded(length, _weigh_summaries, summaries, read.scale)
     return SessionInput(
         history=replace(history, turns=_ordered(read.plain), summaries=plain),
         shown=replace(history, turns=_ordered(read.shown), summaries=shown),

@@ -156,8 +156,10 @@ class Watch:
 
 def is_due(rules: Rules, complete: int, reached: int) -> bool:
     """Return True if enough complete exchanges follow `reached`, the last one covered."""
-    made = rules.summarising
-    return made is not None and is_reached(made, complete, next_target(made, reached))
+    if rules.summarising is None:
+        return False
+    target = next_target(rules.summarising, reached)
+    return is_reached(rules.summarising, complete, target)
 
 
 def policy_of(stored: Any, engine: EngineRow) -> MemoryPolicy | None:  # noqa: ANN401 - JSON of a row

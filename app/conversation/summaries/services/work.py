@@ -27,8 +27,7 @@ from app.conversation.summaries.services.writing import (
 )
 from app.conversation.summaries.store import erasure, repository
 from app.conversation.summaries.store.repository import NewSummary
-from app.kernel.errors import Reason, ServiceError
-from app.kernel.failures import describe
+from app.kernel.errors import Reason, ServiceError, describe
 from app.kernel.limits import Counted
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy
@@ -80,7 +79,7 @@ class Work:
     name: SessionName
     policy: MemoryPolicy
     rules: Rules
-    made: Summarising
+    summarising: Summarising
     is_asked: bool = False
     spent: Meter = field(default_factory=Meter)
     count: int = 0
@@ -88,7 +87,7 @@ class Work:
     @property
     def model(self) -> TextModel | None:
         """Model that writes summaries; None: the built-in selection of sentences."""
-        return model_for(self.resources.models, self.made)
+        return model_for(self.resources.models, self.summarising)
 
     async def found(
         self,
@@ -100,7 +99,7 @@ class Work:
     ) -> SummaryInput:
         """Return the inputs of a summary; `said` and `previous` are the texts to read."""
         superseded = await repository.list_overlapping(session, self.name, self.rules.key, due)
-        task = SummaryTask(due, self.rules, self.made, said, previous)
+        task = SummaryTask(due, self.rules, self.summarising, said, previous)
         return SummaryInput(task, row.create_time, row.cleared_seq, superseded)
 
     async def lock(self, session: Session) -> SessionRow | None:
@@ -204,7 +203,6 @@ class Work:
         return False
 
     async def _is_same(self, session: Session, row: SessionRow, inputs: SummaryInput) -> bool:
-        """Return True if a summary's inputs are unchanged."""
         due = inputs.task.due
         if row.cleared_seq != inputs.cleared_seq:
             return False
@@ -223,7 +221,7 @@ class Work:
             policy_key=self.rules.key,
             policy=self.policy.wire(),
             due=inputs.task.due,
-            is_cell=self.made.combine is not Combine.APPEND,
+            is_cell=self.summarising.combine is not Combine.APPEND,
             is_asked=self.is_asked,
             now=self.job.clock.now(),
             model_id=name_of(self.model),
@@ -287,7 +285,6 @@ class Work:
         return retry_time
 
     def _next_time(self, reason: Reason, times: int) -> datetime:
-        """Return the retry time after `times` earlier failures."""
         now = self.job.clock.now()
         if reason is Reason.TOKEN_BUDGET_EXHAUSTED:
             return reset_time(now)

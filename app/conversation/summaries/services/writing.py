@@ -19,7 +19,7 @@ from app.conversation.summaries.logic import prompts
 from app.conversation.summaries.logic.extractive import MODEL_ID, Utterance, extract
 from app.kernel.errors import ServiceError
 from app.kernel.wire.memory_policy import BUILTIN
-from app.kernel.wire.model_text import SummaryReply
+from app.kernel.wire.model_entries import SummaryReply
 from app.language.sentences import cut_off
 from app.language.tokens import BYTES_PER_TOKEN, estimate_tokens_of_bytes
 from app.platform.sessions.logic.event_text import EventText
@@ -44,7 +44,7 @@ class SummaryTask:
 
     due: Due
     rules: Rules
-    made: Summarising
+    summarising: Summarising
     said: Sequence[EventText]
     previous: Sequence[str]
 
@@ -52,7 +52,9 @@ class SummaryTask:
     def template(self) -> str:
         """Prompt template, with placeholders."""
         is_merge = self.due.kind is TurnKind.MERGE
-        return prompts.template_of(self.made, is_merge=is_merge, follows=bool(self.due.previous))
+        return prompts.template_of(
+            self.summarising, is_merge=is_merge, follows=bool(self.due.previous)
+        )
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,9 @@ class WrittenSummary:
     is_cut: bool = False
 
 
-def model_for(models: TextModels, made: Summarising) -> TextModel | None:
+def model_for(models: TextModels, summarising: Summarising) -> TextModel | None:
     """Return the model that summarises; None: the built-in selection of sentences."""
-    return None if made.model == BUILTIN else models.choose(made.model)
+    return None if summarising.model == BUILTIN else models.choose(summarising.model)
 
 
 def name_of(model: TextModel | None) -> str:
@@ -118,13 +120,13 @@ class _Folding:
             written = await self._ask(prompts.filled(template, piece, so_far, chars))
             if not rest:
                 return written
-            so_far, template = written.text, prompts.following(self.task.made)
+            so_far, template = written.text, prompts.following(self.task.summarising)
 
     def _piece(self, rest: list[str], template: str, so_far: str) -> list[str]:
         """Remove and return the lines that fit, or a part of the first line if it is too long."""
         chars = self.task.due.chars
-        told = prompts.instructions(chars, chars) + prompts.filled(template, (), so_far, chars)
-        left = max(self.model.max_input_tokens - _SCHEMA_TOKENS - _tokens(told), _LEAST_ROOM)
+        text = prompts.instructions(chars, chars) + prompts.filled(template, (), so_far, chars)
+        left = max(self.model.max_input_tokens - _SCHEMA_TOKENS - _tokens(text), _LEAST_ROOM)
         if _tokens(rest[0]) > left:
             size = left * BYTES_PER_TOKEN
             head = rest[0].encode()[:size].decode(errors="ignore")
@@ -152,11 +154,10 @@ class _Folding:
         return WrittenSummary(cut_off(second, chars) if is_cut else second, is_cut)
 
     async def _ask_model(self, text: str, written: int | None) -> str:
-        told = prompts.instructions(self.task.due.chars, written)
-        reply = await self.model.ask(Prompt(told, text), Reply, self.meter)
+        instructions = prompts.instructions(self.task.due.chars, written)
+        reply = await self.model.ask(Prompt(instructions, text), Reply, self.meter)
         return reply.summary
 
 
 def _tokens(text: str) -> int:
-    """Return the estimated tokens of a line with its end."""
     return estimate_tokens_of_bytes(text, "replace")

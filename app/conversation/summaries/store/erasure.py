@@ -8,9 +8,8 @@ from datetime import datetime
 
 from sqlalchemy import and_, func, select, update
 
-from app.adapters.db.rewriting import TextsOf
 from app.adapters.db.session import Session
-from app.adapters.db.subjects import RowsOf
+from app.adapters.db.subjects import RowsOf, TextsOf
 from app.conversation.summaries.store.repository import (
     IS_ACTIVE,
     StoredSummaryState,

@@ -197,13 +197,13 @@ async def count_states(session: Session, name: SessionName) -> dict[str, int]:
 async def list_spent(session: Session, name: SessionName) -> list[SummarySpending]:
     """Return the usage of a session's summaries by model, failed attempts included."""
     each = func.jsonb_each(_R.usage).table_valued("key", "value", name="spent").lateral()
-    told = cast(each.c.value, JSONB)
+    usage = cast(each.c.value, JSONB)
 
     def total(field_name: str) -> ColumnElement[int]:
-        return cast(func.sum(cast(told[field_name].astext, BigInteger)), BigInteger)
+        return cast(func.sum(cast(usage[field_name].astext, BigInteger)), BigInteger)
 
-    costs = cast(told["cost"].astext, Double)
-    all_known = func.bool_and(told.has_key("cost"))
+    costs = cast(usage["cost"].astext, Double)
+    all_known = func.bool_and(usage.has_key("cost"))
     statement = (
         select(
             each.c.key,

@@ -20,15 +20,14 @@ from sqlalchemy import (
     update,
 )
 
-from app.adapters.db.drawn import insert_drawn_row
+from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.conversation.strategies.logic.turns import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
-from app.kernel.ids import new_id
+from app.kernel.ids import bucket_of_user, new_id
 from app.kernel.names import SessionName, SummaryName
-from app.kernel.scopes import bucket_of_user
 from app.platform.sessions.store.tables import SessionRow
 
 _R = SessionSummaryRow
@@ -158,7 +157,15 @@ async def _write(
     if values["state"] == StoredSummaryState.FAILED:
         columns["attempts"] = 1 + (failed.attempts if failed is not None else 0)
     if failed is None:
-        return await _insert(session, name, new, {**columns, "summary_id": summary_id})
+        columns |= {
+            "engine_id": name.engine.engine,
+            "session_id": name.session,
+            "summary_id": summary_id,
+            "version": await _next_version(session, name, new, ""),
+            "usage": dict(new.usage),
+            "create_time": new.now,
+        }
+        return await insert_drawn_row(_R, session, columns, "summary_id")
     if values["state"] != StoredSummaryState.FAILED:
         # The new id makes it the newest: among overlapping summaries, the greatest id counts.
         columns |= {"summary_id": summary_id, "create_time": new.now}
@@ -172,19 +179,6 @@ async def _write(
         .execution_options(populate_existing=True, synchronize_session=False)
     )
     return (await session.execute(statement)).scalar_one()
-
-
-async def _insert(
-    session: Session, name: SessionName, new: NewSummary, columns: Mapping[str, Any]
-) -> SessionSummaryRow:
-    key = {
-        "engine_id": name.engine.engine,
-        "session_id": name.session,
-        "version": await _next_version(session, name, new, ""),
-        "usage": dict(new.usage),
-        "create_time": new.now,
-    }
-    return await insert_drawn_row(_R, session, {**columns, **key}, "summary_id")
 
 
 def _columns(new: NewSummary) -> dict[str, Any]:
@@ -241,11 +235,7 @@ def _sum(first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> di
 
 
 async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
-    """Return a summary.
-
-    Raises:
-        NotFound: the summary does not exist.
-    """
+    """Return a summary."""
     statement = select(_R).where(of(name.session), _R.summary_id == name.summary)
     row = (await session.execute(statement)).scalar_one_or_none()
     if row is None:

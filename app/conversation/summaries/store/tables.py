@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
-from app.adapters.db.bindings import ByParent
+from app.adapters.db.conditions import ByParent
 
 
 class SessionSummaryRow(Base):

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.conditions import check_scope, scopes_of
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.auth import Scopes, of_one
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import AlreadyExists, InvalidArgument, NotFound, Reason, ServiceError
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.privacy_config import Place

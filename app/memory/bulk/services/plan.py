@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import InvalidArgument, PermissionDenied, Reason, ServiceError
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import check_chosen_id
 from app.kernel.permissions import Permission
 from app.kernel.wire.reading import read_object

@@ -15,8 +15,7 @@ from functools import partial
 
 from pydantic.alias_generators import to_camel
 
-from app.adapters.behind import WriteBehind
-from app.adapters.cooperative import each
+from app.adapters.concurrency import WriteBehind, each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason, ServiceError
@@ -28,8 +27,7 @@ from app.memory.bulk.services.plan import BulkItem, ImportOptions, Read, read_li
 from app.memory.bulk.store import repository as bulk
 from app.memory.memories.schemas.memories import stored_type
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.roles import ColumnRole, columns_of
-from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.tables import ColumnRole, MemoryRow, columns_of
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, select
 
-from app.adapters.db.arrays import any_of
+from app.adapters.db.bulk import any_of
 from app.adapters.db.session import Session
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from app.kernel.scopes import canonical
+from app.kernel.ids import canonical
 
 _ID = r"[\w.-]+"
 _IDS = {

@@ -18,8 +18,8 @@ from app.adapters.db.spread import Key
 from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources
 from app.kernel.auth import JWT_PREFIX, Reach
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import NotFound
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.limits import exhausted
 from app.kernel.names import EngineName, OperationName

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain, compress
 from typing import Any, NamedTuple, Self
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.session import Session
 from app.adapters.db.subjects import Erasure, Subject
 from app.kernel.errors import Reason

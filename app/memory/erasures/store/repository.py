@@ -7,9 +7,9 @@ from typing import Any
 from psycopg import sql
 from sqlalchemy import ColumnElement, and_, exists, select, update
 
+from app.adapters.db.bulk import insert_drawn_rows
 from app.adapters.db.clock import database_time
-from app.adapters.db.definitions import Definition
-from app.adapters.db.drawn import insert_drawn_rows
+from app.adapters.db.own_connections import Definition
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.names import EngineName

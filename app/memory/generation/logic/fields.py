@@ -24,7 +24,7 @@ from app.memory.generation.logic.profiles import (
     merged,
     positions_of,
 )
-from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.provenance import EndedFact
 
 
 @dataclass(frozen=True)

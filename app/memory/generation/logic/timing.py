@@ -7,7 +7,7 @@ from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.merging import consolidate
 from app.memory.generation.logic.decisions import MERGED
 from app.memory.generation.logic.outcomes import Dropped, DropReason
-from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.provenance import EndedFact
 from app.memory.memories.logic.search_hints import same
 
 

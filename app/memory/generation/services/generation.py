@@ -12,12 +12,12 @@ from app.adapters.db.session import Session, note, reaches_engine
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument, NotFound
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.ids import scope_hash
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, MemoryName, SessionName
-from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
 from app.language.facts import ENGINE
@@ -28,8 +28,8 @@ from app.memory.generation.schemas import (
 )
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
+from app.memory.memories.services.listing import find_version
 from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.services.versions import find_version
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of

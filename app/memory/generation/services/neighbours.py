@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from app.adapters.resources import Resources
+from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
-from app.kernel.scopes import scope_hash
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.text import names, numbers
@@ -16,17 +16,16 @@ from app.memory.generation.logic.outcomes import Dropped
 from app.memory.generation.logic.timing import is_newer, older, superseded
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
-from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.provenance import EndedFact
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.store import facts as stored_facts
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
-from app.memory.retrieval.logic.asking import read
+from app.memory.retrieval.logic.query import read
 from app.memory.retrieval.logic.ranking import WEIGHTS
-from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
-from app.memory.retrieval.services.search import best_of
+from app.memory.retrieval.services.search import LargeScopeSearch, ScopeIndexes, best_of
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store import nearest as searches
 from app.memory.retrieval.store import repository as retrieval

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
+from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
-from app.kernel.scopes import scope_hash
 from app.language.merging import ASKED
 from app.memory.generation.logic.fields import plan_fields
 from app.memory.generation.logic.plan import Plan, PlannedChange
@@ -18,7 +18,7 @@ from app.memory.generation.logic.profiles import (
     stored_fields,
 )
 from app.memory.generation.schemas import GenerateMemoriesRequest
-from app.memory.memories.logic.ended import EndedFact
+from app.memory.memories.logic.provenance import EndedFact
 from app.memory.memories.store import facts as stored_facts
 from app.memory.retrieval.store import repository as retrieval
 

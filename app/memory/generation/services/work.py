@@ -18,8 +18,7 @@ from app.adapters import tracing
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel
 from app.adapters.resources import Resources
-from app.kernel.errors import Aborted, Reason
-from app.kernel.failures import describe
+from app.kernel.errors import Aborted, Reason, describe
 from app.kernel.names import EngineName
 from app.language.dates import day_in
 from app.language.extraction import direct

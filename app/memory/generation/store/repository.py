@@ -10,11 +10,11 @@ from sqlalchemy import delete, select
 
 from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.clock import database_time
+from app.adapters.db.hot_sql import filled
 from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import RowsOf
-from app.adapters.db.texts import filled
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.memory.generation.store.tables import ReadLineRow
 from app.platform.engines.store import repository as engines
 

@@ -6,7 +6,7 @@ from sqlalchemy import Index, LargeBinary
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
-from app.adapters.db.bindings import ByScope
+from app.adapters.db.conditions import ByScope
 
 
 class ReadLineRow(Base):

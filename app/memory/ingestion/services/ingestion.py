@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.clock import database_now
 from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.session import Session
@@ -17,11 +17,11 @@ from app.adapters.db.spread import Key
 from app.adapters.db.transaction_settings import limited
 from app.adapters.llm.ports import TextModel
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import InvalidArgument
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.ids import scope_hash
 from app.kernel.limits import exhausted
 from app.kernel.names import WILDCARD, EngineName
-from app.kernel.scopes import scope_hash
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp, utc_offset
 from app.memory.erasures.logic.names import Pseudonyms

@@ -14,7 +14,7 @@ from app.adapters.db.filters import Fields
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import RowsOf
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow

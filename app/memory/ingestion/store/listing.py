@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Select, func, select
 
-from app.adapters.db.arrays import any_of, rows_of
+from app.adapters.db.bulk import any_of, rows_of
 from app.adapters.db.filter_fields import NumberField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.lists import List

@@ -14,7 +14,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
-from app.adapters.db.bindings import ByParent, ByScope
+from app.adapters.db.conditions import ByParent, ByScope
 
 
 class StreamRow(Base):

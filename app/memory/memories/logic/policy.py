@@ -31,11 +31,7 @@ class Life:
     """Wire names of the two fields."""
 
     def end(self, now: datetime) -> datetime | None:
-        """Return the end of the life, or None if the request sets none.
-
-        Raises:
-            InvalidArgument: the end is in the past, or after the last date of the calendar.
-        """
+        """Return the end of the life, which must be in the future; None if none is requested."""
         if self.ttl is not None:
             return moment_after(now, self.ttl, self.fields[0])
         if self.expire_time is not None and self.expire_time <= now:

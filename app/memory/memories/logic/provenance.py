@@ -1,16 +1,24 @@
-"""Provenance of a memory: its source, its position in it, and the time of the statement.
+"""Provenance of a memory: its source, its position in it, and the times of its statements.
 
 The writer that makes a memory from a conversation sets them; values in the metadata have priority.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from app.kernel.wire.scalars import parse_timestamp
 
 _MAX_SOURCE_CHARS = 200
 """A longer source would not fit into an index entry."""
+
+
+class EndedFact(NamedTuple):
+    """A fact that was taken back: its memory, and the time at which it ended."""
+
+    memory_id: str
+    ended_at: datetime
 
 
 def named_in(metadata: Mapping[str, Any]) -> dict[str, Any]:

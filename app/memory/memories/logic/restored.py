@@ -29,18 +29,15 @@ class RestoredMemory:
     revisions: Sequence[Mapping[str, Any]]
 
 
-def check_restored(one: RestoredMemory, fields: Sequence[str], now: datetime) -> None:
+def check_restored(history: RestoredMemory, fields: Sequence[str], now: datetime) -> None:
     """Check that a memory and its revisions are consistent, as if the ledger had written them.
 
-    Args:
-        one: the memory.
-        fields: the content that a revision copies from its memory.
-        now: the database's present time.
+    `fields` are the contents that a revision copies from its memory; `now` is the database's time.
 
     Raises:
         InvalidArgument: they are not; the message names the memory and the rule, but no content.
     """
-    memory, revisions = one.memory, one.revisions
+    memory, revisions = history.memory, history.revisions
     versions = [revision["version"] for revision in revisions]
     if any(later <= earlier for earlier, later in pairwise(versions)):
         raise _invalid(memory, "has revisions whose versions do not ascend")
@@ -51,17 +48,17 @@ def check_restored(one: RestoredMemory, fields: Sequence[str], now: datetime) ->
         raise _invalid(memory, "has a time more than 5 minutes ahead of the database's")
     if (memory["delete_time"] is None) != (memory["recover_until"] is None):
         raise _invalid(memory, "must have both deleteTime and recoverUntil, or neither")
-    if versions and versions[-1] == memory["version"] and not _is_same(one, fields):
+    if versions and versions[-1] == memory["version"] and not _is_same(history, fields):
         raise _invalid(memory, "differs from its newest revision")
 
 
-def _is_same(one: RestoredMemory, fields: Sequence[str]) -> bool:
-    newest = one.revisions[-1]
+def _is_same(history: RestoredMemory, fields: Sequence[str]) -> bool:
+    newest = history.revisions[-1]
     is_deletion = newest["action"] == _DELETED
-    if is_deletion != (one.memory["delete_time"] is not None):
+    if is_deletion != (history.memory["delete_time"] is not None):
         return False
     kept = [name for name in fields if not (is_deletion and name in _REDUCED)]
-    return all(newest[name] == one.memory[name] for name in kept)
+    return all(newest[name] == history.memory[name] for name in kept)
 
 
 def _invalid(memory: Mapping[str, Any], rule: str) -> InvalidArgument:

@@ -77,9 +77,7 @@ _ASKING = re.compile(r"[?\uff1f\u061f][^\w?\uff1f\u061f]*\Z")
 def search_hints_of(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
     """Return the values of the columns `language`, `cues` and `grams` for a memory's content.
 
-    Args:
-        content: a value for each of `columns.CONTENT_FIELDS`.
-        language: the engine's text-search configuration; None detects it from the fact.
+    `language` is the engine's text-search configuration; None detects it from the fact.
     """
     fact = content.get("fact")
     if not fact:

@@ -10,10 +10,8 @@ from pydantic.fields import FieldInfo
 from app.kernel.names import EngineName
 from app.memory.memories.schemas.memories import DELETION_FIELDS, Memory
 from app.memory.memories.schemas.metadata import MemoryMetadataValue
-from app.memory.memories.store.columns import wire_names
-from app.memory.memories.store.records import MemoryRecord
-from app.memory.memories.store.roles import columns_of, empty_value
-from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.columns import MemoryRecord, wire_names
+from app.memory.memories.store.tables import MemoryRow, columns_of, empty_value
 
 Writer = Callable[[Any], Any]
 

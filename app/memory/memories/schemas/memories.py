@@ -1,6 +1,6 @@
-"""The wire form of memories.
+"""The wire form of memories and of the scopes in use.
 
-Source: wire specification, section 5.
+Source: wire specification, section 5. Undeletions are an extension of this service.
 """
 
 from typing import Annotated, Any, ClassVar, Self
@@ -12,13 +12,12 @@ from typing_extensions import override
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import RevisionLabels
-from app.kernel.wire.objects import MAX_OBJECT_BYTES, check_size
+from app.kernel.wire.objects import MAX_OBJECT_BYTES, RevisionLabels, check_size
 from app.kernel.wire.scalars import PositiveDuration, Timestamp
 from app.memory.memories.schemas.metadata import MemoryMetadataValue, Metadata
 from app.memory.memories.store.columns import no_content, shown_content, wire_names
-from app.memory.memories.store.roles import ColumnRole, Row, check_equal
-from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.listing import MAX_COUNT
+from app.memory.memories.store.tables import ColumnRole, MemoryRow, RevisionRow, Row, check_equal
 from app.platform.engines.logic.config import MAX_SCOPE_KEY_CHARS, MemoryType, MemoryTypeField
 from app.platform.engines.logic.topics import MAX_FACT_CHARS, MemoryTopicId, MemoryTopicIds
 
@@ -62,11 +61,7 @@ Scope = Annotated[
 
 
 def check_fact(fact: str) -> str:
-    """Return a fact unchanged.
-
-    Raises:
-        ValueError: the fact is blank.
-    """
+    """Return a fact that is not blank."""
     if not fact.strip():
         raise ValueError("must not be blank")
     return fact
@@ -99,11 +94,7 @@ class StructuredContent(WireModel):
 
 
 def check_structured(content: StructuredContent) -> StructuredContent:
-    """Return the content of a structured memory unchanged.
-
-    Raises:
-        ValueError: the content is too large to store.
-    """
+    """Return the content of a structured memory, which must not be too large to store."""
     check_size(content.wire())
     return content
 
@@ -135,11 +126,7 @@ class DeletionFields(WireModel):
         return True
 
     def check_kept(self, *, permanent: bool) -> None:
-        """Check that the fields for a revision are absent, as a permanent deletion keeps none.
-
-        Raises:
-            InvalidArgument: a field is set although `permanent` is.
-        """
+        """Check that the fields for a revision are absent, as a permanent deletion keeps none."""
         for name in DeletionFields.model_fields if permanent else ():
             if getattr(self, name) is not None:
                 raise InvalidArgument.of_field(
@@ -224,8 +211,8 @@ class MemoryFields(SingleRevisionFields):
     def content(self) -> dict[str, Any]:
         """Return the content columns with the values of this request."""
         sent = self.model_dump(mode="json", by_alias=True, exclude_none=True, include=_SENT)
-        given = {name: sent[alias] for name, alias in _ALIASES.items() if alias in sent}
-        return {**no_content(), **given}
+        content = {name: sent[alias] for name, alias in _ALIASES.items() if alias in sent}
+        return no_content() | content
 
 
 class CreateMemoryRequest(MemoryFields):
@@ -271,6 +258,22 @@ class UpdateMemoryRequest(MemoryFields):
 
     scope: Scope | None = Field(None, description="The memory's own scope; another one is refused.")
     etag: str | None = Field(None, description="The etag that was read.")
+
+
+class DeleteMemoryRequest(DeletionFields):
+    """Options of a deletion; none with `permanent`, which leaves no revision."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"revisionLabels": {"ticket": "4711"}}]}
+    )
+
+
+class UndeleteMemoryRequest(SingleRevisionFields):
+    """Options of bringing a memory back."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"revisionLabels": {"ticket": "4711"}}]}
+    )
 
 
 class MemoryContentFields(WireModel):
@@ -376,11 +379,7 @@ DELETION_FIELDS = frozenset({"delete_time", "recover_until", "delete_operation",
 
 
 def check_fields(row: Row) -> None:
-    """Compare the wire forms with the columns of a row.
-
-    Raises:
-        AssertionError: they differ; the message names the class and the fields.
-    """
+    """Raise an AssertionError if the wire forms do not have the columns of a row."""
     content = wire_names(row, ColumnRole.CONTENT, ColumnRole.KEPT).keys()
     state = wire_names(row, ColumnRole.STATE).keys() - {"version"}
     check_equal("MemoryContentFields", MemoryContentFields.model_fields, {"name", *content})
@@ -393,12 +392,53 @@ def check_fields(row: Row) -> None:
 check_fields(MemoryRow)
 
 
+class NamedMemory(WireModel):
+    """A memory by its name."""
+
+    name: str = Field(description="Full name of the memory.")
+
+
+class KnownMemory(Memory):
+    """A memory as an operation left it; without its content if that is no longer known."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["name"]})
+
+
+class AnsweredMemory(KnownMemory):
+    """A memory in the result of an operation, as the operation left it."""
+
+
 class ListMemoriesResponse(WireModel):
     """A page of memories."""
 
     memories: list[Memory] = Field(description="The memories of this page.")
     next_page_token: str | None = Field(
         None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )
+
+
+class ScopeInUse(WireModel):
+    """A scope, and how many memories it has."""
+
+    scope: dict[str, str] = Field(
+        description="Keys and values of the scope.", examples=[{"user_id": "42"}]
+    )
+    memory_count: int = Field(
+        description=f"Number of its live memories; {MAX_COUNT} if there are more.",
+        ge=0,
+        le=MAX_COUNT,
+    )
+    is_capped: bool | None = Field(
+        None, description="True if there are more memories than `memoryCount`; otherwise absent."
+    )
+
+
+class ListScopesResponse(WireModel):
+    """A page of scopes, in a stable order without a meaning."""
+
+    scopes: list[ScopeInUse] = Field(description="The scopes of the page.")
+    next_page_token: str | None = Field(
+        None, description="`pageToken` of the next page; absent on the last one."
     )
 
 

@@ -6,18 +6,21 @@ fact is embedded a moment later.
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+import collections
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 
 import structlog
+from cachetools import LRUCache
 from prometheus_client import Counter, Histogram
 
 from app.adapters import tracing
 from app.adapters.db.session import Database, Session
-from app.adapters.llm.embedders import Embedders
-from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.embedders import Embedders, ManagedEmbedder
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
+from app.kernel.clock import Clock
 from app.kernel.errors import (
     BadGateway,
     DeadlineExceeded,
@@ -26,7 +29,6 @@ from app.kernel.errors import (
     ServiceError,
     Unavailable,
 )
-from app.memory.memories.services.uncovered import UncoveredLanguages
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import check_length
@@ -44,6 +46,8 @@ _LEXICAL = Counter(
     "memory_bank_searches_lexical_total",
     "Searches by words alone, as the model could not embed the query.",
 )
+_MAX_ENGINES = 10_000
+"""Maximum engines of which a process counts the languages that no embedder covers."""
 AWAY = (Unavailable, DeadlineExceeded, ResourceExhausted)
 """Temporary failures of a model; a write is kept, and its fact is embedded later."""
 
@@ -65,6 +69,54 @@ class EmbeddedQuery:
     is_lexical_only: bool = False
     trouble: Reason | None = None
     is_unsuited: bool = False
+
+
+@dataclass
+class _LanguageCounts:
+    """The day of an engine's last log entry, and the counts by language since then."""
+
+    logged_on: date | None = None
+    counts: collections.Counter[str] = field(default_factory=collections.Counter)
+
+
+class UncoveredLanguages:
+    """Counts facts in languages that their embedder does not cover, as a warning for operators.
+
+    Search by words still matches such facts, so they are accepted. Search by meaning rarely does.
+    One log entry for each engine and UTC day counts the facts since the last entry, and names
+    their most frequent language.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._noted: LRUCache[int, _LanguageCounts] = LRUCache(_MAX_ENGINES)
+
+    @classmethod
+    def of(cls, resources: Resources) -> "UncoveredLanguages":
+        """Return the shared instance of the process."""
+        kept: UncoveredLanguages = resources.kept.setdefault(cls, cls(resources.clock))
+        return kept
+
+    def note(self, engine_id: int, embedder: ManagedEmbedder | None, facts: Iterable[str]) -> None:
+        """Count the facts that an engine's embedder is about to embed."""
+        if embedder is None:
+            return
+        languages = collections.Counter(filter(None, map(embedder.foreign_language, facts)))
+        if not languages:
+            return
+        counted = self._noted.setdefault(engine_id, _LanguageCounts())
+        counted.counts += languages
+        today = self._clock.now().date()
+        if counted.logged_on != today:
+            ((language, _),) = counted.counts.most_common(1)
+            log.warning(
+                "embedding.language_not_covered",
+                engine=engine_id,
+                model_id=embedder.model_id,
+                language=language,
+                count=counted.counts.total(),
+            )
+            self._noted[engine_id] = _LanguageCounts(today)
 
 
 @dataclass(frozen=True)
@@ -97,11 +149,7 @@ class EngineEmbedding:
     async def facts(
         self, engine_id: int, facts: Sequence[str], seconds: float | None = None
     ) -> dict[str, Vector]:
-        """Return the vectors of facts that become memories, as `vectors` does.
-
-        Raises:
-            ServiceError: as for `vectors`.
-        """
+        """Return the vectors of facts that become memories, as `vectors` does."""
         if not facts:
             return {}
         model_id = await self._serving(engine_id)
@@ -176,14 +224,9 @@ class EngineEmbedding:
         return await self._embedded(embedder, [embedder.prefixes.text + text for text in texts])
 
     async def embedded_query(self, model_id: str, text: str) -> Vectors:
-        """Return the unit vector of a search text by a model.
-
-        Raises:
-            ServiceError: as for `embedded`.
-        """
+        """Return the unit vector of a search text by a model; it fails as `embedded` does."""
         embedder = self._open(model_id)
-        vectors = await self._embedded(embedder, [embedder.prefixes.query + text])
-        vector: Vectors = vectors[0]
+        vector: Vectors = (await self._embedded(embedder, [embedder.prefixes.query + text]))[0]
         return vector
 
     def _open(self, model_id: str) -> ManagedEmbedder:
@@ -204,11 +247,7 @@ class EngineEmbedding:
         return vectors
 
     async def check_length(self, model_id: str, dimensions: int) -> None:
-        """Check that a model's vectors are as long as its stored ones, if any.
-
-        Raises:
-            FailedPrecondition: the lengths differ.
-        """
+        """Raise FailedPrecondition unless a model's vectors are as long as its stored ones."""
         known = self.embedders.lengths.get(model_id)
         if known is None:
             async with self.db.snapshot() as session:
@@ -218,7 +257,6 @@ class EngineEmbedding:
         check_length(model_id, known, dimensions)
 
     async def _serving(self, engine_id: int) -> str:
-        """Return the id of the model that serves an engine, as far as this process knows."""
         seen = self.embedders.seen(engine_id)
         if seen is not None:
             return seen

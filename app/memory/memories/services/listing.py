@@ -1,18 +1,21 @@
-"""Lists of memories; they include deleted memories if a caller requests them."""
+"""Reads of memories and scopes: lists, deleted memories, and memories at a version."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.lists import list_page
+from app.adapters.db.session import Session
+from app.adapters.db.transaction_settings import limited
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.paging import PageRequest
 from app.memory.memories.schemas.fast_json import memory_json
-from app.memory.memories.schemas.memories import Memory
+from app.memory.memories.schemas.memories import ListScopesResponse, Memory, ScopeInUse
 from app.memory.memories.store import listing, repository
-from app.memory.memories.store.listing import DeletedBy
+from app.memory.memories.store.listing import MAX_COUNT, DeletedBy
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
@@ -37,23 +40,19 @@ async def list_memories(
     if by == MemoryRow.delete_time.key and not shows_deleted:
         raise InvalidArgument.of_field("orderBy", f"{by} needs showDeleted=true.")
     query = {"engine": name.engine} | ({"deleted": True} if shows_deleted else {})
-    asked = memories.filtered_page(page, resources.settings, filter_text, **query)
+    wanted = memories.filtered_page(page, resources.settings, filter_text, **query)
     visible = repository.is_known(now) if shows_deleted else repository.is_live(now)
     statement = listing.select_memories(name.engine, visible)
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name))
-        rows, token = await list_page(session, statement, asked)
+        rows, token = await list_page(session, statement, wanted)
         deletions = await listing.list_deletions(session, name.engine, rows, now)
     shown = await each(rows, lambda row: _json(engine, row, deletions))
     return {"memories": shown} | ({} if token is None else {"nextPageToken": token})
 
 
 async def get_known(resources: Resources, name: MemoryName) -> Memory:
-    """Return a memory that is live or can be recovered.
-
-    Raises:
-        NotFound: it is neither.
-    """
+    """Return a memory that is live or can be recovered."""
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name.engine))
@@ -79,3 +78,62 @@ def _shown(engine: EngineName, row: MemoryRow, deletions: Mapping[str, DeletedBy
         "delete_caller": caller,
     }
     return Memory.from_row(engine, row).model_copy(update=deletion)
+
+
+async def list_scopes(
+    resources: Resources,
+    name: EngineName,
+    filter_text: str | None,
+    page: PageRequest,
+    *,
+    show_deleted: bool,
+) -> ListScopesResponse:
+    """Return a page of the scopes of live memories, or also of recoverable ones.
+
+    Raises:
+        InvalidArgument: the filter or the token is invalid, or too many scopes must be examined.
+    """
+    settings, now = resources.settings, resources.clock.now()
+    wanted = listing.SCOPES.filtered_page(
+        page, settings, filter_text, engine=name.engine, deleted=show_deleted
+    )
+    visible = repository.is_known(now) if show_deleted else repository.is_live(now)
+    async with resources.db.snapshot() as session:
+        await engines.get(session, name)
+        # A filter, or the conditions of a key, may skip all scopes of the engine.
+        async with limited(session, settings.filter_timeout_seconds):
+            read = await listing.read_scopes(session, name.engine, visible, wanted, now)
+    rows, token = wanted.cut(read)
+    return ListScopesResponse(
+        scopes=[
+            ScopeInUse(
+                scope=scope,
+                memory_count=min(count, MAX_COUNT),
+                is_capped=True if count > MAX_COUNT else None,
+            )
+            for _, scope, count, _ in rows
+        ],
+        next_page_token=token,
+    )
+
+
+async def find_known(session: Session, name: MemoryName, now: datetime) -> MemoryRow | None:
+    """Return a memory that is live or can be recovered, unless its engine is deleted."""
+    row = await repository.find(session, name, repository.is_known(now))
+    if row is None or not await engines.is_live(session, name.engine.engine):
+        return None
+    return row
+
+
+async def find_version(
+    session: Session, name: MemoryName, version: int, now: datetime
+) -> Memory | None:
+    """Return a memory at a version, or None if that state is no longer known."""
+    row = await find_known(session, name, now)
+    if row is None:
+        return None
+    memory = Memory.from_row(name.engine, row)
+    if row.version == version:
+        return memory
+    revision = await repository.find_revision(session, name, version, now)
+    return None if revision is None else Memory.from_revision(memory, revision)

@@ -1,4 +1,4 @@
-"""Use cases of memories: create, update, delete."""
+"""Use cases of memories: create, update, delete, undelete."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -8,27 +8,26 @@ from typing import Any, TypeVar
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
 from app.kernel.auth import of_one
+from app.kernel.changes import IdempotencyKey, changed_fields, check_etag
 from app.kernel.clock import Clock
-from app.kernel.errors import InvalidArgument
-from app.kernel.etags import check_etag
-from app.kernel.fieldmask import changed_fields
-from app.kernel.idempotency import IdempotencyKey
+from app.kernel.errors import AlreadyExists, InvalidArgument, Reason
 from app.kernel.names import EngineName, MemoryName, check_chosen_id
 from app.kernel.wire.privacy_config import Place
-from app.memory.memories.logic.policy import Cause, Life, memory_expiry, revision_expiry
+from app.memory.memories.logic.policy import Cause, Life, ahead, memory_expiry, revision_expiry
 from app.memory.memories.logic.provenance import named_in
-from app.memory.memories.schemas.deletions import DeleteMemoryRequest
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.schemas.memories import (
     CreateMemoryRequest,
+    DeleteMemoryRequest,
     DeletionFields,
     MemoryFields,
     RevisionFields,
+    UndeleteMemoryRequest,
     UpdateMemoryRequest,
     stored_type,
 )
 from app.memory.memories.services.embedding import EngineEmbedding
-from app.memory.memories.services.versions import find_version
+from app.memory.memories.services.listing import find_version
 from app.memory.memories.store import ledger, repository
 from app.memory.memories.store.changes import (
     Change,
@@ -38,8 +37,7 @@ from app.memory.memories.store.changes import (
     response_of,
 )
 from app.memory.memories.store.columns import content_of, wire_names
-from app.memory.memories.store.roles import ColumnRole
-from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.tables import ColumnRole, MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
 from app.platform.engines.services.engine_cache import EngineCache
@@ -74,6 +72,7 @@ UNDELETE = "memories.undelete"
 _CREATE = Method("memories.create", "CreateMemory")
 _UPDATE = Method("memories.update", "UpdateMemory")
 _DELETE = Method("memories.delete", "DeleteMemory")
+_UNDELETE = Method(UNDELETE, "UndeleteMemory")
 ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback", UNDELETE)
 """The kinds of operations that respond with a memory."""
 
@@ -216,7 +215,6 @@ class MemoryService:
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: the memory does not exist.
         """
         now = self.clock.now()
         changed = changed_fields(mask, request.model_fields_set, _MASKABLE)
@@ -263,7 +261,6 @@ class MemoryService:
         Raises:
             Aborted: the etag is stale.
             InvalidArgument: a permanent deletion, which leaves no revision, has fields for it.
-            NotFound: the memory does not exist.
         """
         now = self.clock.now()
         request.check_kept(permanent=permanent)
@@ -352,6 +349,49 @@ class MemoryService:
         )
 
 
+async def undelete(
+    resources: Resources,
+    name: MemoryName,
+    request: UndeleteMemoryRequest,
+    etag: str | None,
+    once: IdempotencyKey | None,
+) -> OperationRow:
+    """Restore a deleted memory to its last state, with or without revisions.
+
+    Raises:
+        Aborted: the etag is stale.
+        AlreadyExists: the memory is live.
+        NotFound: the memory does not exist, or its recovery window has passed.
+    """
+    service = MemoryService.of(resources)
+    now = service.clock.now()
+    request, details = await service.admit_labels(name.engine, request)
+    fact, vector = await _deleted_fact(service, name, now)
+    locked = engines.locked(name.engine)
+    async with mutate(service, locked, _UNDELETE, once, details=details, now=now) as change:
+        if change.replayed is not None:
+            return change.replayed
+        session, engine = change.session, change.engine
+        row = await repository.get(session, name, repository.is_known(now), for_update=True)
+        change.concerns(row.scope)
+        if row.delete_time is None:
+            raise AlreadyExists(f"{name} is not deleted.", Reason.NOT_DELETED)
+        check_etag(row.version, etag)
+        expiry = ahead(row.expire_time, now)
+        wanted = Change(
+            row=row,
+            content=content_of(row),
+            expire_time=memory_expiry(config_of(engine), Cause.UPDATE, now, None, expiry),
+            # A scan may have masked the fact meanwhile; then it is queued for embedding.
+            vector=vector if row.fact == fact else None,
+            is_undeletion=True,
+            hold=Hold.SET,
+        )
+        writing = service.writing(engine, await change.reserved(), request)
+        written = await ledger.change(session, writing, wanted)
+        return await finish_with_memory(change, writing, written.row)
+
+
 async def finish_with_memory(
     change: Mutation[EngineRow], writing: ChangeContext, row: MemoryRow
 ) -> OperationRow:
@@ -364,6 +404,16 @@ def note_revisions(change: Mutation[EngineRow], writing: ChangeContext) -> None:
     """Note in the operation's metadata that a change kept no revision and cannot be undone."""
     if not writing.keeps_revisions:
         change.note(revisionsDisabled=True)
+
+
+async def _deleted_fact(
+    service: MemoryService, name: MemoryName, now: datetime
+) -> tuple[str | None, Vector | None]:
+    """Return the fact of a deleted memory with its vector, outside any transaction."""
+    async with service.db.snapshot() as session:
+        row = await repository.find(session, name, repository.is_known(now))
+    fact = None if row is None or row.delete_time is None else row.fact
+    return fact, await service.embedding.fact(name.engine.engine, fact)
 
 
 def _requested_expiry(request: MemoryFields, now: datetime) -> datetime | None:

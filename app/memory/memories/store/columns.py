@@ -1,9 +1,18 @@
 """Column lists of memories and revisions, by attribute name, all derived from `tables.py`."""
 
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
-from app.memory.memories.store.roles import ColumnRole, Row, check_equal, columns_of, empty_value
-from app.memory.memories.store.tables import MemoryContent, MemoryRow, RevisionRow
+from app.memory.memories.store.tables import (
+    ColumnRole,
+    MemoryContent,
+    MemoryRow,
+    RevisionRow,
+    Row,
+    check_equal,
+    columns_of,
+    empty_value,
+)
 
 SHARED_ROLES = (ColumnRole.CONTENT, ColumnRole.KEPT, ColumnRole.PROVENANCE)
 """Roles of the columns of `MemoryContent`."""
@@ -46,11 +55,6 @@ def no_content() -> dict[str, Any]:
     return {name: empty_value(column) for name, column in _RESTORED.items()}
 
 
-def no_search_hints() -> dict[str, None]:
-    """Return column values that mark a memory's search hints and grams as not yet computed."""
-    return {"cues": None, "grams": None}
-
-
 def shown_content(row: MemoryContent) -> dict[str, Any]:
     """Return the content of a memory or a revision by wire name, with None for empty values."""
     return {
@@ -64,3 +68,28 @@ check_equal(
     MemoryContent.__annotations__,
     {*columns_of(MemoryRow, *SHARED_ROLES), *columns_of(RevisionRow, *SHARED_ROLES)},
 )
+
+
+class MemoryRecord(NamedTuple):
+    """The columns of a memory that readers get, by attribute name."""
+
+    memory_id: str
+    version: int
+    scope: dict[str, str]
+    fact: str | None
+    display_name: str | None
+    description: str | None
+    topics: list[dict[str, Any]]
+    user_metadata: dict[str, Any]
+    memory_type: str
+    structured_content: dict[str, Any] | None
+    context: str | None
+    source: str | None
+    position: float | None
+    event_time: datetime | None
+    create_time: datetime
+    update_time: datetime
+    expire_time: datetime | None
+
+
+check_equal("MemoryRecord", MemoryRecord._fields, read_fields(MemoryRow))

@@ -1,10 +1,15 @@
 """SQL statements of `memory-bank check` for memories, their revisions and vectors."""
 
-from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
-from app.kernel.checks import CheckName
+from app.kernel.checks import Batches, CheckName, CountedRows, Examination, overdue
 from app.kernel.limits import Counted
-from app.memory.memories.store.roles import ColumnRole, Row, columns_of, counted_columns
-from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.tables import (
+    ColumnRole,
+    MemoryRow,
+    RevisionRow,
+    Row,
+    columns_of,
+    counted_columns,
+)
 
 _MEMORIES = Batches("memories", "memory_id")
 _OF_BATCH = "m.engine_id = :engine and m.memory_id > :after and m.memory_id <= :last"
@@ -107,7 +112,7 @@ where {_OF_BATCH} and (
 )
 """  # noqa: S608 - of constants
 
-# The canonical text of `app/kernel/scopes.py`, in the form that Postgres writes.
+# The canonical text of `app/kernel/ids.py`, in the form that Postgres writes.
 _SCOPE_HASH = f"""
 select 'FAILED' as level, 'its digest is not that of its scope' as problem,
     engine_id, 'memories/' || memory_id as name

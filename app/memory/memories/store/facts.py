@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, select
 
-from app.adapters.db.arrays import any_of
+from app.adapters.db.bulk import any_of
+from app.adapters.db.hot_sql import filled
 from app.adapters.db.session import Database, Session
-from app.adapters.db.texts import filled
-from app.kernel.scopes import scope_hash
-from app.memory.memories.logic.ended import EndedFact
+from app.kernel.ids import scope_hash
+from app.memory.memories.logic.provenance import EndedFact
 from app.memory.memories.logic.search_hints import same
 from app.memory.memories.store.repository import is_known
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
@@ -84,14 +84,14 @@ async def find_deleted(
     are ignored. A hot statement, in a transaction of its own: each generation asks it.
     """
     reach, values = db.reach(MemoryRow, "m")
-    given = {
+    parameters = {
         "engine": engine_id,
         "scope": scope_hash(scope),
         "hints": sorted({same(text) for text in texts}),
         "metadata": None if metadata is None else json.dumps(metadata),
         "now": now,
     }
-    return _latest(await db.run(*filled(_DELETED.format(reach=reach), given | values)))
+    return _latest(await db.run(*filled(_DELETED.format(reach=reach), parameters | values)))
 
 
 async def find_replaced(
@@ -131,8 +131,10 @@ async def find_deleted_profiles(
 
     If there are very many, the most recently deleted are returned.
     """
+    # Tombstones of earlier releases lack the time of the statement.
+    ended = func.coalesce(MemoryRow.held_time, MemoryRow.delete_time)
     statement = (
-        select(MemoryRow.structured_content, MemoryRow.memory_id, _ended())
+        select(MemoryRow.structured_content, MemoryRow.memory_id, ended)
         .where(
             _is_of(engine_id, scope),
             MemoryRow.delete_time.is_not(None),
@@ -152,11 +154,6 @@ def _is_of(engine_id: int, scope: Mapping[str, str]) -> ColumnElement[bool]:
     return and_(MemoryRow.engine_id == engine_id, MemoryRow.scope_hash == scope_hash(scope))
 
 
-def _ended() -> ColumnElement[datetime]:
-    """Return the time of a deletion's statement; tombstones of earlier releases lack it."""
-    return func.coalesce(MemoryRow.held_time, MemoryRow.delete_time)
-
-
 def _had(
     engine_id: int, memory_ids: Sequence[str], texts: Collection[str], now: datetime
 ) -> ColumnElement[bool]:
@@ -170,10 +167,10 @@ def _had(
     )
 
 
-def _latest(found: Iterable[Sequence[Any]]) -> dict[str, EndedFact]:
+def _latest(rows: Iterable[Sequence[Any]]) -> dict[str, EndedFact]:
     """Return facts by their hints, each with its latest end."""
     ended: dict[str, EndedFact] = {}
-    for fact, memory_id, moment in found:
+    for fact, memory_id, moment in rows:
         hint = same(fact or "")
         if hint not in ended or ended[hint].ended_at < moment:
             ended[hint] = EndedFact(memory_id, moment)

@@ -1,6 +1,6 @@
 """The fast statements of get and create, sent to the driver as text.
 
-See `app/adapters/db/direct.py`.
+See `app/adapters/db/server.py`.
 
 Measured on two cores: a get uses 0.3 ms less CPU time of the service than with a session. A create
 is one statement, or on a cluster several statements that are sent together, instead of seven
@@ -12,15 +12,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from app.adapters.db.insertions import Insertion
+from app.adapters.db.hot_sql import Insertion, filled
 from app.adapters.db.session import Database
-from app.adapters.db.texts import filled
 from app.kernel.errors import Aborted, NotFound
 from app.kernel.names import EngineName, MemoryName
-from app.memory.memories.store.columns import inserted_fields
-from app.memory.memories.store.records import MemoryRecord
-from app.memory.memories.store.roles import columns_of
-from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
+from app.memory.memories.store.columns import MemoryRecord, inserted_fields
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow, columns_of
 from app.platform.audit.store.repository import EVENT
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store.idempotency import RECORD
@@ -83,7 +80,7 @@ _REVISION = Insertion(
     " ".join(inserted_fields(RevisionRow)),
     "memory",
 )
-# In the order of the reference path: see `app/adapters/db/drawn.py`.
+# In the order of the reference path: see `app/adapters/db/bulk.py`.
 _PARTS = (_OPERATION, _MEMORY, _VECTOR, _REVISION, EVENT.after("memory"))
 _PARTS_ONCE = (RECORD, _OPERATION.after("request"), *_PARTS[1:])
 _ENGINE = """

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.adapters.cooperative import each
+from sqlalchemy import select
+
+from app.adapters.concurrency import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
 from app.adapters.db.spread import Key
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import new_id
-from app.kernel.names import MemoryName
-from app.kernel.scopes import bucket_of_hash, scope_hash
+from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
+from app.kernel.changes import IdempotencyKey
+from app.kernel.errors import Aborted, AlreadyExists, Reason
+from app.kernel.ids import bucket_of_hash, new_id, scope_hash
+from app.kernel.names import WILDCARD, EngineName, MemoryName
 from app.memory.memories.logic.provenance import named_in
-from app.memory.memories.logic.refusals import changed_meanwhile, id_taken
 from app.memory.memories.logic.search_hints import search_hints_of
-from app.memory.memories.store import erasure, fast_sql, redaction, repository, restoring, vectors
+from app.memory.memories.store import erasure, fast_sql, repository, restoring, vectors
 from app.memory.memories.store.changes import (
     Action,
     Change,
@@ -34,11 +36,17 @@ from app.memory.memories.store.changes import (
     time_said,
 )
 from app.memory.memories.store.columns import COPIED_FIELDS, content_of, no_content
-from app.memory.memories.store.erasure import ErasedCounts
-from app.memory.memories.store.redaction import Redacted
-from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.erasure import ErasedCounts, Redacted
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+    UnembeddedRow,
+)
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store import erasure as stored
@@ -90,11 +98,7 @@ async def apply(
 
 
 async def create(session: Session, writing: ChangeContext, new: Creation) -> Written:
-    """Create a memory.
-
-    Raises:
-        AlreadyExists: the chosen id is taken, perhaps by a deleted memory that can be recovered.
-    """
+    """Create a memory, as `apply` does, and note its name for the audit."""
     created = (await apply(session, writing, [new]))[0]
     note(session, resource=str(MemoryName(writing.engine, created.row.memory_id)))
     return created
@@ -148,38 +152,27 @@ async def create_free(
         for row, (new, own) in zip(rows, wanted, strict=True)
     ]
     await _write_vectors(session, writing, [effect for effect in effects if effect is not None])
-    keeps = [own.keeps_revisions for _, own in wanted]
-    kept = [
-        effect.revision
-        for effect, is_kept in zip(effects, keeps, strict=True)
-        if effect and is_kept
+    revisions = [
+        effect.revision if effect is not None and own.keeps_revisions else None
+        for effect, (_, own) in zip(effects, wanted, strict=True)
     ]
-    await repository.append_new_revisions(session, kept)
+    await repository.append_new_revisions(session, [row for row in revisions if row is not None])
+    ids = [None if revision is None else revision["revision_id"] for revision in revisions]
     return [
-        None
-        if effect is None
-        else Written(effect.row, effect.revision["revision_id"] if is_kept else None)
-        for effect, is_kept in zip(effects, keeps, strict=True)
+        None if effect is None else Written(effect.row, revision_id)
+        for effect, revision_id in zip(effects, ids, strict=True)
     ]
 
 
 async def change(session: Session, writing: ChangeContext, wanted: Change) -> Written:
-    """Change a live memory, or restore a deleted one.
-
-    Raises:
-        Aborted: the memory has changed since it was read.
-    """
+    """Change a live memory, or restore a deleted one, as `apply` does."""
     return (await apply(session, writing, [wanted]))[0]
 
 
 async def delete(
     session: Session, writing: ChangeContext, rows: Sequence[MemoryRow]
 ) -> list[Written]:
-    """Turn live memories that were read into tombstones.
-
-    Raises:
-        Aborted: one of them has changed since it was read.
-    """
+    """Turn live memories that were read into tombstones, as `apply` does."""
     return await apply(session, writing, [Deletion(row) for row in rows])
 
 
@@ -188,7 +181,7 @@ async def redact(session: Session, writing: ChangeContext, redacted: Redacted) -
 
     A live memory gets a separate revision; a tombstone remains a tombstone.
     """
-    await redaction.rewrite(session, redacted)
+    await erasure.rewrite(session, redacted)
     await apply(session, writing, redacted.changes())
 
 
@@ -198,7 +191,11 @@ async def _create(
     effects = []
     for row, new in zip(await _insert(session, writing, wanted), wanted, strict=True):
         if row is None:
-            raise id_taken(MemoryName(writing.engine, str(new.memory_id)))
+            name = MemoryName(writing.engine, str(new.memory_id))
+            raise AlreadyExists(
+                f"{name} exists, or was deleted and can still be recovered; use another memoryId.",
+                Reason.ID_TAKEN,
+            )
         effects.append(_created(writing, row, new))
     return effects
 
@@ -259,7 +256,7 @@ async def _change(
         for change, moment in zip(wanted, moments, strict=True)
     ]
     if not await repository.update_memories(session, [change.row for change in wanted], values):
-        raise changed_meanwhile()
+        raise _changed_meanwhile()
     await repository.renew_vector_expiry(session, writing.engine.engine, moved)
     return [
         _Effect(
@@ -299,9 +296,13 @@ async def _delete(
 ) -> list[_Effect]:
     rows = [deletion.row for deletion in wanted]
     until = writing.now + writing.recovery
-    said = {one.row.memory_id: one.said_at for one in wanted if one.said_at is not None}
+    said = {
+        deletion.row.memory_id: deletion.said_at
+        for deletion in wanted
+        if deletion.said_at is not None
+    }
     if not await repository.mark_deleted(session, rows, said, writing.now, until):
-        raise changed_meanwhile()
+        raise _changed_meanwhile()
     return [
         _Effect(
             deletion.row,
@@ -356,14 +357,14 @@ async def _write_vectors(
     ended = [effect.row.memory_id for effect in effects if effect.ends_vectors]
     await repository.remove_vectors(session, engine_id, ended)
     serving = await _serving(session, writing, effects)
-    made, waiting = [], []
+    ready, waiting = [], []
     for effect in effects:
         vector = effect.vector
         if vector is not None and vector.model_id in {None, serving}:
-            made.append(vectors.values_of(effect.row, serving, vector))
+            ready.append(vectors.values_of(effect.row, serving, vector))
         elif effect.has_new_fact:
             waiting.append(effect.row.memory_id)
-    await repository.put_vectors(session, made)
+    await repository.put_vectors(session, ready)
     await repository.put_off(session, engine_id, waiting)
 
 
@@ -395,6 +396,10 @@ async def backfill_search_hints(session: Session, engine_id: int, keys: Sequence
     return len(rows)
 
 
+def _changed_meanwhile() -> Aborted:
+    return Aborted("A memory was changed meanwhile; retry.", Reason.CONCURRENT_CHANGE)
+
+
 def _revision(
     writing: ChangeContext,
     moment: datetime,
@@ -418,3 +423,35 @@ def _revision(
         "create_time": moment,
         "expire_time": writing.revision_expire_time,
     }
+
+
+_COUNTED = tuple(RowsOf(row) for row in (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow))
+
+
+async def _count(session: Session, subject: Subject) -> Counts:
+    counts: dict[str, int] = {}
+    for rows in _COUNTED:
+        counts |= await rows.count(session, subject)
+    return counts
+
+
+async def _remove(session: Session, subject: Subject, limit: int) -> Counts:
+    """Remove up to `limit` memories, deleted ones included, and their derived rows."""
+    engine_id = subject.engine_id
+    await engines.get(session, EngineName(WILDCARD, WILDCARD, engine_id), Lock.UPDATE)
+    some = select(MemoryRow.memory_id).where(subject.selects(MemoryRow)).limit(limit)
+    ids = (await session.execute(some)).scalars().all()
+    erased = await erase(session, engine_id, ids, with_scope=True)
+    numbers = (erased.memories, erased.vectors, erased.revisions, erased.labels)
+    counts = zip((rows.table for rows in _COUNTED), numbers, strict=True)
+    return {table: count for table, count in counts if count}
+
+
+_NAMES = RowsOf(MemoryRow).named("memories", MemoryRow.memory_id)
+ERASURES = (
+    RowsOf(UnembeddedRow).erasure(),
+    Erasure(
+        tuple(rows.table for rows in _COUNTED), _count, _remove, _NAMES.collection, _NAMES.find_ids
+    ),
+)
+"""Erasures of the rows that belong to a scope."""

@@ -1,4 +1,4 @@
-"""SQL statements that list memories, deleted ones included on request.
+"""SQL statements that list memories, deleted ones included on request, and their scopes.
 
 All functions take part in the caller's transaction.
 """
@@ -8,14 +8,29 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Integer,
+    Label,
+    Row,
+    Select,
+    Text,
+    cast,
+    func,
+    or_,
+    select,
+    true,
+)
 
-from app.adapters.db.arrays import any_of, rows_of
+from app.adapters.db.bulk import any_of, rows_of
 from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.lists import List
+from app.adapters.db.lists import ROW_BYTES, List, ReadRows, Slice
 from app.adapters.db.resource_fields import WithheldField
 from app.adapters.db.session import Session
+from app.kernel.reads import hold
+from app.memory.memories.store import repository
 from app.memory.memories.store.repository import FILTER_FIELDS
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
@@ -37,6 +52,19 @@ LIVE = replace(
     fields={**FILTER_FIELDS, **dict.fromkeys(_OF_DELETED, WithheldField("showDeleted=true"))},
 )
 """The list of live memories."""
+
+
+MAX_COUNT = 1_000
+"""Maximum number of memories of a scope that are counted."""
+SCOPES = List(
+    "scopes",
+    # An arbitrary order that the index supports.
+    (MemoryRow.scope_hash,),
+    fields={"scope": repository.FILTER_FIELDS["scope"]},
+)
+
+
+_Scope = Select[bytes, dict[str, Any], bool, int]
 
 
 class DeletedBy(NamedTuple):
@@ -69,12 +97,88 @@ async def list_deletions(
     if not versions:
         return {}
     columns = {name: _REVISIONS.c[name] for name in ("memory_id", "version")}
-    asked = rows_of("asked", columns, versions)
+    deleted = rows_of("asked", columns, versions)
     statement = select(RevisionRow.memory_id, RevisionRow.operation_id, RevisionRow.caller).where(
         RevisionRow.engine_id == engine_id,
-        RevisionRow.memory_id == asked.c.memory_id,
-        RevisionRow.version == asked.c.version,
+        RevisionRow.memory_id == deleted.c.memory_id,
+        RevisionRow.version == deleted.c.version,
         RevisionRow.expire_time > now,
     )
-    found = await session.execute(statement)
-    return {memory_id: DeletedBy(*by) for memory_id, *by in found}
+    return {memory_id: DeletedBy(*by) for memory_id, *by in await session.execute(statement)}
+
+
+async def read_scopes(
+    session: Session, engine_id: int, visible: ColumnElement[bool], page: Slice, now: datetime
+) -> ReadRows[Row[bytes, dict[str, str], int, int]]:
+    """Return a page of scopes: digest, scope, number of live memories, size in bytes.
+
+    It is not `read_page`, since many rows have the same scope. The count stops at `MAX_COUNT` plus
+    one.
+    """
+    scopes = _scopes(page, _next(engine_id, visible, page.where))
+    statement = (
+        select(scopes.c.scope_hash, scopes.c.scope, _count(engine_id, scopes, now), scopes.c.size)
+        .where(scopes.c.is_wanted)
+        .order_by(scopes.c.scope_hash)
+    )
+    rows = (await session.execute(statement)).all()
+    sizes = [row.size for row in rows]
+    hold(sum(sizes))
+    return page.fitting(rows, sizes)
+
+
+def _scopes(page: Slice, next_scope: _Scope) -> CTE:
+    """Return the examined scopes, until enough of them are wanted, by number or bytes.
+
+    Each scope is found by one probe of the index, starting after the digest of the previous one.
+    """
+    first = next_scope
+    if page.after is not None:
+        first = first.where(MemoryRow.scope_hash > page.after[0])
+    start = first.subquery("start")
+    is_first_wanted = cast(start.c.is_wanted, Integer())
+    scopes = select(
+        *start.c, is_first_wanted.label("wanted"), (is_first_wanted * start.c.size).label("bytes")
+    ).cte("found", recursive=True)
+    after = next_scope.where(MemoryRow.scope_hash > scopes.c.scope_hash).lateral("after")
+    is_wanted = cast(after.c.is_wanted, Integer())
+    # A page has the first scope of any size; a scope beyond the bound shows that there is more.
+    is_open = or_(scopes.c.wanted < 2, scopes.c.bytes <= page.max_bytes)
+    further = (
+        select(
+            *after.c,
+            scopes.c.wanted + is_wanted,
+            scopes.c.bytes + is_wanted * after.c.size,
+        )
+        .select_from(scopes)
+        .join(after, true())
+        .where(scopes.c.wanted < page.limit, is_open)
+    )
+    return scopes.union_all(further)
+
+
+def _next(engine_id: int, visible: ColumnElement[bool], condition: ColumnElement[bool]) -> _Scope:
+    # For a row without the key, the condition is null.
+    is_wanted: Label[bool] = condition.is_(true()).label("is_wanted")
+    size = func.octet_length(cast(MemoryRow.scope, Text())) + ROW_BYTES
+    return (
+        select(MemoryRow.scope_hash, MemoryRow.scope, is_wanted, size.label("size"))
+        .where(MemoryRow.engine_id == engine_id, visible)
+        .order_by(MemoryRow.scope_hash)
+        .limit(1)
+    )
+
+
+def _count(engine_id: int, scopes: CTE, now: datetime) -> ColumnElement[int]:
+    some = (
+        select(MemoryRow.memory_id)
+        .where(
+            MemoryRow.engine_id == engine_id,
+            MemoryRow.scope_hash == scopes.c.scope_hash,
+            repository.is_live(now),
+        )
+        .limit(MAX_COUNT + 1)
+        .correlate(scopes)
+        .subquery()
+    )
+    return select(func.count()).select_from(some).scalar_subquery()

@@ -31,10 +31,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
-from app.adapters.db.bulk import Conflict, insert_rows
+from app.adapters.db.bulk import Conflict, insert_drawn_rows, insert_rows
 from app.adapters.db.clock import DatabaseTime
 from app.adapters.db.conditions import check_scope, condition_on
-from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.filter_fields import (
     EnumField,
     MemberField,
@@ -47,17 +46,17 @@ from app.adapters.db.metadata_filters import MetadataField, metadata_clause
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound
-from app.kernel.filtering.metadata import MetadataFilter
+from app.kernel.filters import MetadataFilter
+from app.kernel.ids import scope_hash
 from app.kernel.names import MemoryName
-from app.kernel.scopes import scope_hash
 from app.language.grams import ANY_SIGN
-from app.memory.memories.store.roles import filtered_columns
 from app.memory.memories.store.tables import (
     MemoryRow,
     MemoryVectorRow,
     RevisionLabelRow,
     RevisionRow,
     UnembeddedRow,
+    filtered_columns,
 )
 from app.platform.engines.logic.config import MemoryType
 from app.platform.engines.logic.topics import ManagedTopic
@@ -81,7 +80,7 @@ _TOPICS: Fields = {
     ),
     "topics.custom_memory_topic_label": MemberField(MemoryRow.topics, "customMemoryTopicLabel"),
 }
-_TYPES = [one for one in MemoryType if one is not MemoryType.MEMORY_TYPE_UNSPECIFIED]
+_TYPES = [kind for kind in MemoryType if kind is not MemoryType.MEMORY_TYPE_UNSPECIFIED]
 FILTER_FIELDS: Fields = {
     "scope": ScopeField(MemoryRow.scope, _has_scope),
     **_COLUMNS,
@@ -119,11 +118,7 @@ def everything() -> ColumnElement[bool]:
 async def get(
     session: Session, name: MemoryName, visible: ColumnElement[bool], *, for_update: bool = False
 ) -> MemoryRow:
-    """Return the memory that `visible` (`is_live` or `is_known`) selects.
-
-    Raises:
-        NotFound: no memory is selected.
-    """
+    """Return the memory that `visible` (`is_live` or `is_known`) selects."""
     row = await find(session, name, visible, for_update=for_update)
     if row is None:
         raise NotFound.of(name)
@@ -160,11 +155,7 @@ async def lock(
 
 
 def metadata_condition(groups: Sequence[Sequence[MetadataFilter]]) -> ColumnElement[bool]:
-    """Select memories whose metadata match at least one of the groups.
-
-    Raises:
-        InvalidArgument: an operator does not fit its value.
-    """
+    """Select memories whose metadata match at least one of the groups."""
     return metadata_clause(MemoryRow.user_metadata, groups)
 
 
@@ -230,15 +221,15 @@ async def update_memories(
     if not rows:
         return True
     keys = ("engine_id", "memory_id", "version")
-    given = [
+    parameters = [
         {f"read_{key}": getattr(row, key) for key in keys} | {f"new_{k}": new[k] for k in new}
         for row, new in zip(rows, values, strict=True)
     ]
     # Every caller updates rows in this order, which prevents deadlocks.
-    given.sort(key=itemgetter("read_memory_id"))
+    parameters.sort(key=itemgetter("read_memory_id"))
     # The session adds no condition to a statement with a list of values, so it is added here.
     statement = _updating(*values[0]).where(condition_on(session, MemoryRow))
-    changed = await (await session.connection()).execute(statement, given)
+    changed = await (await session.connection()).execute(statement, parameters)
     for row, new in zip(rows, values, strict=True):
         _note(row, new)
     return changed.rowcount == len(rows)

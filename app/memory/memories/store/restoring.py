@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.kernel.errors import InvalidArgument, Reason
-from app.kernel.scopes import scope_hash
+from app.kernel.ids import scope_hash
 from app.memory.memories.logic.restored import RestoredMemory, check_restored
 from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.memories.store import repository

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 
 from app.language.bm25 import Bm25
 from app.language.dates_in_text import days_between
-from app.memory.retrieval.logic.asking import RetrievalQuery
+from app.memory.retrieval.logic.query import RetrievalQuery
 
 
 @dataclass(slots=True)
@@ -138,7 +138,6 @@ class Ranked:
     """A ranked candidate.
 
     Attributes:
-        candidate: the memory.
         score: the sum of the parts; comparable only within one query.
         distance: 0 to 2, ascending with the rank; comparable between queries.
         values: the contribution of each signal to the score, in the order of `SIGNALS`.

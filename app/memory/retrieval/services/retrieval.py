@@ -5,19 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.db.filters import read_filter
-from app.adapters.db.pages import ReadRows, Slice
-from app.adapters.db.session import Database
+from app.adapters.db.lists import ReadRows, Slice
 from app.adapters.resources import Resources
-from app.kernel.clock import Clock
+from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.ranking import Ranking
-from app.kernel.scopes import scope_hash
-from app.memory.memories.schemas.filter_groups import metadata_filters
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, stored_type
+from app.memory.memories.schemas.metadata import metadata_filters
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
-from app.memory.retrieval.logic.asking import read
+from app.memory.retrieval.logic.query import read
 from app.memory.retrieval.schemas import (
     MemoryProfile,
     RetrieveMemoriesRequest,
@@ -25,11 +23,12 @@ from app.memory.retrieval.schemas import (
     RetrieveProfilesResponse,
     SimilaritySearchParams,
 )
-from app.memory.retrieval.services.lookups import LargeScopeSearch, ScopeIndexes
 from app.memory.retrieval.services.search import (
     FastSearch,
     Hits,
+    LargeScopeSearch,
     Row,
+    ScopeIndexes,
     Search,
     SearchHit,
     SearchInTransaction,
@@ -43,7 +42,6 @@ from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
-from app.settings.settings import Settings
 
 DEFAULT_COUNT = 3
 MAX_COUNT = 100
@@ -62,207 +60,185 @@ class Retrieved:
     is_without_vectors: bool = False
 
 
-@dataclass(frozen=True)
-class RetrievalService:
-    """Retrieval of the memories and profiles of one scope."""
-
-    db: Database
-    clock: Clock
-    embedding: EngineEmbedding
-    indexes: ScopeIndexes
-    larger: LargeScopeSearch
-    known: EngineCache
-    settings: Settings
-
-    @classmethod
-    def of(cls, resources: Resources) -> "RetrievalService":
-        """Build the service from the process's resources."""
-        return cls(
-            resources.db,
-            resources.clock,
-            EngineEmbedding.of(resources),
-            ScopeIndexes.of(resources),
-            LargeScopeSearch.of(resources),
-            EngineCache.of(resources),
-            resources.settings,
-        )
-
-    async def retrieve(self, name: EngineName, request: RetrieveMemoriesRequest) -> Retrieved:
-        """Return memories that have exactly the scope of the request."""
-        query, seconds = self._query(name, request)
-        if request.similarity_search_params is not None:
-            params = request.similarity_search_params
-            return await self._similar(name, request, params, query, seconds)
-        return Retrieved(await self._newest(name, request, query, seconds))
-
-    async def retrieve_profiles(
-        self, name: EngineName, request: RetrieveProfilesRequest
-    ) -> RetrieveProfilesResponse:
-        """Return the profiles that have exactly the scope of the request."""
-        digest, now = scope_hash(request.scope), self.clock.now()
-        async with self.db.snapshot() as session:
-            await engines.get(session, name)
-            contents: list[dict[str, Any]] = []
-            if self.db.reaches(request.scope):
-                contents = await repository.find_profile_contents(session, name.engine, digest, now)
-        return RetrieveProfilesResponse(profiles=_profiles(contents) or None)
-
-    def _query(
-        self, name: EngineName, request: RetrieveMemoriesRequest
-    ) -> tuple[ScopeQuery, float | None]:
-        """Check the filters before any paid call; return the query and its time limit (seconds)."""
-        clause = read_filter(request.filter, memories.FILTER_FIELDS, self.settings)
-        groups = memories.metadata_condition(metadata_filters(request.filter_groups))
-        filters = all_of(clause.condition, groups)
-        types = [
-            stored_type(requested) for requested in request.memory_types or [DEFAULT_MEMORY_TYPE]
-        ]
-        query = ScopeQuery(
-            engine_id=name.engine,
-            scope_hash=scope_hash(request.scope),
-            memory_types=types,
-            clause=filters if self.db.reaches(request.scope) else nothing(),
-            now=self.clock.now(),
-        )
-        return query, clause.seconds
-
-    async def _similar(
-        self,
-        name: EngineName,
-        request: RetrieveMemoriesRequest,
-        params: SimilaritySearchParams,
-        query: ScopeQuery,
-        seconds: float | None,
-    ) -> Retrieved:
-        embedded = await self.embedding.query(name.engine, params.search_query)
-        known = self._cached_engine(name, query)
-        if known is not None:
-            retrieved = await self._fast_similar(known, request, params, query, embedded)
-            if retrieved is not None:
-                return retrieved
-        while True:
-            index = await self.indexes.find(query, embedded.model_id)
-            response = None
-            async with self.db.snapshot(statement_seconds=seconds) as session:
-                row = await engines.get(session, name)
-                if self.embedding.serving(row) == embedded.model_id:
-                    count, most = self._count(params.top_k), self.settings.tuning.max_page_bytes
-                    search = SearchInTransaction(query, embedded, count, most, session, index)
-                    found = await self._search(search, request, config_of(row), params.search_query)
-                    response = _response(
-                        name_of(row), request, found or Hits([], 0), config_of(row)
-                    )
-            if response is not None:
-                self.known.note(row)
-                return Retrieved(response, is_without_vectors=embedded.vector is None)
-            embedded = await self.embedding.query(name.engine, params.search_query)
-
-    async def _fast_similar(
-        self,
-        engine: EngineRow,
-        request: RetrieveMemoriesRequest,
-        params: SimilaritySearchParams,
-        query: ScopeQuery,
-        embedded: EmbeddedQuery,
-    ) -> Retrieved | None:
-        """Search with the fast statements; return None if they do not apply or match nothing."""
-        index = await self.indexes.find(query, embedded.model_id)
-        if index is not None or embedded.model_id != engine.embedding_model:
-            return None
-        count = self._count(params.top_k)
-        most = self.settings.tuning.max_page_bytes
-        search = FastSearch(query, embedded, count, most, self.db, engine, self.larger)
-        config = config_of(engine)
-        found = await self._search(search, request, config, params.search_query)
-        if found is None or not found.hits:
-            return None
-        response = _response(name_of(engine), request, found, config)
-        return Retrieved(response, is_without_vectors=embedded.vector is None)
-
-    async def _search(
-        self,
-        search: Search,
-        request: RetrieveMemoriesRequest,
-        config: MemoryBankConfig,
-        text: str,
-    ) -> Hits | None:
-        ranking = request.ranking or self._ranking(config)
-        if ranking is Ranking.VECTOR and search.embedded.vector is not None:
-            return await search.by_distance(search.embedded.vector)
-        today = search.query.now.date()
-        return await search.by_everything(text, read(text, today, search_language(config)))
-
-    def _ranking(self, config: MemoryBankConfig) -> Ranking:
-        search = config.similarity_search_config
-        return (search and search.ranking) or self.settings.ranking
-
-    async def _newest(
-        self,
-        name: EngineName,
-        request: RetrieveMemoriesRequest,
-        query: ScopeQuery,
-        seconds: float | None,
-    ) -> dict[str, Any]:
-        """Return a page; it has a token for the next page only if the request has a token.
-
-        A client that sends a token, perhaps an empty one, can send the next one. The official
-        client's pager cannot. After a response with a token, it repeats the request with a field
-        that its own request type refuses, and ends early.
-        """
-        page = self._page(name, request)
-        newest = None if page.after else await self._fast_newest(name, query, page)
-        if newest is None:
-            async with self.db.snapshot(statement_seconds=seconds) as session:
-                row = await engines.get(session, name)
-                newest = row, await repository.find_newest(session, query, page)
-            self.known.note(row)
-        engine, part = newest
-        shown, more = page.cut(part)
-        # Memories on the next page do not count as left out.
-        found = Hits([SearchHit(row) for row in shown], 0 if more else part.omitted)
-        response = _response(name_of(engine), request, found)
-        return response if more is None else {**response, "nextPageToken": more}
-
-    async def _fast_newest(
-        self, name: EngineName, query: ScopeQuery, page: Slice
-    ) -> tuple[EngineRow, ReadRows[Row]] | None:
-        """Read the newest with the fast statement; return None if it does not apply or is empty."""
-        known = self._cached_engine(name, query)
-        part = None if known is None else await fast_sql.find_newest(self.db, known, query, page)
-        return (known, part) if known is not None and part is not None else None
-
-    def _cached_engine(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
-        """Return the cached engine if a fast statement can serve the query, or else None.
-
-        Without filters, the caller has access to the whole scope of the query.
-        """
-        return self.known.find(name) if query.is_unfiltered else None
-
-    def _page(self, name: EngineName, request: RetrieveMemoriesRequest) -> Slice:
-        """Return the requested page; without parameters, one as large as a response can be."""
-        params = request.simple_retrieval_params
-        size = self._max_count if params is None else self._count(params.page_size)
-        if params is None or params.page_token is None:
-            return replace(repository.newest(size), max_bytes=self.settings.tuning.max_page_bytes)
-        asked = PageRequest(size, params.page_token, self.settings.tuning.max_page_bytes)
-        query = _token_query(name, request)
-        return Slice.of(asked, query, repository.NEWEST, size, is_descending=True)
-
-    def _count(self, asked: int | None) -> int:
-        return clamp_page_size(asked, DEFAULT_COUNT, self._max_count)
-
-    @property
-    def _max_count(self) -> int:
-        return min(MAX_COUNT, self.settings.tuning.max_page_size)
+async def retrieve(
+    resources: Resources, name: EngineName, request: RetrieveMemoriesRequest
+) -> Retrieved:
+    """Return memories that have exactly the scope of the request."""
+    query, seconds = _query(resources, name, request)
+    if request.similarity_search_params is not None:
+        params = request.similarity_search_params
+        return await _similar(resources, name, request, params, query, seconds)
+    return Retrieved(await _newest(resources, name, request, query, seconds))
 
 
-def _token_query(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:
-    """Return the request data that a page token is valid for."""
-    return {
+async def retrieve_profiles(
+    resources: Resources, name: EngineName, request: RetrieveProfilesRequest
+) -> RetrieveProfilesResponse:
+    """Return the profiles that have exactly the scope of the request."""
+    digest, now = scope_hash(request.scope), resources.clock.now()
+    async with resources.db.snapshot() as session:
+        await engines.get(session, name)
+        contents: list[dict[str, Any]] = []
+        if resources.db.reaches(request.scope):
+            contents = await repository.find_profile_contents(session, name.engine, digest, now)
+    return RetrieveProfilesResponse(profiles=_profiles(contents) or None)
+
+
+def _query(
+    resources: Resources, name: EngineName, request: RetrieveMemoriesRequest
+) -> tuple[ScopeQuery, float | None]:
+    """Check the filters before any paid call; return the query and its time limit (seconds)."""
+    clause = read_filter(request.filter, memories.FILTER_FIELDS, resources.settings)
+    groups = memories.metadata_condition(metadata_filters(request.filter_groups))
+    filters = all_of(clause.condition, groups)
+    types = [stored_type(requested) for requested in request.memory_types or [DEFAULT_MEMORY_TYPE]]
+    query = ScopeQuery(
+        engine_id=name.engine,
+        scope_hash=scope_hash(request.scope),
+        memory_types=types,
+        clause=filters if resources.db.reaches(request.scope) else nothing(),
+        now=resources.clock.now(),
+    )
+    return query, clause.seconds
+
+
+async def _similar(
+    resources: Resources,
+    name: EngineName,
+    request: RetrieveMemoriesRequest,
+    params: SimilaritySearchParams,
+    query: ScopeQuery,
+    seconds: float | None,
+) -> Retrieved:
+    embedding = EngineEmbedding.of(resources)
+    embedded = await embedding.query(name.engine, params.search_query)
+    known = _cached_engine(resources, name, query)
+    if known is not None:
+        retrieved = await _fast_similar(resources, known, request, params, query, embedded)
+        if retrieved is not None:
+            return retrieved
+    count, most = _count(resources, params.top_k), resources.settings.tuning.max_page_bytes
+    while True:
+        index = await ScopeIndexes.of(resources).find(query, embedded.model_id)
+        response = None
+        async with resources.db.snapshot(statement_seconds=seconds) as session:
+            row = await engines.get(session, name)
+            if embedding.serving(row) == embedded.model_id:
+                config = config_of(row)
+                search = SearchInTransaction(query, embedded, count, most, session, index)
+                hits = await _search(resources, search, request, config, params.search_query)
+                response = _response(name_of(row), request, hits or Hits([], 0), config)
+        if response is not None:
+            EngineCache.of(resources).note(row)
+            return Retrieved(response, is_without_vectors=embedded.vector is None)
+        embedded = await embedding.query(name.engine, params.search_query)
+
+
+async def _fast_similar(
+    resources: Resources,
+    engine: EngineRow,
+    request: RetrieveMemoriesRequest,
+    params: SimilaritySearchParams,
+    query: ScopeQuery,
+    embedded: EmbeddedQuery,
+) -> Retrieved | None:
+    """Search with the fast statements; return None if they do not apply or match nothing."""
+    index = await ScopeIndexes.of(resources).find(query, embedded.model_id)
+    if index is not None or embedded.model_id != engine.embedding_model:
+        return None
+    count, most = _count(resources, params.top_k), resources.settings.tuning.max_page_bytes
+    larger = LargeScopeSearch.of(resources)
+    search = FastSearch(query, embedded, count, most, resources.db, engine, larger)
+    config = config_of(engine)
+    hits = await _search(resources, search, request, config, params.search_query)
+    if hits is None or not hits.hits:
+        return None
+    response = _response(name_of(engine), request, hits, config)
+    return Retrieved(response, is_without_vectors=embedded.vector is None)
+
+
+async def _search(
+    resources: Resources,
+    search: Search,
+    request: RetrieveMemoriesRequest,
+    config: MemoryBankConfig,
+    text: str,
+) -> Hits | None:
+    similarity = config.similarity_search_config
+    of_engine = similarity and similarity.ranking
+    ranking = request.ranking or of_engine or resources.settings.ranking
+    if ranking is Ranking.VECTOR and search.embedded.vector is not None:
+        return await search.by_distance(search.embedded.vector)
+    today = search.query.now.date()
+    return await search.by_everything(text, read(text, today, search_language(config)))
+
+
+async def _newest(
+    resources: Resources,
+    name: EngineName,
+    request: RetrieveMemoriesRequest,
+    query: ScopeQuery,
+    seconds: float | None,
+) -> dict[str, Any]:
+    """Return a page; it has a token for the next page only if the request has a token.
+
+    A client that sends a token, perhaps an empty one, can send the next one. The official
+    client's pager cannot. After a response with a token, it repeats the request with a field
+    that its own request type refuses, and ends early.
+    """
+    page = _page(resources, name, request)
+    newest = None if page.after else await _fast_newest(resources, name, query, page)
+    if newest is None:
+        async with resources.db.snapshot(statement_seconds=seconds) as session:
+            row = await engines.get(session, name)
+            newest = row, await repository.find_newest(session, query, page)
+        EngineCache.of(resources).note(row)
+    engine, part = newest
+    shown, more = page.cut(part)
+    # Memories on the next page do not count as left out.
+    hits = Hits([SearchHit(row) for row in shown], 0 if more else part.omitted)
+    response = _response(name_of(engine), request, hits)
+    return response if more is None else {**response, "nextPageToken": more}
+
+
+async def _fast_newest(
+    resources: Resources, name: EngineName, query: ScopeQuery, page: Slice
+) -> tuple[EngineRow, ReadRows[Row]] | None:
+    """Read the newest with the fast statement; return None if it does not apply or is empty."""
+    known = _cached_engine(resources, name, query)
+    part = None if known is None else await fast_sql.find_newest(resources.db, known, query, page)
+    return (known, part) if known is not None and part is not None else None
+
+
+def _cached_engine(resources: Resources, name: EngineName, query: ScopeQuery) -> EngineRow | None:
+    """Return the cached engine if a fast statement can serve the query, or else None.
+
+    Without filters, the caller has access to the whole scope of the query.
+    """
+    return EngineCache.of(resources).find(name) if query.is_unfiltered else None
+
+
+def _page(resources: Resources, name: EngineName, request: RetrieveMemoriesRequest) -> Slice:
+    """Return the requested page; without parameters, one as large as a response can be."""
+    params = request.simple_retrieval_params
+    size = _max_count(resources) if params is None else _count(resources, params.page_size)
+    if params is None or params.page_token is None:
+        return replace(repository.newest(size), max_bytes=resources.settings.tuning.max_page_bytes)
+    asked = PageRequest(size, params.page_token, resources.settings.tuning.max_page_bytes)
+    query = {
         "list": "retrieve",
         "engine": name.engine,
         "request": request.model_copy(update={"simple_retrieval_params": None}).wire(),
     }
+    return Slice.of(asked, query, repository.NEWEST, size, is_descending=True)
+
+
+def _count(resources: Resources, asked: int | None) -> int:
+    return clamp_page_size(asked, DEFAULT_COUNT, _max_count(resources))
+
+
+def _max_count(resources: Resources) -> int:
+    return min(MAX_COUNT, resources.settings.tuning.max_page_size)
 
 
 def _response(
@@ -284,9 +260,9 @@ def _response(
 
 
 def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) -> float | None:
-    for given in (request.similarity_search_params, config.similarity_search_config):
-        if given is not None and given.max_distance is not None:
-            return given.max_distance
+    for params in (request.similarity_search_params, config.similarity_search_config):
+        if params is not None and params.max_distance is not None:
+            return params.max_distance
     return None
 
 

@@ -1,24 +1,33 @@
-"""A search in one scope: two ways to read it, one order, and the explanation of the hits."""
+"""A search in one scope: two ways to read it, one order, and the explanation of the hits.
 
+Two caches of the process serve all searches: the indexes of large scopes, and the scopes that are
+too large for the statement for small ones.
+"""
+
+import asyncio
 import json
 import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from cachetools import LRUCache
 from typing_extensions import override
 
 from app.adapters.db.session import Database, Session
+from app.adapters.resources import Resources
+from app.kernel.errors import ServiceError
 from app.kernel.names import EngineName
 from app.kernel.ranking import Ranking
 from app.kernel.wire.base import camel_name
 from app.language.tokens import estimate_tokens
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.services.embedding import EmbeddedQuery
-from app.memory.memories.store.records import MemoryRecord
+from app.memory.memories.store.columns import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
-from app.memory.retrieval.logic.asking import RetrievalQuery
+from app.memory.retrieval.logic.query import RetrievalQuery
 from app.memory.retrieval.logic.ranking import (
     WEIGHTS,
     Ranked,
@@ -28,11 +37,15 @@ from app.memory.retrieval.logic.ranking import (
     rank,
 )
 from app.memory.retrieval.schemas import Explanation, SourceEvent
-from app.memory.retrieval.services.lookups import LargeScopeSearch
-from app.memory.retrieval.store import candidates, fast_sql, nearest, repository
+from app.memory.retrieval.store import candidates, fast_sql, indexes, nearest, repository
 from app.memory.retrieval.store.candidates import CandidateQuery
+from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery, Vector
 from app.platform.engines.store.tables import EngineRow
+
+_LIFE_SECONDS = 30.0
+_MAX_LARGER = 10_000
+
 
 Row = MemoryRow | MemoryRecord
 
@@ -58,17 +71,87 @@ class Hits(NamedTuple):
     omitted: int
 
 
+class ScopeIndexes:
+    """A cache of all indexes, of which there are few, refreshed twice a minute in the background.
+
+    An outdated entry makes a search slower, never wrong. The search then compares the whole scope
+    although it has an index, or tries an index that no longer exists. The start of a process reads
+    them for its first search.
+    """
+
+    def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._db = db
+        self._monotonic = monotonic
+        self._read_at: float | None = None
+        self._known: Mapping[IndexKey, ScopeIndex] = {}
+        self._reading: asyncio.Task[None] | None = None
+
+    @classmethod
+    def of(cls, resources: Resources) -> "ScopeIndexes":
+        """Return the shared instance of the process."""
+        kept = resources.kept.get(cls)
+        if not isinstance(kept, cls):
+            # The cache covers all engines, so it must not use the access of this request's caller.
+            kept = resources.kept[cls] = cls(resources.db.of_service())
+        return kept
+
+    async def find(self, query: ScopeQuery, model_id: str) -> ScopeIndex | None:
+        """Return the known index for a model's vectors in the scope of a query, or None.
+
+        Must not be called inside a transaction.
+        """
+        now = self._monotonic()
+        if self._read_at is None or now - self._read_at >= _LIFE_SECONDS:
+            # Set before the read, so that concurrent requests do not read too.
+            self._read_at = now
+            # In the background: the request must not wait for the nodes of other engines.
+            self._reading = asyncio.create_task(self.read())
+        return self._known.get(IndexKey(query.engine_id, query.scope_hash, model_id))
+
+    async def read(self) -> None:
+        """Read all indexes now; keep the cached ones while the database is unavailable."""
+        self._read_at = self._monotonic()
+        try:
+            self._known = await self._db.read_all(indexes.list_ready)
+        except ServiceError:
+            return
+
+
+class LargeScopeSearch:
+    """Scopes that this process recently found too large for the statement for small scopes.
+
+    The cache avoids a useless first attempt. A scope that has shrunk stays listed; searches in it
+    still work, at the cost of the general statement.
+    """
+
+    def __init__(self) -> None:
+        self.known: LRUCache[tuple[int, bytes], None] = LRUCache(_MAX_LARGER)
+
+    @classmethod
+    def of(cls, resources: Resources) -> "LargeScopeSearch":
+        """Return the instance of the process."""
+        kept: LargeScopeSearch = resources.kept.setdefault(cls, cls())
+        return kept
+
+    async def find_candidates(
+        self, db: Database, query: ScopeQuery, wanted: CandidateQuery
+    ) -> tuple[Statistics, list[RankingCandidate]]:
+        """Return the scope's statistics and candidates, for a query without filters or index."""
+        scope = (query.engine_id, query.scope_hash)
+        if scope not in self.known:
+            small = await fast_sql.find_if_small(db, query, wanted)
+            if small is not None:
+                return small
+            self.known[scope] = None
+        return await fast_sql.find_candidates(db, query, wanted)
+
+
 @dataclass(frozen=True)
 class Search(ABC):
     """A search in one scope; the subclasses differ in how they read it, with equal results.
 
-    The methods return None if the search has to be repeated in a transaction.
-
-    Attributes:
-        query: the memories to search.
-        embedded: the search text.
-        count: the maximum number of memories to return.
-        max_bytes: the maximum total size of the memories.
+    The methods return None if the search has to be repeated in a transaction. At most `count`
+    memories are returned, with at most `max_bytes` in total.
     """
 
     query: ScopeQuery
@@ -89,7 +172,10 @@ class Search(ABC):
         wanted = CandidateQuery(text, asked.language, self.embedded.model_id, vector)
         best = best_of(asked, *await self.find_candidates(wanted), self.count)
         rows = await self.read(list(best))
-        return None if rows is None else _by_ranks(best, rows, self.embedded)
+        if rows is None:
+            return None
+        hits = [_ranked(rows[key], hit, self.embedded) for key, hit in best.items() if key in rows]
+        return Hits(hits, len(best) - len(hits))
 
     @abstractmethod
     async def find_nearest(self, vector: Vector) -> Mapping[str, float]:
@@ -163,12 +249,12 @@ class FastSearch(Search):
 def best_of(
     asked: RetrievalQuery,
     statistics: Statistics,
-    found: Sequence[RankingCandidate],
+    candidates: Sequence[RankingCandidate],
     count: int,
     weights: Weights = WEIGHTS,
 ) -> dict[str, Ranked]:
     """Return the best candidates by id, best first."""
-    ranked = _unrelated_last(found, rank(asked, statistics, found, weights))
+    ranked = _unrelated_last(candidates, rank(asked, statistics, candidates, weights))
     return {hit.candidate.memory_id: hit for hit in ranked[:count]}
 
 
@@ -211,12 +297,6 @@ def _by_distances(
     return Hits(hits, len(near) - len(hits))
 
 
-def _by_ranks(best: Mapping[str, Ranked], rows: Mapping[str, Row], embedded: EmbeddedQuery) -> Hits:
-    """Return the hits with a row, ordered by all signals."""
-    hits = [_ranked(rows[key], ranked, embedded) for key, ranked in best.items() if key in rows]
-    return Hits(hits, len(best) - len(hits))
-
-
 def _ranked(row: Row, ranked: Ranked, embedded: EmbeddedQuery) -> SearchHit:
     return SearchHit(
         row,
@@ -241,6 +321,9 @@ def to_json(engine: EngineName, hit: SearchHit, *, explains: bool) -> dict[str, 
 
 
 def _explanation(hit: SearchHit) -> Explanation:
+    row, source = hit.row, None
+    if row.source is not None:
+        source = SourceEvent(source=row.source, position=row.position)
     return Explanation(
         ranking=hit.ranking,
         vectors_unavailable=hit.vectors_unavailable,
@@ -248,14 +331,10 @@ def _explanation(hit: SearchHit) -> Explanation:
         vector_distance=hit.vector_distance,
         lexical_score=hit.lexical_score,
         signals=hit.signals and {camel_name(name): part for name, part in hit.signals.items()},
-        tokens=tokens_of(hit.row),
-        event_time=hit.row.event_time,
-        source_event=_source_event(hit.row),
+        tokens=tokens_of(row),
+        event_time=row.event_time,
+        source_event=source,
     )
-
-
-def _source_event(row: Row) -> SourceEvent | None:
-    return None if row.source is None else SourceEvent(source=row.source, position=row.position)
 
 
 def within(hits: Iterable[SearchHit], max_tokens: int | None) -> Iterator[SearchHit]:

@@ -12,11 +12,8 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
-    DateTime,
     FromClause,
-    LargeBinary,
     Row,
     Select,
     Text,
@@ -36,7 +33,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, aggregate_order_by, array
 from sqlalchemy.sql.elements import False_
 
-from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
 from app.adapters.db.lexical import (
     QueryText,
@@ -49,6 +45,7 @@ from app.adapters.db.lexical import (
     terms_of,
 )
 from app.adapters.db.session import Session
+from app.adapters.db.vectors import EMBEDDING
 from app.language import grams
 from app.language.terms import folded
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
@@ -68,6 +65,8 @@ from app.memory.retrieval.store.nearest import (
     ScopeIndex,
     ScopeQuery,
     Vector,
+    any_query,
+    has_vector,
     plan_for,
 )
 
@@ -76,13 +75,9 @@ BY_DISTANCE = MOST // 2
 TOLD_APART = 1e9
 """Factor that keeps nine decimal places; further ones depend on the order of addition."""
 _BYTE_ORDER = "C"
-"""Collation that matches the order of ids in `small.py`, independent of the database's own."""
+"""Collation that orders ids as `fast_sql.py` does in Python, whatever the database's own."""
 
-_ENGINE_ID = bindparam("engine_id", type_=BigInteger)
-_SCOPE_HASH = bindparam("scope_hash", type_=LargeBinary)
-_TYPES = bindparam("memory_types", type_=ARRAY(Text))
-_NOW = bindparam("now", type_=DateTime(timezone=True))
-_MODEL = bindparam("model_id", type_=Text)
+_MODEL: Any = bindparam("model_id", type_=Text)
 _VECTOR = bindparam("vector", type_=EMBEDDING)
 _QUERY = QueryText(bindparam("text", type_=Text), bindparam("grams", type_=Text))
 _LANGUAGE = bindparam("language", type_=Text)
@@ -98,14 +93,7 @@ _QUESTION = "is:question"
 
 @dataclass(frozen=True)
 class CandidateQuery:
-    """The search text and its vector.
-
-    Attributes:
-        text: the query as it was sent.
-        language: the text-search configuration of the query.
-        model_id: the model of the vectors.
-        vector: the vector of the query; None searches by words alone.
-    """
+    """The search text, its text-search configuration, and its vector; None: words alone count."""
 
     text: str
     language: str
@@ -180,9 +168,9 @@ def _statistics(rows: Sequence[Any]) -> Statistics:
 
 def _candidate(row: Sequence[Any]) -> RankingCandidate:
     # By position, since access by name would take longer than the rest of this function.
-    found = RankingCandidate(*row[_OWN])
-    found.before, found.after = _neighbour(row[_BEFORE]), _neighbour(row[_AFTER])
-    return found
+    candidate = RankingCandidate(*row[_OWN])
+    candidate.before, candidate.after = _neighbour(row[_BEFORE]), _neighbour(row[_AFTER])
+    return candidate
 
 
 def _neighbour(values: Sequence[Any]) -> RankedNeighbour | None:
@@ -255,21 +243,19 @@ def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None
             func.coalesce(literal(_QUESTION) == func.any(row.cues), false()).label("is_question"),
             func.coalesce(clause, false()).label("fits"),
         )
-        .where(
-            row.engine_id == _ENGINE_ID,
-            row.scope_hash == _SCOPE_HASH,
-            row.memory_type == func.any(_TYPES),
-            row.delete_time.is_(None),
-            or_(row.expire_time.is_(None), row.expire_time > _NOW),
-            row.fact.is_not(None),
-        )
+        .where(any_query().condition(), row.fact.is_not(None))
         .limit(most)
         .subquery("meeting")
     )
     if not with_vectors:
         distance = cast(null(), DOUBLE_PRECISION).label("distance")
         return select(memories, distance).cte("scoped")
-    having = _distances().subquery("having_vector")
+    vectors = MemoryVectorRow
+    having = (
+        select(vectors.memory_id, vectors.vector.l2_distance(_VECTOR).label("distance"))
+        .where(has_vector(any_query(), _MODEL))
+        .subquery("having_vector")
+    )
     is_same = memories.c.memory_id == having.c.memory_id
     return (
         select(memories, having.c.distance)
@@ -279,18 +265,7 @@ def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None
     )
 
 
-def _distances() -> Select[*tuple[Any, ...]]:
-    row = MemoryVectorRow
-    return select(row.memory_id, row.vector.l2_distance(_VECTOR).label("distance")).where(
-        row.engine_id == _ENGINE_ID,
-        row.scope_hash == _SCOPE_HASH,
-        row.model_id == _MODEL,
-        or_(row.expire_time.is_(None), row.expire_time > _NOW),
-    )
-
-
 def _with_matches(scoped: FromClause, words: FromClause) -> FromClause:
-    """Select the memories with the bits of their terms."""
     matched = (
         select(bits(words))
         .where(is_matched(words, scoped.c.language, scoped.c.terms))
@@ -322,7 +297,7 @@ def _holding(words: FromClause, patterns: FromClause) -> FromClause:
 
 
 def _totals(memories: FromClause) -> FromClause:
-    # Not `avg`, because it rounds differently: `small.py` must return the same number.
+    # Not `avg`, because it rounds differently: `fast_sql.py` must return the same number.
     average = cast(func.sum(memories.c.length), DOUBLE_PRECISION) / func.count()
     return (
         select(func.count().label("memories"), func.coalesce(average, 0).label("average"))

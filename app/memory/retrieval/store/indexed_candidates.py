@@ -27,7 +27,6 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, aggregate_order_by, array
 from sqlalchemy.orm import aliased
 
-from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
 from app.adapters.db.lexical import (
     QueryText,
@@ -40,6 +39,7 @@ from app.adapters.db.lexical import (
     score,
     terms_of,
 )
+from app.adapters.db.vectors import EMBEDDING
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.logic.ranking import CANDIDATE_FIELDS
 from app.memory.retrieval.store.nearest import (
@@ -178,11 +178,7 @@ class LargeScope:
         row = MemoryRow
         before, after = self._beside(words, "before"), self._beside(words, "after")
         is_first = func.row_number().over() == 1
-        computed: dict[str, ColumnElement[Any]] = {
-            "distance": self._distance(row),
-            "matched": _matched(words, row),
-            "length": func.length(joined(row)),
-        }
+        computed = self._computed(words, row)
         return (
             select(
                 *(
@@ -207,12 +203,8 @@ class LargeScope:
         row, query = aliased(MemoryRow, name=side), self._query
         is_before = side == "before"
         at = MemoryRow.position
-        columns = {
-            "distance": self._distance(row),
-            "matched": _matched(words, row),
-            "length": func.length(joined(row)),
-            "is_question": literal(_QUESTION) == func.any(row.cues),
-        }
+        is_question = literal(_QUESTION) == func.any(row.cues)
+        columns = self._computed(words, row) | {"is_question": is_question}
         return (
             select(*(value.label(f"{side}_{name}") for name, value in columns.items()))
             .where(
@@ -230,6 +222,13 @@ class LargeScope:
             .correlate(MemoryRow)
             .lateral(f"the_{side}")
         )
+
+    def _computed(self, words: FromClause, row: type[MemoryRow]) -> dict[str, ColumnElement[Any]]:
+        return {
+            "distance": self._distance(row),
+            "matched": _matched(words, row),
+            "length": func.length(joined(row)),
+        }
 
     def _distance(self, row: type[MemoryRow]) -> ColumnElement[Any]:
         """Return the distance of a memory, if it has a vector."""

@@ -1,8 +1,8 @@
 """Indexes of large scopes: existing indexes, indexes to create, and their construction.
 
 Functions with a session take part in the caller's transaction. An index is created and removed
-outside of it (`app/adapters/db/definitions.py`). Postgres creates only one index at a time for each
-table.
+outside of it (`app/adapters/db/own_connections.py`). Postgres creates only one index at a time for
+each table.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +16,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
 from app.adapters.db.spread import RowSearch
-from app.memory.memories.store.tables import MemoryVectorRow
+from app.adapters.db.subjects import Counts, Erasure, Subject
+from app.kernel.ids import scope_hash
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.store.nearest import ScopeIndex
 from app.memory.retrieval.store.tables import ScopeIndexRow
 
@@ -87,20 +89,21 @@ async def list_likely(session: Session, memories: int, search: RowSearch) -> lis
         .having(func.count() >= max(1, memories * share / 2))
         .order_by(func.count().desc())
     )
-    found = await session.execute(search.bounded(statement, key))
-    return [IndexKey(*row) for row in found]
+    return [IndexKey(*row) for row in await session.execute(search.bounded(statement, key))]
 
 
 async def count(session: Session, key: IndexKey) -> int:
     """Return the number of vectors of a model in a scope."""
-    statement = select(func.count()).select_from(MemoryVectorRow).where(_is_in(key))
+    statement = (
+        select(func.count()).select_from(MemoryVectorRow).where(_has_key(MemoryVectorRow, key))
+    )
     return (await session.execute(statement)).scalar_one()
 
 
 async def register(session: Session, key: IndexKey, memories: int) -> bool:
     """Register an index to be built; return False if that is impossible or already done."""
     dimensions = func.vector_dims(MemoryVectorRow.vector)
-    statement = select(dimensions).where(_is_in(key)).limit(1)
+    statement = select(dimensions).where(_has_key(MemoryVectorRow, key)).limit(1)
     length = (await session.execute(statement)).scalar_one_or_none()
     if length is None or length > MAX_DIMENSIONS:
         return False
@@ -140,7 +143,7 @@ async def mark_ready(session: Session, key: IndexKey) -> None:
 
 async def forget(session: Session, key: IndexKey) -> None:
     """Remove the registration of a dropped index."""
-    await session.execute(delete(ScopeIndexRow).where(_is_of(key)))
+    await session.execute(delete(ScopeIndexRow).where(_has_key(ScopeIndexRow, key)))
 
 
 async def list_made(session: Session) -> dict[str, bool]:
@@ -216,27 +219,55 @@ def is_whole(made: Mapping[str, bool], key: IndexKey) -> bool:
 
 async def _lock(session: Session, key: IndexKey, *conditions: ColumnElement[bool]) -> bool:
     """Lock an index if it meets conditions; set a lease later, so waiting does not shorten it."""
-    statement = select(ScopeIndexRow.engine_id).where(_is_of(key), *conditions).with_for_update()
+    statement = (
+        select(ScopeIndexRow.engine_id)
+        .where(_has_key(ScopeIndexRow, key), *conditions)
+        .with_for_update()
+    )
     return (await session.execute(statement)).first() is not None
 
 
 async def _set(session: Session, key: IndexKey, **values: object) -> None:
     await session.execute(
         update(ScopeIndexRow)
-        .where(_is_of(key))
+        .where(_has_key(ScopeIndexRow, key))
         .values(**values)
         .execution_options(synchronize_session=False)
     )
 
 
-def _is_in(key: IndexKey) -> ColumnElement[bool]:
-    return _has_key(MemoryVectorRow, key)
-
-
-def _is_of(key: IndexKey) -> ColumnElement[bool]:
-    return _has_key(ScopeIndexRow, key)
-
-
 def _has_key(row: Any, key: IndexKey) -> ColumnElement[bool]:  # noqa: ANN401 - either class of rows
     values: Mapping[str, Any] = key._asdict()
     return and_(*(getattr(row, name) == value for name, value in values.items()))
+
+
+def _are_of(subject: Subject) -> ColumnElement[bool]:
+    scopes = select(MemoryRow.scope_hash).where(subject.selects(MemoryRow))
+    return and_(
+        ScopeIndexRow.engine_id == subject.engine_id,
+        or_(
+            ScopeIndexRow.scope_hash == scope_hash(subject.scope),
+            ScopeIndexRow.scope_hash.in_(scopes),
+        ),
+    )
+
+
+async def _count(session: Session, subject: Subject) -> Counts:
+    statement = select(func.count()).select_from(ScopeIndexRow).where(_are_of(subject))
+    return {ScopeIndexRow.__tablename__: (await session.execute(statement)).scalar_one()}
+
+
+async def _remove(session: Session, subject: Subject, _: int) -> Counts:
+    """Remove all of the rows, as they are few; the scopes are found while their memories exist."""
+    removed = await session.execute(
+        delete(ScopeIndexRow)
+        .where(_are_of(subject))
+        .returning(ScopeIndexRow.model_id)
+        .execution_options(synchronize_session=False)
+    )
+    count = len(removed.all())
+    return {ScopeIndexRow.__tablename__: count} if count else {}
+
+
+ERASURES = (Erasure((ScopeIndexRow.__tablename__,), _count, _remove),)
+"""Erasure of a scope's rows, which have its digest. The sweep drops indexes without a row."""

@@ -41,10 +41,10 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.elements import True_
 
 from app.adapters.db.base import JsonList
-from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import set_local
+from app.adapters.db.vectors import EMBEDDING
 from app.memory.memories.store.repository import is_live
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 
@@ -97,8 +97,9 @@ class ScopeQuery:
 
     def has_type(self, row: type[MemoryRow]) -> ColumnElement[bool]:
         """Select the memories at `row` that have one of the wanted types."""
-        given: Any = self.memory_types
-        types = given if isinstance(given, BindParameter) else literal(list(given), ARRAY(Text))
+        types: Any = self.memory_types
+        if not isinstance(types, BindParameter):
+            types = literal(list(types), ARRAY(Text))
         return row.memory_type == func.any(types)
 
     def values(self) -> dict[str, Any]:
@@ -118,13 +119,13 @@ class ScopeQuery:
 
 def any_query() -> ScopeQuery:
     """Return a query without filters that has parameters for its values."""
-    given: Any = bindparam
+    parameter: Any = bindparam
     return ScopeQuery(
-        engine_id=given("engine_id", type_=BigInteger),
-        scope_hash=given("scope_hash", type_=LargeBinary),
-        memory_types=given("memory_types", type_=ARRAY(Text)),
+        engine_id=parameter("engine_id", type_=BigInteger),
+        scope_hash=parameter("scope_hash", type_=LargeBinary),
+        memory_types=parameter("memory_types", type_=ARRAY(Text)),
         clause=true(),
-        now=given("now", type_=DateTime(timezone=True)),
+        now=parameter("now", type_=DateTime(timezone=True)),
     )
 
 
@@ -152,7 +153,7 @@ def distances(
     distance = MemoryVectorRow.vector.l2_distance(vector)
     return (
         select(MemoryVectorRow.memory_id, distance.label("distance"))
-        .where(_has_vector(query, model_id))
+        .where(has_vector(query, model_id))
         .correlate_except(MemoryVectorRow)
         .offset(_NONE)
     )
@@ -190,7 +191,7 @@ async def plan_for(session: Session, index: ScopeIndex | None) -> None:
     """
     if index is None:
         return
-    wanted: dict[str, str | int] = {
+    options: dict[str, str | int] = {
         "plan_cache_mode": "force_custom_plan",
         "enable_sort": "off",
         "jit": "off",
@@ -198,7 +199,7 @@ async def plan_for(session: Session, index: ScopeIndex | None) -> None:
         "hnsw.iterative_scan": "strict_order",
         "hnsw.max_scan_tuples": _MAX_SCANNED,
     }
-    await set_local(session, wanted)
+    await set_local(session, options)
 
 
 def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int) -> Nearest:
@@ -245,13 +246,14 @@ def _by_index(
                 MemoryRow.memory_id == MemoryVectorRow.memory_id,
             ),
         )
-        .where(_has_vector(query, model_id), query.filters())
+        .where(has_vector(query, model_id), query.filters())
         .order_by(distance)
         .limit(limit)
     )
 
 
-def _has_vector(query: ScopeQuery, model_id: str) -> ColumnElement[bool]:
+def has_vector(query: ScopeQuery, model_id: str) -> ColumnElement[bool]:
+    """Select the vectors of a model for memories of the scope that have not expired."""
     return and_(
         MemoryVectorRow.engine_id == query.engine_id,
         MemoryVectorRow.scope_hash == query.scope_hash,
@@ -285,12 +287,12 @@ async def find_nearest(
 def _unfiltered(dimensions: int | None) -> Select[*tuple[Any, ...]]:
     """Return the cached statement for a query without filters; building it costs the most."""
     index = ScopeIndex(dimensions) if dimensions else None
-    query, given = any_query(), bindparam
-    model_id: Any = given("model_id", type_=Text)
-    limit: Any = given("count", type_=Integer)
+    query, vector = any_query(), bindparam("vector", type_=EMBEDDING)
+    model_id: Any = bindparam("model_id", type_=Text)
+    limit: Any = bindparam("count", type_=Integer)
     many: Any = limit if index is None else func.greatest(MOST, limit)
-    near = nearest(query, model_id, given("vector", type_=EMBEDDING), many, index)
-    return _select_near([_ID], query, near.subquery("near")).limit(limit)
+    near = nearest(query, model_id, vector, many, index).subquery("near")
+    return _select_near([_ID], query, near).limit(limit)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Select, select
 
 from app.adapters.db.conditions import BY_SCOPE
-from app.adapters.db.pages import ReadRows, Slice, bytes_of, read_by_key, read_page
+from app.adapters.db.lists import ReadRows, Slice, bytes_of, read_by_key, read_page
 from app.adapters.db.session import Session
 from app.kernel.paging import first_within
 from app.memory.memories.store.repository import everything

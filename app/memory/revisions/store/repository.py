@@ -1,14 +1,17 @@
-"""Statements that read revisions.
+"""Statements that read revisions and their labels.
 
 All functions take part in the caller's transaction.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, select
+from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, exists, func, literal, select
 from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.filter_fields import (
     EnumField,
@@ -17,14 +20,15 @@ from app.adapters.db.filter_fields import (
     TimestampField,
 )
 from app.adapters.db.filters import Fields
-from app.adapters.db.lists import List
-from app.adapters.db.pages import Key, ReadRows, Slice, read_page
+from app.adapters.db.lists import ROW_BYTES, Key, List, ReadRows, Slice, read_page
 from app.adapters.db.resource_fields import OptionalResourceField, ResourceField
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName, RevisionName
+from app.kernel.text import after_all_with
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Action
+from app.memory.memories.store.repository import is_known
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
 
 
@@ -32,10 +36,7 @@ from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, Revisi
 class ReadRevision:
     """A revision, with fields of its memory that a response needs.
 
-    Attributes:
-        row: the revision.
-        scope: the scope of the memory.
-        has_fact: False if the memory has only structured content.
+    `has_fact` is False if the memory has only structured content.
     """
 
     row: RevisionRow
@@ -92,11 +93,7 @@ def revisions(engine: EngineName, memory_id: str | None) -> List:
 
 
 async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRow:
-    """Return a revision that has not expired.
-
-    Raises:
-        NotFound: the memory has no such revision, or it has expired.
-    """
+    """Return a revision that has not expired."""
     row = await find(session, name, now)
     if row is None:
         raise NotFound.of(name)
@@ -183,11 +180,90 @@ async def read_revisions(
         )
     )
     if memory_id is not None:
-        one = and_(RevisionRow.memory_id == memory_id, MemoryRow.memory_id == memory_id)
-        statement = statement.where(one)
+        statement = statement.where(
+            RevisionRow.memory_id == memory_id, MemoryRow.memory_id == memory_id
+        )
     return await read_page(session, statement, page, made=_as_revision)
 
 
 def _as_revision(row: tuple[RevisionRow, dict[str, str], bool]) -> ReadRevision:
     revision, scope, has_fact, *_ = row
     return ReadRevision(revision, scope, has_fact)
+
+
+KEYS = List("revisionLabels", (RevisionLabelRow.key,))
+VALUES = List("revisionLabels", (RevisionLabelRow.value,))
+"""The values of one key."""
+
+
+@dataclass(frozen=True)
+class WantedLabels:
+    """Selection of the labels to list, of revisions that are readable `now`.
+
+    Attributes:
+        key: the key whose values are listed; None: keys are listed.
+        prefix: the prefix of all entries.
+    """
+
+    engine_id: int
+    key: str | None
+    prefix: str
+    now: datetime
+
+
+async def read_labels(session: Session, wanted: WantedLabels, page: Slice) -> ReadRows[Row[Any]]:
+    """Return a page of the distinct keys or values of readable revisions.
+
+    It is not `read_page`, since many rows have the same entry. Each recursion step looks up the
+    next entry in the index. The time of a page therefore depends on its length, not on the number
+    of revisions.
+    """
+    (column,) = page.key
+    first = column >= wanted.prefix if page.after is None else column > page.after[0]
+    entries = select(
+        _next(wanted, column, first).label(column.key), literal(1).label("number")
+    ).cte("entries", recursive=True)
+    last = entries.c[column.key]
+    entries = entries.union_all(
+        select(_next(wanted, column, column > last), entries.c.number + 1).where(
+            last.is_not(None), entries.c.number < page.limit
+        )
+    )
+    entry = entries.c[column.key]
+    statement = select(entry).where(entry.is_not(None)).order_by(entries.c.number)
+    rows = (await session.execute(statement)).all()
+    return page.fitting(rows, [len(json.dumps(value)) + ROW_BYTES for (value,) in rows])
+
+
+def _next(
+    wanted: WantedLabels, column: InstrumentedAttribute[str], bound: ColumnElement[bool]
+) -> ScalarSelect[str]:
+    """Select the first entry within a bound that has a readable revision."""
+    end = after_all_with(wanted.prefix)
+    of_revision = and_(
+        RevisionRow.engine_id == RevisionLabelRow.engine_id,
+        RevisionRow.revision_id == RevisionLabelRow.revision_id,
+    )
+    of_memory = and_(
+        MemoryRow.engine_id == RevisionRow.engine_id, MemoryRow.memory_id == RevisionRow.memory_id
+    )
+    statement = (
+        select(column)
+        .join(RevisionRow, of_revision)
+        .join(MemoryRow, of_memory)
+        .where(
+            RevisionLabelRow.engine_id == wanted.engine_id,
+            RevisionRow.engine_id == wanted.engine_id,
+            MemoryRow.engine_id == wanted.engine_id,
+            RevisionRow.expire_time > wanted.now,
+            is_known(wanted.now),
+            bound,
+        )
+        .order_by(column)
+        .limit(1)
+    )
+    if wanted.key is not None:
+        statement = statement.where(RevisionLabelRow.key == wanted.key)
+    if end is not None:
+        statement = statement.where(column < end)
+    return statement.scalar_subquery()

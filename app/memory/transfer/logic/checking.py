@@ -69,7 +69,7 @@ def _check_message(message: type[BaseModel], fields: Mapping[str, Any], ignored:
     try:
         message.model_validate(fields)
     except ValidationError as error:
-        errors = [one for one in error.errors(include_input=False) if one["type"] != ignored]
+        errors = [item for item in error.errors(include_input=False) if item["type"] != ignored]
         if errors:
             wrong = invalid_fields(errors[:1]).violations[0]
             reason = wrong.description.rstrip(".")

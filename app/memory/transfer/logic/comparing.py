@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from app.memory.transfer.logic.codecs import read_time
+from app.memory.transfer.logic.fields import read_time
 from app.memory.transfer.logic.format import CHECK, HEADER, REVISIONS, TRAILER
 
 _PARENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -73,8 +73,8 @@ class ArchiveDigests:
         ]
 
     def _digest(self, kind: str) -> str | None:
-        found = self._digests.get(kind)
-        return None if found is None else str(found.hexdigest())
+        digest = self._digests.get(kind)
+        return None if digest is None else str(digest.hexdigest())
 
     def _has_gone(self, kind: str, fields: Mapping[str, Any]) -> bool:
         parent = _PARENTS.get(kind)

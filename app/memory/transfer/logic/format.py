@@ -14,8 +14,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from app.memory.transfer.logic.codecs import read_time, write_time
-from app.memory.transfer.logic.fields import Kind
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.release import RELEASE
+from app.memory.transfer.logic.fields import Kind, read_time, write_time
 from app.memory.transfer.logic.kinds import MEMORY, REVISION
 
 FORMAT = "open-memory-bank/1"
@@ -30,6 +31,11 @@ REVISIONS = "revisions"
 """Field of a memory's line with its revisions, sorted by version."""
 REVISIONS_IN_LINE = 100
 """Maximum number of revisions in a memory's line; further ones follow as separate lines."""
+_HEADER_TEXTS = ("archiveId", "release", "schemaRevision", "engine")
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_MEMORY_ID = "memoryId"
+SHOWN_CHARS = 40
+"""Maximum length of text from an archive that an error repeats."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +43,7 @@ class Header:
     """The first line, with the origin of the archive. No digest covers it.
 
     Attributes:
-        archive_id: a UUID.
-        release: the release of the service that wrote the archive.
         schema_revision: the schema revision of the source database.
-        engine: the full name of the engine.
         export_time: the time of the snapshot.
         embedding_model: the model that served the engine; None: the engine had no vectors.
         dimensions: the length of that model's vectors.
@@ -58,7 +61,7 @@ class Header:
 
     def wire(self) -> dict[str, Any]:
         """Return the fields of the line."""
-        told = {
+        fields = {
             "archiveId": self.archive_id,
             "dimensions": self.dimensions,
             "embeddingModel": self.embedding_model,
@@ -69,7 +72,7 @@ class Header:
             "release": self.release,
             "schemaRevision": self.schema_revision,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
     def read(cls, line: Mapping[str, Any]) -> "Header":
@@ -78,7 +81,6 @@ class Header:
         Raises:
             ValueError: a field is missing or has another type; the message names it.
         """
-        # All checks raise `ValueError`, which `reading.py` reports as a client error.
         texts = {name: line.get(name) for name in _HEADER_TEXTS}
         if wrong := [name for name, value in texts.items() if not isinstance(value, str)]:
             raise ValueError(f"{wrong[0]}: must be a text")
@@ -102,17 +104,12 @@ class Header:
         )
 
 
-_HEADER_TEXTS = ("archiveId", "release", "schemaRevision", "engine")
-
-
 @dataclass(frozen=True)
 class Trailer:
     """The last line.
 
     Attributes:
-        counts: the number of lines of each kind.
-        sha256: the digest of the lines of each kind.
-        lines: the total number of lines.
+        counts: the number of lines of each kind; likewise their digests.
         left: `{"count", "reason"}` of the rows that were left out, by their name.
     """
 
@@ -132,15 +129,8 @@ class Trailer:
 
 
 def line_of(kind: str, fields: Mapping[str, Any]) -> bytes:
-    """Return a line with its newline; the caller has sorted `fields`.
-
-    Raises:
-        ValueError: a number is not finite.
-    """
+    """Return a line with its newline; the caller has sorted `fields`."""
     return _JSON.encode({"kind": kind, **fields}).encode() + b"\n"
-
-
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def memory_fields(
@@ -155,9 +145,6 @@ def memory_fields(
         for revision in revisions
     ]
     return dict(sorted({**memory, REVISIONS: inner}.items()))
-
-
-_MEMORY_ID = "memoryId"
 
 
 def revisions_of(line: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -268,3 +255,46 @@ class ArchiveWriter:
         """Return the last check line and the trailer."""
         check = line_of(CHECK, self._tally.end_block()) if self._tally.block_lines else b""
         return check + line_of(TRAILER, self._tally.trailer(left).wire())
+
+
+# Errors of archives that cannot be read -----------------------------------------------------------
+
+
+def invalid(message: str, **metadata: object) -> InvalidArgument:
+    """Return the error of an archive that is damaged, changed or in a wrong order."""
+    return InvalidArgument(message, Reason.ARCHIVE_INVALID, metadata=_texts(metadata))
+
+
+class RefusedArchive(InvalidArgument):
+    """Error of an intact archive with a value that no release stores; a retry fails again."""
+
+
+def refused(message: str, **metadata: object) -> RefusedArchive:
+    """Return the error of an intact archive with a value that no release stores."""
+    return RefusedArchive(message, Reason.ARCHIVE_INVALID, metadata=_texts(metadata))
+
+
+def _texts(metadata: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in metadata.items()}
+
+
+def truncated(lines: int) -> InvalidArgument:
+    """Return the error of an archive that ends early, after `lines` lines."""
+    return InvalidArgument(
+        f"The archive is cut after line {lines}: it has no trailer.",
+        Reason.ARCHIVE_TRUNCATED,
+        metadata={"lines": str(lines)},
+    )
+
+
+def unknown(what: str, release: object) -> InvalidArgument:
+    """Return the error of an archive with content that this release does not know.
+
+    `what` is the content, as the object of "The archive has"; `release` wrote the archive.
+    """
+    named = release[:SHOWN_CHARS] if isinstance(release, str) else "later"
+    return InvalidArgument(
+        f"The archive has {what}: it needs the release {named} or a later one; this is {RELEASE}.",
+        Reason.ARCHIVE_FORMAT_UNKNOWN,
+        metadata={"release": named},
+    )

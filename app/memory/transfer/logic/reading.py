@@ -29,7 +29,6 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.release import RELEASE
 from app.kernel.text import is_storable
 from app.memory.transfer.logic.checking import LineChecks
-from app.memory.transfer.logic.failures import SHOWN_CHARS, invalid, refused, truncated, unknown
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import (
     CHECK,
@@ -37,11 +36,16 @@ from app.memory.transfer.logic.format import (
     HEADER,
     MAX_LINE_BYTES,
     REVISIONS,
+    SHOWN_CHARS,
     TRAILER,
     Header,
     Tally,
     Trailer,
+    invalid,
+    refused,
     revisions_of,
+    truncated,
+    unknown,
 )
 from app.memory.transfer.logic.kinds import BY_NAME, MEMORY, RANKS, REVISION
 
@@ -60,7 +64,6 @@ class Line:
 
     Attributes:
         number: the number of the line; the engine's line has 1.
-        kind: the entry in the table of kinds.
         values: the values by column name.
         revisions: the revisions of a memory by column name, sorted by version.
     """
@@ -73,12 +76,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Block:
-    """Lines that a check line has verified.
-
-    Attributes:
-        lines: one or more lines.
-        size: their length in the unpacked archive, in bytes.
-    """
+    """Lines, at least one, that a check line has verified; `size` is their unpacked length."""
 
     lines: Sequence[Line]
     size: int
@@ -188,11 +186,7 @@ class ArchiveReader:
             yield from self._lines()
 
     def end(self) -> Trailer:
-        """Return the trailer after the last bytes.
-
-        Raises:
-            InvalidArgument: the archive has no trailer, or its gzip stream is incomplete.
-        """
+        """Return the trailer after the last bytes, if the archive is complete."""
         if self.trailer is None or self._buffer or not self._unpacking.is_ended:
             raise truncated(self._tally.lines)
         return self.trailer
@@ -336,7 +330,7 @@ class ArchiveReader:
         if self._block:
             raise invalid(f"After line {self._tally.lines}, a check is missing.")
         left = fields.get("left")
-        if not isinstance(left, dict) or not _is_told(left) or not self._tally.lines:
+        if not isinstance(left, dict) or not _is_well_formed(left) or not self._tally.lines:
             raise invalid("The trailer is not that of an archive.")
         expected = self._tally.trailer(left)
         for name, value in expected.wire().items():
@@ -345,16 +339,16 @@ class ArchiveReader:
         self.trailer = expected
 
 
-def _is_told(left: Mapping[str, Any]) -> bool:
+def _is_well_formed(left: Mapping[str, Any]) -> bool:
     """Return True if `left` has the form that exports write, since users see its contents."""
     return all(
         _NAME.fullmatch(name)
-        and isinstance(told, dict)
-        and isinstance(told.get("count"), int)
-        and isinstance(reason := told.get("reason"), str)
+        and isinstance(entry, dict)
+        and isinstance(entry.get("count"), int)
+        and isinstance(reason := entry.get("reason"), str)
         and reason.isprintable()
         and len(reason) <= _REASON_CHARS
-        for name, told in left.items()
+        for name, entry in left.items()
     )
 
 
@@ -365,11 +359,7 @@ def is_later(release: str, other: str) -> bool:
 
 
 def _parsed(line: bytes, named: str) -> dict[str, Any]:
-    """Return the JSON object of a line.
-
-    Raises:
-        InvalidArgument: the line is not a JSON object, or holds text that cannot be stored.
-    """
+    """Return the JSON object of a line, which must not hold text that cannot be stored."""
     try:
         # Decoded first: `json.loads` accepts encoded surrogates in bytes.
         value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite)

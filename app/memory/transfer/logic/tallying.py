@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.memory.transfer.logic.codecs import write_time
+from app.memory.transfer.logic.fields import write_time
 from app.memory.transfer.logic.format import Header, Trailer
 from app.memory.transfer.logic.kinds import ARTIFACT, MEMORY, NAMESPACE, SESSION
 from app.memory.transfer.logic.reading import Block
@@ -34,8 +34,6 @@ class PassedLines:
     """Counts of restored lines that the next sweep will remove.
 
     Attributes:
-        now: the current time.
-        windows: the ends of recovery windows.
         recovery: the number of deleted memories that can no longer be recovered.
         expiry: the number of expired memories, sessions, namespaces and artifacts.
     """
@@ -62,23 +60,20 @@ def warnings_of(
 ) -> list[str]:
     """Return warnings about a restored archive for its user.
 
-    Args:
-        header: the header of the archive.
-        trailer: the trailer of the archive.
-        passed_over: the number of lines of each ignored field.
-        has_erased: True if data was erased from the engine after the export.
+    `passed_over` has the number of lines of each ignored field. `has_erased` is True if data was
+    erased from the engine after the export.
     """
-    found = []
+    warnings = []
     if has_erased:
         made = write_time(header.export_time)
-        found.append(
+        warnings.append(
             f"What was erased for good after the export at {made} is back: erase it again."
         )
     for name, left in trailer.left.items():
         if left.get("count"):
-            found.append(f"The archive lacks {left['count']} {name}: {left.get('reason')}.")
+            warnings.append(f"The archive lacks {left['count']} {name}: {left.get('reason')}.")
     for name, count in sorted(passed_over.items()):
-        found.append(
+        warnings.append(
             f"The field {name} of {count} lines is of a later release and was passed over."
         )
-    return found
+    return warnings

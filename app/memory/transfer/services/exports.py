@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import structlog
 
-from app.adapters.db.alone import open_snapshot
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.concurrency import stepped
+from app.adapters.db.own_connections import open_snapshot
+from app.adapters.db.schema import wanted_revision
 from app.adapters.db.urls import plain_url
 from app.adapters.resources import Resources
-from app.adapters.stepping import stepped
 from app.kernel.errors import Cancelled, DeadlineExceeded, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName
 from app.kernel.release import RELEASE
@@ -75,11 +75,7 @@ class _Places:
 
     @contextmanager
     def occupied(self, most: int) -> Iterator[None]:
-        """Count one export while the block runs.
-
-        Raises:
-            ResourceExhausted: the process already runs the maximum number of exports.
-        """
+        """Count one export while the block runs, of at most `most` at once."""
         if self._taken >= most:
             raise too_many("process", most)
         self._taken += 1
@@ -90,11 +86,7 @@ class _Places:
 
 
 async def find(resources: Resources, name: EngineName) -> EngineName:
-    """Return the full name of an engine.
-
-    Raises:
-        NotFound: the engine does not exist.
-    """
+    """Return the full name of an engine."""
     async with resources.db.snapshot() as session:
         return name_of(await engines.get(session, name))
 
@@ -109,15 +101,10 @@ async def export(
 ) -> AsyncIterator[bytes]:
     """Yield an archive in parts; an incomplete archive has no trailer.
 
-    Args:
-        resources: the resources of the process.
-        name: the full name of the engine.
-        options: the contents of the archive.
-        ended: called at the end or on failure, if any part was yielded.
-        reads_sensitive: True includes the bytes of sensitive artifacts.
+    `ended` is called at the end or on failure, if any part was yielded. `reads_sensitive` includes
+    the bytes of sensitive artifacts.
 
     Raises:
-        NotFound: the engine does not exist.
         ResourceExhausted: the process already runs the maximum number of exports.
         DeadlineExceeded: the export takes longer than the settings allow.
         Unavailable: the database fails.
@@ -180,15 +167,7 @@ def _url(resources: Resources) -> str:
 
 @dataclass(frozen=True)
 class _EngineWriting:
-    """Writer of one engine's archive.
-
-    Attributes:
-        snapshot: the snapshot of the engine.
-        name: the full name of the engine.
-        options: the contents of the archive.
-        now: the time of the snapshot.
-        writer: encodes and counts the lines.
-    """
+    """Writer of one engine's archive, as of the snapshot's time `now`."""
 
     snapshot: EngineSnapshot
     name: EngineName
@@ -197,11 +176,7 @@ class _EngineWriting:
     writer: ArchiveWriter
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines.
-
-        Raises:
-            NotFound: the engine does not exist.
-        """
+        """Yield the lines."""
         model = self.snapshot.model()
         if model is None:
             raise NotFound.of(self.name)

@@ -6,15 +6,16 @@ previous ones are being written.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from app.adapters.behind import WriteBehind
+from app.adapters.concurrency import WriteBehind
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.auth import Reach
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import (
     Aborted,
     FailedPrecondition,
@@ -22,7 +23,6 @@ from app.kernel.errors import (
     Reason,
     ServiceError,
 )
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.memory.erasures.services.restores import UNDER_WAY
@@ -30,8 +30,7 @@ from app.memory.erasures.store import repository as erasures
 from app.memory.memories.logic.restored import AHEAD
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.transfer.logic.checking import LineChecks
-from app.memory.transfer.logic.failures import RefusedArchive, refused
-from app.memory.transfer.logic.format import Header, Trailer
+from app.memory.transfer.logic.format import Header, RefusedArchive, Trailer, refused
 from app.memory.transfer.logic.kinds import ARTIFACT, ENGINE, KINDS, MEMORY, PAGE, SESSION, USAGE
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line
 from app.memory.transfer.logic.tallying import PassedLines, Recovery, warnings_of
@@ -74,7 +73,6 @@ class RestoreRequest:
     """The parameters of a request to restore.
 
     Attributes:
-        engine: the target engine.
         extends_recovery: True extends open recovery windows by the time since the export.
         reach: the engines that may be disclosed to the caller.
         once: returns the key for the stored response of the archive with a given id.
@@ -176,7 +174,6 @@ class Restore:
             InvalidArgument: the archive is damaged, incomplete, or from a later release.
             RefusedArchive: the archive has a value that no release stores. All its rows are
                 removed again.
-            NotFound: the engine does not exist.
             ResourceExhausted: a quota is reached; the restore can continue once it is raised.
         """
         async with self._resources.db.snapshot() as session:
@@ -184,9 +181,10 @@ class Restore:
             latest = await database_now(session) + AHEAD
         self._name = name_of(row)
         registry = self._resources.registry
-        rows = {kind: one for part in registry.archived for kind, one in part.rows.items()}
-        stored = {kind: one for part in registry.archived for kind, one in part.answers.items()}
-        checks = LineChecks(rows, stored, registry.answers, latest)
+        parts = registry.archived
+        rows = {kind: row for part in parts for kind, row in part.rows.items()}
+        answers = {kind: answer for part in parts for kind, answer in part.answers.items()}
+        checks = LineChecks(rows, answers, registry.answers, latest)
         reader = ArchiveReader(str(self._name), checks)
         try:
             await self._read_all(reader, pieces)
@@ -210,7 +208,7 @@ class Restore:
         async for piece in pieces:
             blocks = reader.feed(piece)
             # In a thread, since parsing would block the event loop.
-            while (block := await asyncio.to_thread(_next, blocks)) is not None:
+            while (block := await asyncio.to_thread(next, blocks, None)) is not None:
                 await self._take(reader, block)
         # Lines of an incomplete archive are written too: the next request can skip them.
         if not self._is_merging:
@@ -343,8 +341,8 @@ class Restore:
                     for line in lines:
                         await writing.write(session, target, [line])
                 raise error
-        except RefusedArchive as found:
-            return found
+        except RefusedArchive as refusal:
+            return refusal
 
     def _target(self, row: EngineRow, state: RestoreState, header: Header) -> Target:
         uses_vectors = self._uses_vectors(row, header)
@@ -368,7 +366,7 @@ class Restore:
 
     async def _check_quotas(self, session: Session, lines: Sequence[Line]) -> None:
         kinds = {line.kind.name for line in lines}
-        for quota in dict.fromkeys(one for kind in kinds for one in _QUOTAS.get(kind, ())):
+        for quota in dict.fromkeys(quota for kind in kinds for quota in _QUOTAS.get(kind, ())):
             await check_held(session, self._resources.settings, self._name.engine, quota)
 
     async def _finish(
@@ -422,16 +420,8 @@ class Restore:
             return await erasures.has_any(session, archived, header.export_time - UNDER_WAY)
 
 
-def _next(blocks: Iterator[Block]) -> Block | None:
-    return next(blocks, None)
-
-
 def _left(blocks: Sequence[Block], state: RestoreState) -> Sequence[Line]:
-    """Return the lines of blocks that are not written yet.
-
-    Raises:
-        InvalidArgument: the blocks do not continue at the next line.
-    """
+    """Return the lines of blocks that are not written yet, beginning at the next line."""
     left = [block for block in blocks if block.last >= state.next_line]
     if left and left[0].first != state.next_line:
         raise InvalidArgument(

@@ -33,10 +33,8 @@ class RestoreState:
     """The state of a restore that has not ended.
 
     Attributes:
-        archive_id: the id of the archive.
         next_line: the number of the first line that is not written.
             0: the archive was refused, and its rows are being removed.
-        start_time: the start of the restore.
         before: the fields of the engine's line before the restore; None: a former release began it.
         model: the model that served the engine before the restore.
     """
@@ -85,8 +83,8 @@ async def is_empty(session: Session, engine_id: int) -> bool:
         select(literal(1)).where(table_of(name).c.engine_id == engine_id).limit(1).subquery()
         for name in _KEPT
     ]
-    found = union_all(*(select(row) for row in rows), waiting)
-    return (await session.execute(found.limit(1))).first() is None
+    either = union_all(*(select(row) for row in rows), waiting)
+    return (await session.execute(either.limit(1))).first() is None
 
 
 async def remove_replaced(session: Session, engine_id: int) -> int:

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from psycopg import sql
 
-from app.adapters.db.alone import Connection
-from app.memory.transfer.logic.codecs import TEXT, VECTOR
-from app.memory.transfer.logic.fields import ArchiveField, Kind
+from app.adapters.db.own_connections import Connection
+from app.memory.transfer.logic.fields import TEXT, VECTOR, ArchiveField, Kind
 from app.memory.transfer.logic.kinds import KINDS, NOT_EXPORTED, OMITTED
 
 _FIRST_ROWS = 8
@@ -169,11 +168,8 @@ class ServingModel(NamedTuple):
 class EngineSnapshot:
     """Consistent view of one engine.
 
-    Args:
-        connection: a connection with an open snapshot transaction.
-        engine_id: the id of the engine.
-        now: rows that have expired at this time are left out.
-        reads_sensitive: True reads the bytes of sensitive artifacts.
+    The connection has an open snapshot transaction. Rows that have expired at `now` are left out.
+    `reads_sensitive` reads the bytes of sensitive artifacts.
     """
 
     def __init__(
@@ -202,11 +198,7 @@ class EngineSnapshot:
                 yield from fetched
 
     def left_out(self, options: Mapping[str, bool]) -> dict[str, dict[str, Any]]:
-        """Return reason and count of the rows that an export leaves out, by name.
-
-        Args:
-            options: the options of the export.
-        """
+        """Return reason and count of the rows that an export leaves out, by name."""
         unwanted = {name: counting for name, counting in _UNWANTED.items() if not options[name]}
         counted = {**_LEFT, **unwanted}
         counts = {name: self._count(statement) for name, (_, statement) in counted.items()}

@@ -15,11 +15,7 @@ def table_of(name: str) -> Table:
 
 @cache
 def row_of(name: str) -> type[Base]:
-    """Return the mapped class of a table.
-
-    Raises:
-        KeyError: no class maps the table.
-    """
+    """Return the mapped class of a table."""
     rows = {mapper.local_table.name: mapper.class_ for mapper in Base.registry.mappers}  # type: ignore[attr-defined]  # every class here has a table
     row: type[Base] = rows[name]
     return row

@@ -19,8 +19,8 @@ from app.kernel.names import EngineName
 from app.memory.memories.logic.restored import RestoredMemory
 from app.memory.memories.store import ledger, vectors
 from app.memory.memories.store.vectors import Vector
-from app.memory.transfer.logic.failures import RefusedArchive, refused
 from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.format import RefusedArchive, refused
 from app.memory.transfer.logic.kinds import (
     ARTIFACT,
     ENGINE,
@@ -56,11 +56,8 @@ class Target:
     """Target engine of a restore, and how its rows are written.
 
     Attributes:
-        name: the full name of the engine.
         language: the text-search configuration; None detects the language of each fact.
         model_id: the model whose vectors are used; None: facts are embedded again.
-        windows: the ends of recovery windows.
-        now: the current time.
     """
 
     name: EngineName
@@ -134,7 +131,7 @@ def _broken(kind: Kind, error: DBAPIError) -> str:
     name = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
     table = table_of(kind.table)
     parts: list[Any] = [*table.constraints, *table.indexes]
-    known = {one.column for one in kind.fields}
+    known = {field.column for field in kind.fields}
     broken = next((part.columns for part in parts if part.name == name), ())
     columns = [column.name for column in broken if column.name in known]
     return kind.path_of((columns or [*kind.key, kind.name])[-1])
@@ -189,30 +186,25 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
     statement = select(memories.c.memory_id, memories.c.fact).where(
         memories.c.engine_id == engine_id, memories.c.memory_id.in_(list(used))
     )
-    places = {row[0]: row[1] for row in await session.execute(statement)}
-    given = {
-        memory_id: (places[memory_id], Vector(np.asarray(vector, np.float32)))
+    facts = {row[0]: row[1] for row in await session.execute(statement)}
+    embedded = {
+        memory_id: (facts[memory_id], Vector(np.asarray(vector, np.float32)))
         for memory_id, vector in used.items()
-        if places.get(memory_id) is not None
+        if facts.get(memory_id) is not None
     }
-    if given.keys() != used.keys():
+    if embedded.keys() != used.keys():
         message = "memoryId must name a live memory with a fact."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
     length = await engines.find_length(session, target.model_id)
     if any(len(vector) != length for vector in used.values()):
         message = "vector has another length than its model's other vectors."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
-    ids = list(given)
-    done = await vectors.embed(session, engine_id, target.model_id, given, target.now)
-    await vectors.end_waits(session, engine_id, ids, done, target.now)
+    done = await vectors.embed(session, engine_id, target.model_id, embedded, target.now)
+    await vectors.end_waits(session, engine_id, list(embedded), done, target.now)
 
 
 async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return pages with the memory and namespace of their artifacts.
-
-    Raises:
-        InvalidArgument: an artifact is not in the engine.
-    """
+    """Return pages with the memory and namespace of their artifacts."""
     artifacts = table_of(ARTIFACT.table)
     ids = {row["content_id"] for row in rows}
     statement = select(artifacts.c.content_id, artifacts.c.memory, artifacts.c.namespace).where(

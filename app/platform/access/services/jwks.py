@@ -23,8 +23,7 @@ from typing_extensions import override
 
 from app.adapters.llm.http import open_client
 from app.kernel.clock import Clock
-from app.kernel.errors import Reason, Unavailable
-from app.kernel.failures import describe
+from app.kernel.errors import Reason, Unavailable, describe
 from app.settings.settings import Settings
 
 log = structlog.get_logger()

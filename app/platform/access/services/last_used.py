@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from app.adapters.db.session import Database
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.platform.access.store import repository
 
 log = structlog.get_logger()

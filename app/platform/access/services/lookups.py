@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
+from app.adapters.concurrency import Shared, consume_exception
 from app.adapters.db.session import Database
-from app.adapters.shared import Shared, look_at
 from app.kernel.auth import Caller, Reach
 from app.kernel.clock import Clock
 from app.kernel.errors import Reason, Unavailable
@@ -192,7 +192,7 @@ class KeyLookups:
 
     def _ask(self, secret_hash: bytes) -> asyncio.Future[_Answer]:
         asked: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
-        asked.add_done_callback(look_at)
+        asked.add_done_callback(consume_exception)
         self._asked[secret_hash] = asked
         if self._answering is None or self._answering.done():
             self._answering = asyncio.create_task(self._answer_all())

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import array, insert
 
-from app.adapters.db.drawn import insert_drawn_row
+from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import or_, select, text, true, tuple_, update
 
-from app.adapters.db.arrays import rows_of
+from app.adapters.db.bulk import rows_of
 from app.adapters.db.session import Session
 from app.kernel.errors import Reason
 from app.platform.audit.store.repository import NO_ENGINE

@@ -7,13 +7,12 @@ from typing import Any
 
 from sqlalchemy import delete, select, tuple_
 
+from app.adapters.db.bulk import insert_drawn_rows
 from app.adapters.db.clock import database_time
-from app.adapters.db.drawn import insert_drawn_rows
 from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.insertions import Insertion
-from app.adapters.db.lists import List
-from app.adapters.db.pages import ReadRows, Slice, merged, read_page
+from app.adapters.db.hot_sql import Insertion
+from app.adapters.db.lists import List, ReadRows, Slice, merged, read_page
 from app.adapters.db.session import Session
 from app.adapters.db.spread import KeyColumns, RowSearch, Selected
 from app.adapters.db.transaction_settings import set_local

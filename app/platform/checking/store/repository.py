@@ -12,9 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from app.adapters.db import schema
 from app.adapters.db.base import Base
 from app.adapters.db.errors import state_of
-from app.adapters.db.examinations import Batches, CountedRows, Examination
 from app.adapters.db.session import Session
-from app.kernel.checks import Level
+from app.kernel.checks import Batches, CountedRows, Examination, Level
 from app.kernel.limits import Counted
 from app.platform.checking.logic.report import MAX_NAMES, CheckFinding
 from app.platform.limits.store.repository import read_totals

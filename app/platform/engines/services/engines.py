@@ -12,15 +12,12 @@ from app.adapters.db.errors import unavailable
 from app.adapters.db.lists import list_page
 from app.adapters.db.nodes import working_for
 from app.adapters.db.session import Database, Session, note
-from app.adapters.llm.models import TextModels
-from app.adapters.llm.named import check_policy, check_writer
+from app.adapters.llm.models import TextModels, check_policy, check_writer
 from app.adapters.resources import Resources
 from app.kernel.auth import Reach
+from app.kernel.changes import IdempotencyKey, check, check_etag, parse_mask
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument, NotFound, ServiceError, Unavailable
-from app.kernel.etags import check_etag
-from app.kernel.fieldmask import check, parse_mask
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.names import WILDCARD, EngineName, LocationName
 from app.kernel.paging import PageRequest

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 from cachetools import LRUCache
 
+from app.adapters.concurrency import SingleFlight
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
-from app.adapters.shared import SingleFlight
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository
 from app.platform.engines.store.restoring import is_restoring

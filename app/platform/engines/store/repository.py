@@ -20,8 +20,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert
 
+from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.clock import database_time
-from app.adapters.db.drawn import insert_drawn_row
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.lists import List

@@ -14,8 +14,7 @@ import structlog
 from app.adapters.db.nodes import working_for
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
-from app.kernel.errors import DeadlineExceeded, ServiceError, Unavailable
-from app.kernel.failures import describe
+from app.kernel.errors import DeadlineExceeded, ServiceError, Unavailable, describe
 from app.platform.operations.logic.places import NONE, PassedOver
 from app.platform.operations.logic.states import SOON
 from app.platform.operations.store import finding, hints, leases, queue, ticks

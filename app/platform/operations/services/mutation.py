@@ -14,8 +14,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from app.adapters.db.session import Database, Session, note
 from app.kernel.auth import Scopes, of_one
+from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
 from app.platform.operations.store import idempotency, leases, repository
 from app.platform.operations.store.idempotency import Replayed

@@ -10,9 +10,9 @@ from typing import Any
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources, ResponseReader
+from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
 from app.kernel.errors import FailedPrecondition, Reason
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, OperationName
 from app.kernel.paging import PageRequest
 from app.platform.operations.logic.states import OperationState

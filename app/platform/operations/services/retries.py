@@ -6,8 +6,8 @@ from functools import partial
 
 from app.adapters.batches import SweepBatches
 from app.adapters.resources import Resources, Retry
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import OperationName
 from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import INGEST, OperationState

@@ -16,8 +16,8 @@ import structlog
 
 from app.adapters import tracing
 from app.adapters.db.errors import is_unreached_state
-from app.adapters.db.listen import Notices
 from app.adapters.db.nodes import working_for
+from app.adapters.db.own_connections import Notices
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import (
@@ -29,8 +29,8 @@ from app.kernel.errors import (
     ResourceExhausted,
     ServiceError,
     Unavailable,
+    describe,
 )
-from app.kernel.failures import describe
 from app.kernel.wire.scalars import parse_timestamp
 from app.platform.operations.logic.places import PassedOver, passed_over
 from app.platform.operations.services.claiming import Claiming

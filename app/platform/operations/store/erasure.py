@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, array
 from sqlalchemy.orm import InstrumentedAttribute
 
-from app.adapters.db.arrays import any_of, rows_of
+from app.adapters.db.bulk import any_of, rows_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import KeyColumns, RowSearch, Selected

@@ -1,7 +1,6 @@
 """Statements by which `memory-bank check` examines operations."""
 
-from app.adapters.db.examinations import Examination, overdue
-from app.kernel.checks import CheckName
+from app.kernel.checks import CheckName, Examination, overdue
 
 _LEASES = """
 select 'WARNING' as level,

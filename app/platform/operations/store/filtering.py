@@ -7,7 +7,7 @@ from sqlalchemy import and_, or_
 from app.adapters.db.filter_fields import BooleanField, EnumField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.lists import List
-from app.adapters.db.scopes_fields import ScopesField
+from app.adapters.db.resource_fields import ScopesField
 from app.kernel.errors import Reason, ServiceError
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.queue import PENDING, RUNNING

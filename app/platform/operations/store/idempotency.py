@@ -12,10 +12,10 @@ from sqlalchemy import ColumnElement, Select, and_, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.adapters.db.clock import database_time
-from app.adapters.db.insertions import Insertion
+from app.adapters.db.hot_sql import Insertion
 from app.adapters.db.session import Session, note
+from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import AlreadyExists, NotFound, Reason
-from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, OperationName
 from app.platform.operations.store import repository
 from app.platform.operations.store.repository import NewOperation

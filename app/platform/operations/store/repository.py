@@ -12,18 +12,17 @@ from sqlalchemy import ColumnElement, Select, and_, cast, delete, func, or_, sel
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.adapters import tracing
+from app.adapters.db.bulk import insert_drawn_row, insert_drawn_rows
 from app.adapters.db.conditions import check_scopes, scopes_of
-from app.adapters.db.drawn import insert_drawn_row, insert_drawn_rows
-from app.adapters.db.insertions import Insertion
+from app.adapters.db.hot_sql import Insertion
 from app.adapters.db.session import Session, caller_of
 from app.adapters.db.session import note as leave_word
 from app.adapters.logs import request_id
 from app.kernel.audit import Audited
 from app.kernel.auth import Scopes, of_one
 from app.kernel.errors import Cancelled, NotFound, Reason, ServiceError
-from app.kernel.ids import new_id
+from app.kernel.ids import bucket_of_scopes, new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
-from app.kernel.scopes import bucket_of_scopes
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
 from app.platform.operations.logic.states import OperationState, metadata_url

@@ -6,7 +6,7 @@ from sqlalchemy import Boolean, Index, Integer, LargeBinary, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
-from app.adapters.db.bindings import ByScopes, parts_index
+from app.adapters.db.conditions import ByScopes, parts_index
 
 
 def name_of(engine: str, memory_id: str | None, operation_id: str) -> str:

@@ -6,7 +6,7 @@ import structlog
 from sqlalchemy import func, select
 
 from app.adapters.db.session import Database, Session, after_commit, is_distributed
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.platform.operations.logic.states import SOON
 from app.platform.operations.store import hints
 from app.platform.operations.store.hints import CHANNEL

@@ -14,12 +14,12 @@ from typing import Any
 import structlog
 from prometheus_client import Gauge
 
+from app.adapters.concurrency import in_background
 from app.adapters.db.fence import other_revision
-from app.adapters.db.revisions import wanted_revision
+from app.adapters.db.schema import wanted_revision
 from app.adapters.metrics import of_all
 from app.adapters.resources import Check, Resources
-from app.adapters.shared import beside
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.kernel.release import RELEASE
 from app.platform.processes.store import repository
 
@@ -147,7 +147,7 @@ async def beating(resources: Resources, kind: ProcessKind) -> AsyncIterator[None
     """Send heartbeats while the block runs; then remove the process."""
     heart = Heart(resources, kind)
     try:
-        async with beside(heart.keep_beating()):
+        async with in_background(heart.keep_beating()):
             yield
     finally:
         await heart.tried(heart.stop, _STOP_SECONDS)

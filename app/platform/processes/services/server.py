@@ -27,7 +27,7 @@ from app.platform.processes.schemas import (
 from app.platform.processes.services.processes import Activity, seen_for
 from app.platform.processes.store import repository
 from app.platform.processes.store.tables import ProcessRow
-from app.settings.shown import shown_settings
+from app.settings.described import shown_settings
 
 _ANSWER_SECONDS = 5.0
 _DAY = timedelta(days=1)

@@ -19,8 +19,7 @@ from app.kernel.wire.archived import (
     StoredId,
     UtcOffset,
 )
-from app.kernel.wire.artifact_reference import ArtifactRef
-from app.kernel.wire.content import Content
+from app.kernel.wire.content import ArtifactRef, Content
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.operations.schemas import StoredAnswer
 from app.platform.sessions.logic.states import APP, USER

@@ -9,9 +9,8 @@ from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_va
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, SessionName
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_LABELS, Labels
 from app.kernel.wire.memory_policy import MemoryPolicy
-from app.kernel.wire.objects import size_of
+from app.kernel.wire.objects import MAX_LABEL_CHARS, MAX_LABELS, Labels, size_of
 from app.kernel.wire.scalars import PositiveDuration, Timestamp
 from app.platform.sessions.logic.states import SharedState, lasting
 from app.platform.sessions.store.tables import SessionRow

@@ -5,20 +5,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from app.adapters.cooperative import each
+from app.adapters.concurrency import each
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database
 from app.adapters.db.session import Session as DatabaseSession
 from app.adapters.resources import EventListener, Resources
+from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
 from app.kernel.errors import Aborted, NotFound, Reason
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import NO_BUCKET, new_id
+from app.kernel.ids import NO_BUCKET, bucket_of_user, new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EventName, SessionName
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
-from app.kernel.scopes import bucket_of_user
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of

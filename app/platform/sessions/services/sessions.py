@@ -8,19 +8,15 @@ from typing import Any
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, note
 from app.adapters.db.session import Session as DatabaseSession
-from app.adapters.llm.models import TextModels
-from app.adapters.llm.named import check_policy
+from app.adapters.llm.models import TextModels, check_policy
 from app.adapters.resources import Resources
+from app.kernel.changes import IdempotencyKey, changed_fields, check_etag
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
-from app.kernel.etags import check_etag
-from app.kernel.fieldmask import changed_fields
-from app.kernel.idempotency import IdempotencyKey
-from app.kernel.ids import new_id
+from app.kernel.ids import bucket_of_user, new_id
 from app.kernel.names import EngineName, SessionName, check_session_id
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
-from app.kernel.scopes import bucket_of_user
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, moment_after
 from app.platform.engines.store import repository as engines

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, func, literal, null, or_, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.adapters.db.drawn import insert_drawn_rows
+from app.adapters.db.bulk import insert_drawn_rows
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.names import SessionName

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, delete, exists, null, select, tuple_, update
 
-from app.adapters.db.arrays import any_of
+from app.adapters.db.bulk import any_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked, remove_found

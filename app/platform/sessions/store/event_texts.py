@@ -28,9 +28,9 @@ from sqlalchemy import (
     select,
 )
 
-from app.adapters.cooperative import each
-from app.adapters.db.arrays import rows_of
-from app.adapters.db.bindings import table_of
+from app.adapters.concurrency import each
+from app.adapters.db.bulk import rows_of
+from app.adapters.db.conditions import table_of
 from app.adapters.db.session import Session
 from app.kernel.names import SessionName
 from app.kernel.wire.objects import size_of

@@ -1,7 +1,6 @@
 """Statements by which `memory-bank check` examines sessions."""
 
-from app.adapters.db.examinations import Batches, CountedRows, Examination, overdue
-from app.kernel.checks import CheckName
+from app.kernel.checks import Batches, CheckName, CountedRows, Examination, overdue
 from app.kernel.limits import Counted
 
 # Events of an expired session, or of a user who is being erased, go before the session.

@@ -23,13 +23,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, defer
 
+from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.clock import database_time
 from app.adapters.db.conditions import check_scope
-from app.adapters.db.drawn import insert_drawn_row
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.lists import List
-from app.adapters.db.pages import bytes_of
+from app.adapters.db.lists import List, bytes_of
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason
 from app.kernel.names import SessionName

@@ -15,7 +15,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
-from app.adapters.db.bindings import ByKeys, ByParent
+from app.adapters.db.conditions import ByKeys, ByParent
 
 # Stored as the text sent, because `jsonb` would change the order of keys, -0.0 and 1e308.
 _AS_SENT = JSON(none_as_null=True)

@@ -11,7 +11,7 @@ import structlog
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
-from app.kernel.failures import describe
+from app.kernel.errors import describe
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock

@@ -3,8 +3,7 @@
 import pytest
 
 from app.kernel.errors import InvalidArgument, Reason
-from app.kernel.filtering.parser import parse_filter
-from app.kernel.filtering.syntax import And, Comparison, Not, Operator, Or
+from app.kernel.filters import And, Comparison, Not, Operator, Or, parse_filter
 
 
 def a(value: str, operator: Operator = Operator.EQUAL) -> Comparison:

@@ -1,1 +1,0 @@
-"""Use cases of reembedding; the entry is `reembedding.py`."""

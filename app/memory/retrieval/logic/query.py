@@ -1,0 +1,89 @@
+"""Analysis of a query: its words, names, dates and kind of answer. Pure."""
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from app.kernel.text import fold
+from app.language.dates_in_text import named, relative, words_of
+from app.language.grams import has_grams
+from app.language.search_languages import configuration_of
+from app.language.terms import with_format
+from app.memory.memories.logic.search_hints import said, same
+
+_READ_CHARS = 2_000
+"""Maximum analysed characters of a query; the digest covers the whole query."""
+
+_POSSESSIVE = re.compile(r"['\u2019]s\b", re.IGNORECASE)
+
+# Questions that ask for a kind of answer, and the search hint of facts with such an answer.
+_WANTED = (
+    (
+        "has:time",
+        re.compile(
+            r"\b(?:when|(?:what|which) (?:year|month|week|day|date|time)|how (?:long|recently)"
+            r"|wann|seit wann|wie lange|quand|depuis (?:quand|combien)|cu[aá]ndo|desde cu[aá]ndo"
+            r"|quando|da quando|wanneer|sinds wanneer)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "has:number",
+        re.compile(
+            r"\b(?:how (?:many|much|old|often|long|far|tall|big)|what (?:number|amount|age|price)"
+            r"|wie ?viele?|wie (?:alt|oft|lange|weit|gro(?:ß|ss))|combien|cu[aá]nt[oa]s?"
+            r"|quant[oaie]s?|hoeveel|hoe (?:oud|vaak|lang))\b",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalQuery:
+    """An analysed query.
+
+    Attributes:
+        language: the text-search configuration of the query.
+        same: the search hint of memories with the query itself as their fact.
+        said: the search hint of facts that consist of a speaker's name and the query, "Anna: ...".
+        subjects: the hints of memories with a subject that the query may name.
+        times: the dates in the query, in the form of `rules.moments`.
+        wanted: the hints of facts that answer the query, such as `has:time` after "when".
+        has_grams: True if some words are searched for in several forms: words of scripts without
+            blanks, and words with format characters.
+    """
+
+    language: str
+    same: str
+    said: str
+    subjects: frozenset[str]
+    times: tuple[str, ...]
+    wanted: tuple[str, ...]
+    has_grams: bool = False
+
+
+def read(query: str, today: date, language: str | None = None) -> RetrievalQuery:
+    """Analyse a query asked on `today`, the day that "yesterday" is relative to.
+
+    `language` is the engine's text-search configuration; None detects it from the query.
+    """
+    text = query[:_READ_CHARS]
+    words = words_of(text)
+    known = language or configuration_of(text)
+    times = [*named(text, words), *relative(text, words, today, known)]
+    return RetrievalQuery(
+        language=known,
+        same=same(query),
+        said=said(query),
+        subjects=frozenset(f"subject:{word}" for word in _names(text)),
+        times=tuple(dict.fromkeys(times)),
+        wanted=tuple(cue for cue, question in _WANTED if question.search(text)),
+        has_grams=has_grams(text) or bool(with_format(text)),
+    )
+
+
+def _names(text: str) -> set[str]:
+    """Return every word, folded and without "'s", since any of them may be a subject's name."""
+    folded = fold(_POSSESSIVE.sub(" ", text))
+    return {word for word in folded.split() if word[0].isalnum()}

@@ -1,0 +1,95 @@
+"""The settings of the MCP endpoint and of the console; parts of `Settings`."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+from pydantic_settings import NoDecode
+
+from app.kernel.names import INT64_ID
+from app.kernel.tools import ToolName
+
+_USUAL = tuple(name for name in ToolName if name is not ToolName.RECALL_CONVERSATION)
+_ADDRESS = re.compile(r"https?://[^\s/?#]+(?:/[^\s?#]*)?")
+_HOUR_SECONDS = 3_600.0
+_DAY_SECONDS = 24 * _HOUR_SECONDS
+
+
+def _tools(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    # An empty list counts as absent, because Docker Compose passes variables without a value.
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    unknown = next((name for name in names if name not in set(ToolName)), None)
+    if unknown is not None:
+        raise PydanticCustomError(
+            "tools",
+            "must be names of tools with commas between them, of {known}; got {given}.",
+            {"known": ", ".join(ToolName), "given": unknown},
+        )
+    return tuple(ToolName(name) for name in dict.fromkeys(names)) or _USUAL
+
+
+def _engine(given: str) -> str:
+    if re.fullmatch(INT64_ID, given) is None:
+        raise PydanticCustomError("engine", "must be the id of an engine, such as 1.", {})
+    return given
+
+
+def _address(given: str | None) -> str | None:
+    if not given:
+        return None
+    if _ADDRESS.fullmatch(given) is None:
+        raise PydanticCustomError(
+            "public_url", "must be an address such as https://memory.example.com.", {}
+        )
+    return given.rstrip("/")
+
+
+class McpSettings(BaseModel):
+    """The settings of the MCP endpoint, and of the service's address."""
+
+    mcp: bool = Field(
+        default=True, description="True: MCP is served at `/mcp`; otherwise the paths are 404."
+    )
+    mcp_engine: Annotated[str, AfterValidator(_engine)] = Field(
+        "1",
+        description="Engine that `/mcp` serves to keys that are not bound to exactly one.",
+    )
+    mcp_tools: Annotated[tuple[ToolName, ...], NoDecode, BeforeValidator(_tools)] = Field(
+        default=_USUAL,
+        description="Tools served over MCP, with commas between their names; empty: all but"
+        " `recall_conversation`.",
+    )
+    public_url: Annotated[str | None, AfterValidator(_address)] = Field(
+        None,
+        description="Address of the service as clients see it, such as"
+        " `https://memory.example.com`; absent: as each request names it.",
+    )
+
+
+class ConsoleSettings(BaseModel):
+    """The settings of the console and of its sessions."""
+
+    console: bool = Field(
+        default=True,
+        description="True: the console is served at `/console`; otherwise the path is 404.",
+    )
+    console_plain_http: bool = Field(
+        default=False,
+        description="True: the console's cookie goes over plain HTTP to other hosts than this"
+        " machine too, for a network without TLS; each page then warns of it.",
+    )
+    console_session_seconds: float = Field(
+        8 * _HOUR_SECONDS,
+        ge=60,
+        le=30 * _DAY_SECONDS,
+        description="Longest life of a session of the console.",
+    )
+    console_idle_seconds: float = Field(
+        _HOUR_SECONDS,
+        ge=120,
+        le=30 * _DAY_SECONDS,
+        description="Life of a session of the console without a request.",
+    )
