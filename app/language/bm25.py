@@ -18,7 +18,6 @@ class Bm25:
     """The scorer of one query in one collection; the terms of a text are bits of an integer.
 
     Args:
-        size: the number of texts in the collection.
         holding: for each term of the query, the number of texts with it.
         average_length: the average number of different terms in a text.
         has_grams: True if terms are cut from runs without blanks. Terms found in no text then have

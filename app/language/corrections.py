@@ -10,30 +10,28 @@ from functools import lru_cache
 
 from app.kernel.text import fold
 from app.language.lexicon import language, word_set
+from app.language.phrases import any_case
 from app.language.text import content, straight, undated
 from app.language.values import Kinds, Value, valued
 
-INSTEAD_OF = re.compile(
+INSTEAD_OF = any_case(
     r"^,?\s(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no|no a"
-    r"|au lieu de?|et non(?: pas)?|pas) ",
-    re.IGNORECASE,
+    r"|au lieu de?|et non(?: pas)?|pas) "
 )
-INSTEAD = re.compile(INSTEAD_OF.pattern.removeprefix("^") + "[^,.;]+", re.IGNORECASE)
+INSTEAD = any_case(INSTEAD_OF.pattern.removeprefix("^") + "[^,.;]+")
 """The words of a statement that name the replaced value."""
-_MOVED = re.compile(
+_MOVED = any_case(
     r"\b(?:(?:has |have |was |is |been |got |were |will |be )*(?:moved|postponed|rescheduled|pushed"
     r"|changed|brought forward|delayed|went up|gone up)(?: back| forward)?|switched"
     r"|verschoben|verlegt|vorgezogen|geändert|gestiegen"
     r"|(?:se )?(?:ha|han)? ?(?:movid[oa]|aplazad[oa]|pospuest[oa]|cambi(?:ad[oa]|ó)|movió|aplazó"
     r"|pospuso|trasladad[oa]|pasad[oa]|retrasad[oa]|adelantad[oa])s?"
     r"|(?:est|a été|sont|ont été)? ?(?:reporté|déplacé|décalé|avancé|repoussé|changé)e?s?"
-    r"|(?:a|ont) changé)\b",
-    re.IGNORECASE,
+    r"|(?:a|ont) changé)\b"
 )
-_NOW = re.compile(
+_NOW = any_case(
     r"\b(?:now(?! that\b)|instead of|rather than|from now on|these days|jetzt|statt|inzwischen"
-    r"|mittlerweile|nun|ahora|en (?:lugar|vez) de|maintenant|désormais|au lieu)\b",
-    re.IGNORECASE,
+    r"|mittlerweile|nun|ahora|en (?:lugar|vez) de|maintenant|désormais|au lieu)\b"
 )
 _SINGLE = (
     r"(?:number|address|rent|salary|wage|price|time|date|deadline|budget|pin|code|weight|height"
@@ -41,24 +39,21 @@ _SINGLE = (
     r"|gewicht|größe|ziel|n[úu]mero|direcci[óo]n|alquiler|sueldo|salario|precio|hora|fecha|plazo"
     r"|presupuesto|peso|talla|meta|numéro|loyer|salaire|prix|heure|délai|poids|taille|objectif)"
 )
-_NEW = re.compile(
+_NEW = any_case(
     r"^(?:(?:my|our|the|mein\w*|unser\w*|der|die|das|mi|nuestr[oa]|el|la|mon|ma|notre|le)"
     rf" (?:[\w'-]+ )?(?:new|neue[nrs]?|nuev[oa]|nouve\w+) (?:[\w'-]+ )?{_SINGLE}"
     rf"|(?:my|our|mi|mon|ma|notre|nuestr[oa]) {_SINGLE}(?: (?:de )?[\w'-]+)? (?:nuev[oa]|nouve\w+))"
-    r"\b",
-    re.IGNORECASE,
+    r"\b"
 )
-_SAYS_NEW = re.compile(r"\b(?:new|neue[nrs]?|nuev[oa]|nouve\w+) ?\b", re.IGNORECASE)
-_FROM = re.compile(
-    r"\b(?:from|von|vom|del?|du) (?P<old>(?:[\w.:]+ ){1,4}?)(?=(?:to|auf|zum?|al?|à|au) )",
-    re.IGNORECASE,
+_SAYS_NEW = any_case(r"\b(?:new|neue[nrs]?|nuev[oa]|nouve\w+) ?\b")
+_FROM = any_case(
+    r"\b(?:from|von|vom|del?|du) (?P<old>(?:[\w.:]+ ){1,4}?)(?=(?:to|auf|zum?|al?|à|au) )"
 )
-_OWNER = re.compile(
+_OWNER = any_case(
     r"(?<!\w)(?P<one>(?!it|that|there|here|what|he|she|let|who)[^\W\d_]+)'s? (?=[^\W\d])"
     r"|\b(?:meine[srm]|deine[srm]|seine[srm]|ihre[srm]|unsere[srm]) (?P<de>\w+)"
     r"|\bd(?:e|el) (?:mis?|tus?|sus?|nuestr[oa]s?) (?P<es>\w+)"
-    r"|\bde (?:mon|ma|mes|notre|nos|ton|ta|son|sa|leur) (?P<fr>\w+)",
-    re.IGNORECASE,
+    r"|\bde (?:mon|ma|mes|notre|nos|ton|ta|son|sa|leur) (?P<fr>\w+)"
 )
 _ELSE = word_set("""
     his her hers their your sein seine seinem ihr ihre ihrem dein deine su sus tu tus son sa leur

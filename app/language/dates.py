@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from functools import partial
 
+from app.language.phrases import any_case
 from app.language.text import straight
 
 
@@ -183,13 +184,13 @@ def _compiled(words: Calendar) -> tuple[list[tuple[re.Pattern[str], int]], list[
 
 
 def _bounded(text: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w'-])(?:{text})(?![\w-]| \()", re.IGNORECASE)
+    return any_case(rf"(?<![\w'-])(?:{text})(?![\w-]| \()")
 
 
 _CALENDARS = {"en": _ENGLISH, "de": _GERMAN, "es": _SPANISH, "fr": _FRENCH}
 _PATTERNS = {tongue: _compiled(words) for tongue, words in _CALENDARS.items()}
 _WEEKDAYS = [
-    re.compile(rf"\b(?:{'|'.join(names)})s?\b", re.IGNORECASE)
+    any_case(rf"\b(?:{'|'.join(names)})s?\b")
     for names in zip(*(words.weekdays for words in _CALENDARS.values()), strict=True)
 ]
 
@@ -313,29 +314,24 @@ def _of_tense(match: re.Match[str], said_on: date, ahead: int, words: Calendar) 
     return ""
 
 
-_CLAUSE = re.compile(
-    r"[,;:.!?]\s|\s(?:and|but|so|because|und|aber|weil|y|pero|porque|et|mais|car)\s", re.IGNORECASE
-)
-_WILL = re.compile(
+_CLAUSE = any_case(r"[,;:.!?]\s|\s(?:and|but|so|because|und|aber|weil|y|pero|porque|et|mais|car)\s")
+_WILL = any_case(
     r"\b(?:will|won't|going to|gonna|wird|werde|werden|werdet|voy a|va a|vamos a|vais|allons)\b"
-    r"|'ll\b",
-    re.IGNORECASE,
+    r"|'ll\b"
 )
-_IS_DOING = re.compile(r"(?:\b(?:am|is|are)|'(?:m|s|re))(?: not)? \w{2,}ing\b", re.IGNORECASE)
-_NO_VERB = re.compile(
-    r"(?:\b(?:am|is|are|be|an?|the|my|our|his|her|their)|'(?:m|re)) (?:\w+ )?\w{3,}ed\b",
-    re.IGNORECASE,
+_IS_DOING = any_case(r"(?:\b(?:am|is|are)|'(?:m|s|re))(?: not)? \w{2,}ing\b")
+_NO_VERB = any_case(
+    r"(?:\b(?:am|is|are|be|an?|the|my|our|his|her|their)|'(?:m|re)) (?:\w+ )?\w{3,}ed\b"
 )
 """Words that look like a past tense but are not: "I am excited", "a scheduled call"."""
-_SOMEBODY_S = re.compile(
+_SOMEBODY_S = any_case(
     r"(?:\b(?:my|our|his|her|their|your|the|its|a|mein\w*|unser\w*|sein\w*|ihr\w*|mis?|nuestr\w+"
     r"|sus?|mon"
-    r"|ma|mes|notre|nos|son|sa|ses|leur)|'s)\s$",
-    re.IGNORECASE,
+    r"|ma|mes|notre|nos|son|sa|ses|leur)|'s)\s$"
 )
 """Possessives: a "last day" after one of them is not a calendar day."""
 _NEAR = 2
-_OF_IT = re.compile(r"\s(?:of|before|as|off)\b", re.IGNORECASE)
+_OF_IT = any_case(r"\s(?:of|before|as|off)\b")
 
 
 def _shifted(said_on: date, unit: str, count: int, *, counted: bool) -> str:

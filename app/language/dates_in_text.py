@@ -12,6 +12,7 @@ from functools import lru_cache, partial
 
 from app.language.dates import resolve
 from app.language.lexicon import word_set
+from app.language.phrases import any_case
 
 _MONTH_WORDS = (
     "january jan januar jänner janvier enero gennaio janeiro januari",
@@ -28,8 +29,7 @@ _MONTH_WORDS = (
     "december dec dezember dez décembre diciembre dicembre dezembro",
 )
 _MONTHS = {word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()}
-_SIGNS = word_set(
-    """
+_SIGNS = word_set("""
     yesterday today tonight tomorrow morning afternoon evening night weekend
     day days week weeks month months year years
     monday tuesday wednesday thursday friday saturday sunday
@@ -40,8 +40,7 @@ _SIGNS = word_set(
     lunes martes miércoles jueves viernes sábado domingo
     hier demain aujourd avant après jour jours semaine semaines mois an ans année années
     lundi mardi mercredi jeudi vendredi samedi dimanche
-    """
-)
+    """)
 """Words of relative time; a text with none of them has no relative date."""
 _WORD = re.compile(r"\w+")
 _HALF = 6
@@ -53,7 +52,7 @@ _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
 _OF = r"(?: of| de| del| di)?(?: the)? ?"
 _WRITTEN = tuple(
-    re.compile(text, re.IGNORECASE)
+    any_case(text)
     for text in (
         rf"\b{_DAY}{_OF}\b{_MONTH}(?:,?{_OF}{_YEAR})?",
         rf"\b{_MONTH} (?:the )?{_DAY}\b(?!\d| ?[:%$€]| ?[ap]m\b)(?:,? ?{_YEAR})?",

@@ -4,7 +4,7 @@ Use it together with `merging` for consolidation and `plan` for the changes:
 
     candidates = extraction.extract(turns, topics=topics, now=clock.now(), time_zone=UTC)
     neighbours = ...  # one row of shown memories per candidate, see `merging.consolidate`
-    found = merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20)
+    found = whole(merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20))
     changes = plan.plan(candidates, neighbours, found.verdicts, max_deletes=25).changes
 
 Only the user's words are a source: not the model's, not the system's, and no context block inserted
@@ -16,19 +16,18 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from app.kernel.text import clean
+from app.language.answers import answer, named
 from app.language.dates import day_in, resolve
-from app.language.ellipses import in_full
 from app.language.facts import MANAGED_TOPICS, MAX_FACT, Candidate, Topic, Turn
 from app.language.forgetting import is_request
-from app.language.introductions import answer, named
+from app.language.introductions import in_full
 from app.language.lexicon import language
 from app.language.requests import RequestedFact
 from app.language.sentences import Sentence, own_words, sentences
 from app.language.statements import finished, follows_on, is_addressed, is_greeting, statements
-from app.language.steps import whole
 from app.language.text import key, resolved
 from app.language.third_person import third_person as in_third_person
 from app.language.tongues import PHRASES
@@ -37,6 +36,8 @@ from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, tak
 
 USER_ROLES = frozenset({"", "user"})
 """Roles of the user; a turn without a role counts as the user's."""
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,20 @@ def extract(
     reading = Extraction(
         turns, now=now, topics=topics, time_zone=time_zone, third_person=third_person
     )
-    found = whole(reading.steps())
+    candidates = whole(reading.steps())
     if left_out is not None:
         left_out += reading.left_out
-    return found
+    return candidates
+
+
+def whole(steps: Generator[None, None, _Result]) -> _Result:
+    """Run all steps at once; return the result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            result: _Result = ended.value
+            return result
 
 
 class Extraction:
@@ -102,12 +113,12 @@ class Extraction:
 
     def steps(self) -> Generator[None, None, list[Candidate]]:
         """Read all turns, with a step for each sentence; return the result of `extract`."""
-        spoken = [_Spoken()]
+        kept = [_KeptLines()]
         for n, turn in self._theirs:
-            spoken.append(_Spoken())
+            kept.append(_KeptLines())
             question = _question_before(self._turns, n)
-            yield from _hear(_Heard(turn, n, question), spoken[-1], spoken[-2], self._settings)
-        for lines in spoken:
+            yield from _read_turn(_UserTurn(turn, n, question), kept[-1], kept[-2], self._settings)
+        for lines in kept:
             yield from self._understand(lines)
         return _without_repeats(self._found)
 
@@ -142,7 +153,6 @@ def _main_language(turns: Iterable[Turn]) -> str:
 
 
 def _question_before(turns: Sequence[Turn], position: int) -> str:
-    """Return the assistant's message right before a turn."""
     before = turns[position - 1] if position else None
     return before.text if before and before.role.strip().lower() in _ASSISTANTS else ""
 
@@ -151,7 +161,7 @@ _ASSISTANTS = frozenset({"model", "assistant"})
 
 
 @dataclass(frozen=True)
-class _Heard:
+class _UserTurn:
     """A user's turn, its position, and the assistant's message right before it."""
 
     turn: Turn
@@ -186,18 +196,18 @@ class _Line:
     begins: bool
     question: str
     tongue: str
-    heard: _Heard
+    user_turn: _UserTurn
     settings: _Settings
     greeted: bool = False
     unsays: bool = False
 
     @property
     def turn(self) -> Turn:
-        return self.heard.turn
+        return self.user_turn.turn
 
     @property
     def position(self) -> int:
-        return self.heard.position
+        return self.user_turn.position
 
     @property
     def source(self) -> str:
@@ -210,7 +220,7 @@ class _Line:
         return _Stated(list(_from_line(self, left_out)), left_out)
 
 
-class _Spoken(list[_Line]):
+class _KeptLines(list[_Line]):
     """The sentences of a turn that may be kept."""
 
     _silent = 0
@@ -232,17 +242,19 @@ class _Spoken(list[_Line]):
         self._silent = min(self._silent, len(self))
 
 
-def _hear(heard: _Heard, lines: _Spoken, before: _Spoken, settings: _Settings) -> Iterator[None]:
+def _read_turn(
+    user_turn: _UserTurn, lines: _KeptLines, before: _KeptLines, settings: _Settings
+) -> Iterator[None]:
     """Add the sentences that may be kept, without sentences that the user asks to keep secret.
 
     A sentence may take back a sentence of the turn `before`, which is then removed.
     """
-    own, question = own_words(heard.turn.text), heard.question
+    own, question = own_words(user_turn.turn.text), user_turn.question
     tongue = language(own, language(question, settings.tongue) if question else settings.tongue)
-    begins, greeted, hidden = heard.position <= 1, False, False
+    begins, greeted, hidden = user_turn.position <= 1, False, False
     for sentence in sentences(own):
         yield
-        line = _Line(sentence, begins, question, tongue, heard, settings, greeted=greeted)
+        line = _Line(sentence, begins, question, tongue, user_turn, settings, greeted=greeted)
         if takes_back_the_last(sentence.text):
             if not lines.take_back() and not is_idiom(sentence.text) and not before.take_back():
                 lines.append(replace(line, unsays=True))
@@ -256,7 +268,7 @@ def _hear(heard: _Heard, lines: _Spoken, before: _Spoken, settings: _Settings) -
         else:
             lines.append(line)
         begins = is_greeting(sentence.text)
-        greeted = begins and heard.position <= 1
+        greeted = begins and user_turn.position <= 1
         question = ""
 
 
@@ -291,7 +303,7 @@ def _from_line(line: _Line, left_out: list[Candidate]) -> Iterator[Candidate]:
             if is_request(said.text):
                 yield Candidate(said.text, (), line.source, line.position, forget=True)
             continue
-        if said.explicit and line.heard.gives_orders:
+        if said.explicit and line.user_turn.gives_orders:
             continue
         candidate = _candidate(said, line, tongue, left_out)
         if candidate is not None:

@@ -47,7 +47,6 @@ class Candidate:
         fact: the text to store; for a forget request, the words that name the memories.
         topics: the configured topics of the fact; may be empty for a direct memory.
         source: the words of the input that support it, verbatim; empty for a direct memory.
-        turn: the position of its turn in the input.
         forget: True to delete matching memories instead of storing the fact.
         dated_by_now: True if a date in it was resolved against the clock, as the turn had no time.
         doubtful: True if a model has to confirm it before it counts.
@@ -104,7 +103,6 @@ class Verdict:
         action: CREATE has no `memory_id`; UPDATE and DELETE name a memory that was shown.
         candidates: positions of the candidates behind the decision, oldest first.
         fact: the new text of the memory; empty on DELETE.
-        reason: the reason, in a word or two.
     """
 
     action: Action

@@ -4,12 +4,12 @@ A request names a thing, or all memories about the person who asks. Words that a
 ("delete all memories about the user") are not a request.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from app.kernel.text import fold
 from app.language.lexicon import GENERIC, LEXICONS, language, word_set
+from app.language.phrases import any_case
 from app.language.slots import slots
 from app.language.text import content, names, stem, straight, words
 
@@ -34,10 +34,10 @@ _SLOTS = (
     ("name", r"my name|meinen namen|mi nombre|mon (?:nom|prénom)"),
     ("age", r"my age|how old I am|mein alter|wie alt ich bin|mi edad|mon âge"),
 )
-_SLOT_NAMES = tuple((kind, re.compile(rf"^(?:{text})\W*$", re.IGNORECASE)) for kind, text in _SLOTS)
-_THE_USER = re.compile(r"\b(?:the|this) user\b", re.IGNORECASE)
-_THE_USERS = re.compile(r"\b(?:the|this) user's\b", re.IGNORECASE)
-_EVERYTHING = re.compile(
+_SLOT_NAMES = tuple((kind, any_case(rf"^(?:{text})\W*$")) for kind, text in _SLOTS)
+_THE_USER = any_case(r"\b(?:the|this) user\b")
+_THE_USERS = any_case(r"\b(?:the|this) user's\b")
+_EVERYTHING = any_case(
     r"(?:(?:about |of |über |de |sobre |sur )?(?:me|myself|mich|m[ií]|moi)"
     r"|(?:everything|all|anything|it all|all of it)(?: (?:that )?(?:you (?:\w+"
     r" )?(?:know"
@@ -49,13 +49,10 @@ _EVERYTHING = re.compile(
     r" hast|gesagt habe|erzählt habe))?|mich"
     r"|m[ií]|todo(?: lo que (?:sabes|te (?:he dicho|dije|conté)))?(?: (?:de|sobre) mí)?"
     r"|moi|tout(?: ce que (?:tu sais|je t'ai dit))?(?: (?:sur|de) moi)?)"
-    r"(?: (?:please|bitte|por favor|s'il te plaît))?",
-    re.IGNORECASE,
+    r"(?: (?:please|bitte|por favor|s'il te plaît))?"
 )
-_MINE = re.compile(
-    r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos)\b", re.IGNORECASE
-)
-_ALL = re.compile(r"\b(?:everything|anything|all|whatever|alles|todo|tout)\b", re.IGNORECASE)
+_MINE = any_case(r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos)\b")
+_ALL = any_case(r"\b(?:everything|anything|all|whatever|alles|todo|tout)\b")
 
 
 def is_everything(said: str) -> bool:
@@ -257,15 +254,14 @@ def _of_family(said: str, facts: Sequence[str]) -> list[int]:
 
 
 _OF_ANY = word_set("number nummer numero numéro information info details")
-_OTHERS = re.compile(
+_OTHERS = any_case(
     r"\b(?!(?:it|that|he|she|there|what|who|let|here|how|where|everyone)'s)\w+'s (?!(?:an?|the|not"
     r"|been|going|called|named|gone|\w+ing)\b)|\b(?:mein|sein|ihr)(?:es|er) \w+"
     r"|\bde (?:mi|mis|su|sus|mon|ma|mes|son|sa|ses) \w+|^(?:my|mein[er]?|mi|mon|ma) \w*(?:"
     r"mother|father|mum|mom|dad|brother|sister|wife|husband|son|daughter|friend|boss|partner|aunt"
     r"|uncle|cousin|mutter|vater|bruder|schwester|frau|mann|sohn|tochter|freund|freundin|chefin?"
     r"|madre|padre|hermano|hermana|mujer|marido|hijo|hija|amigo|amiga|jefe|jefa|mère|père|frère"
-    r"|sœur|femme|mari|fils|fille|ami|amie)\b",
-    re.IGNORECASE,
+    r"|sœur|femme|mari|fils|fille|ami|amie)\b"
 )
 """Statements about people other than the speaker."""
 

@@ -61,12 +61,12 @@ def grams(text: str) -> list[str]:
     if text.isascii():
         return []
     parts = _RUN.split(plain := without_format(text))
-    found = dict.fromkeys(_words_with_format(text)) if plain != text else {}
+    distinct = dict.fromkeys(_words_with_format(text)) if plain != text else {}
     for before, run, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
         touching = (_LAST_WORD.search(before), _FIRST_WORD.match(after))
         words = (word for match in touching if match for word in fold(match[0]).split())
-        found |= dict.fromkeys(gram[:_MAX_CHARS] for gram in (*words, *_of_run(run)))
-    return list(found)
+        distinct |= dict.fromkeys(gram[:_MAX_CHARS] for gram in (*words, *_of_run(run)))
+    return list(distinct)
 
 
 def _words_with_format(text: str) -> Iterator[str]:

@@ -1,11 +1,11 @@
-"""Introductions by name and short answers, rewritten as full sentences."""
+"""Sentences about who one is: introductions by name, and sentences that omit "I am"."""
 
 import re
-from dataclasses import dataclass
 
-from app.language.answers import answered, last_question, without_answer
-from app.language.no_names import is_no_name
-from app.language.replies import fits
+from app.kernel.text import fold
+from app.language.lexicon import word_set
+from app.language.phrases import QUESTION, any_case
+from app.language.profile_words import LANGUAGES, PROFESSIONS, WEEKDAYS
 from app.language.text import straight
 
 _NAME = (
@@ -22,8 +22,152 @@ _INTRODUCTIONS = {
     "fr": (rf"(?:[Mm]oi,? c'est|[Jj]e suis|[Ii]ci) {_NAME}", "Je m'appelle {}."),
 }
 _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
-_TO_THE_LIKE_OF = re.compile(r"(?:ich bin|je suis|soy|yo soy)\b", re.IGNORECASE)
+_TO_THE_LIKE_OF = any_case(r"(?:ich bin|je suis|soy|yo soy)\b")
 """Openings that may precede any statement about oneself, not only a name."""
+
+_NO_NAMES = (
+    word_set("""
+    aries taurus gemini cancer virgo libra scorpio scorpion sagittarius capricorn aquarius pisces
+    widder stier zwilling krebs lowe jungfrau waage skorpion schutze steinbock wassermann fische
+    tauro geminis escorpio sagitario capricornio acuario piscis belier taureau gemeaux vierge
+    balance sagittaire capricorne verseau poissons
+
+    tired hungry thirsty sad happy angry sick ill fine good great okay ok well back here ready done
+    late busy new lost sorry home alone single married retired pregnant vegan vegetarian pescatarian
+    celiac diabetic brilliant awesome perfect wonderful fantastic amazing lovely nice cool super
+    terrible awful horrible ridiculous crazy insane weird strange funny hilarious urgent important
+    serious sure glad lonely cold hot bad free broke poor old young tall short deaf blind
+    gay straight trans queer bi lesbian right wrong it this that everything nothing nobody everyone
+    somebody today tomorrow yesterday monday human gold trouble madness nonsense insomniac introvert
+    extrovert atheist agnostic republican democrat liberal conservative stuck afraid broken unwell
+    awake asleep sleepy dizzy upset mad furious curious anxious nervous grumpy moody cranky dead
+    alive safe out in off on up down over left gone student mum mom dad mother father grandma
+    grandpa boss owner manager ceo cto cfo director founder president client customer patient user
+    tenant landlord neighbour neighbor nobody admin moderator doctor captain intern apprentice
+
+    mude hungrig durstig traurig glucklich froh krank neu fertig da hier wieder allein ledig
+    verheiratet geschieden schwanger vegetarier veganer christ moslem atheist rentner student
+    schuler azubi chef chefin vater mutter papa mama oma opa mieter vermieter kunde kundin nachbar
+    nachbarin patient beamter beamtin angestellter kaufmann kauffrau hausfrau hausmann arztin
+    tischler maler wirt witwe witwer single zwolf nervos gestresst sauer bereit spat dran
+    deutsche deutscher franzose franzosin turke turkin russe russin pole polin dane danin schwede
+    schwedin finne grieche griechin spanier englander ire schotte belgier brite britin chinese
+    chinesin tscheche ungar bulgare rumane kroate serbe portugiese schweizer osterreicher berliner
+    hamburger munchner kolner wiener bayer sachse schwabe franke hesse friese
+
+    cansado cansada triste feliz contento contenta enfermo enferma listo lista nuevo nueva soltero
+    soltera casado casada divorciado divorciada viudo viuda jubilado jubilada vegano vegana
+    vegetariano vegetariana celiaco celiaca diabetico diabetica catolico catolica judio judia
+    estudiante jefe jefa dueno duena padre madre papa abuelo abuela cliente vecino vecina
+    peruano peruana mexicano mexicana colombiano colombiana cubano cubana italiano italiana
+    venezolano venezolana boliviano boliviana americano americana argentino argentina chileno
+    chilena uruguayo uruguaya paraguayo paraguaya ecuatoriano ecuatoriana brasileno brasilena
+    espanol espanola francesa ingles inglesa aleman alemana portugues portuguesa andaluz
+    andaluza vasca catalan catalana gallego gallega canario canaria madrileno madrilena
+    sevillano sevillana valenciano valenciana asturiano asturiana aragones aragonesa europeo europea
+    africano africana latino latina ruso rusa chino china marroqui
+
+    fatigue fatiguee content contente heureux heureuse malade pret prete nouveau nouvelle seul
+    seule celibataire mariee divorce divorcee veuf veuve retraite retraitee vegetalien
+    vegetarienne vegetarien diabetique catholique musulman musulmane juif juive etudiant etudiante
+    chef patron patronne pere mere client cliente voisin voisine breton bretonne francais
+    francaise belge suisse normand normande corse alsacien alsacienne basque auvergnat
+    auvergnate savoyard savoyarde picard provencal provencale parisien parisienne lyonnais
+    lyonnaise lillois lilloise nicois nicoise marseillais marseillaise toulousain toulousaine
+    nantais nantaise quebecois quebecoise canadien canadienne belges africain africaine americain
+    americaine allemand allemande anglais anglaise espagnol espagnole italien italienne portugais
+    portugaise russe chinois chinoise algerien algerienne marocain marocaine tunisien tunisienne
+    senegalais senegalaise maire notaire libraire desole desolee
+
+    american british english irish scottish welsh canadian australian mexican brazilian chilean
+    peruvian colombian cuban italian german french spanish portuguese dutch belgian swiss austrian
+    polish czech hungarian romanian bulgarian russian ukrainian greek turkish israeli arab iranian
+    iraqi egyptian moroccan nigerian kenyan ghanaian ethiopian indian pakistani bangladeshi nepali
+    chinese japanese korean vietnamese thai filipino filipina indonesian malaysian singaporean
+    swedish norwegian danish finnish icelandic estonian latvian lithuanian serbian croatian bosnian
+    european african asian latino latina hispanic jewish muslim christian catholic protestant
+    buddhist hindu sikh mormon texan californian londoner parisian kiwi scot brit swede finn
+    pole turk spaniard
+    """)
+    | PROFESSIONS
+    | LANGUAGES
+    | WEEKDAYS
+) - word_set("taylor")
+"""Words that follow "I am" without being a name: work, origins, star signs, moods."""
+_ENDS = {
+    "en": r"\w+(?:ed|ing|ful|ous|less|able|ible|ical|ish|ese|ican|alian|ologist|ist)",
+    "de": r"\w+(?:er|erin|in|ling|mann|frau|eur|eurin|ist|ologe|ent|ant|or|arzt|wirt|isch|ig|ter"
+    r"|ste|t|lich|los|voll)",
+    "es": r"\w+(?:er[oa]|ista|olog[oa]|dora?|tora?|en[oa]|ense|ante|ente|ado|ada|ido|ida)",
+    "fr": r"\w+(?:eure?|euse|iste|ienn?e?|oise?|aise?|aire|logue|ante?|ente?|ique|ier|iere|ee"
+    r"|trice)",
+}
+_ENDINGS = {tongue: re.compile(text) for tongue, text in _ENDS.items()}
+_ARE_NAMES = word_set("""
+    ahmed mohamed mohammed muhammed fred alfred winifred wilfred jared khaled waleed saeed syed
+    hamed javed ned ted ed reed majed manfred siegfried gottfried rasheed naveed
+    sterling irving ming ling jing ping ding qing ying king harding
+    ashish harish manish girish satish jagdish dinesh therese denese
+    peter walter oliver rainer werner gunter gunther dieter alexander xaver holger rudiger volker
+    elmar meinhard jennifer esther christopher ester hester amber heather summer piper rover
+    karin martin kathrin kevin robin katrin merlin benjamin valentin quentin justin marvin erwin
+    edwin darwin kristin yasmin jasmin colin erin austin calvin gavin kelvin alvin
+    melvin corvin severin konstantin augustin celestin florin marin delphin aladin dustin
+    hermann herrmann viktor victor igor hector theodor gregor isidor vincent laurent clement
+    florent kent trent brent rembrandt hellmut helmut kurt bert robert albert norbert hubert
+    herbert gilbert lambert egbert dagobert ruprecht albrecht knut margit birgit britt brigitt
+    august ernst horst margret margarete gerrit horant ludwig hedwig henning irmgard annegret
+    erst celeste augusta auguste baptiste christiane jost lennart gerhart eckart
+    homero vera severo bautista salvador teodora isidora teodoro clemente vicente lorena elena
+    magdalena malena ximena jimena milena helena serena filomena azucena macarena almudena
+    milagros remedios candido candida amado amada placido placida librada dorado conrado
+    rosendo lazaro alejandro isadora flora aurora nora leonora eleonora eva pandora
+    sebastien fabien julien damien bastien lucien adrien aurelien emilien flavien vivien francois
+    francoise eloise heloise louise denise elise anais blaise ambroise claire hilaire
+    dorothee renee desiree aimee zoee andree salome angelique dominique monique veronique
+    frederique olivier gauthier didier xavier gautier ferrier javier olivier beatrice
+    patrice maurice carmel constant constante violante dante constance eglantine fleur eleonore
+    lucienne adrienne fabienne vivienne julienne emilienne frida aida brigida nelida
+    baptiste evariste calliste auguste honore modeste ernesto calixto evaristo
+    """)
+
+_NAMES = frozenset({"Germán", "Frances", "Domingo"})
+"""Names with a spelling that folds to another word."""
+
+_ASKED_OF_THE_USER = any_case(
+    r"\b(?:you|your|du|dein\w*|sie|ihr\w*|tú|tu|eres|usted|tus|vous|votre|es-tu|tes|ton|ta)\b"
+)
+_LEADS = {
+    "en": r"(?:(?:actually|well|oh|in fact|to be honest|by the way|btw|update|so|and|but|no"
+    r"|it turns out|turns out|sadly|unfortunately),? )",
+    "de": r"(?:(?:eigentlich|tatsächlich|übrigens|ach|also|leider|inzwischen|mittlerweile|aber|und"
+    r"|nein|ehrlich gesagt|bin),? )",
+    "es": r"(?:(?:en realidad|la verdad|de hecho|por cierto|bueno|pues|lamentablemente|y|pero"
+    r"|no),? )",
+    "fr": r"(?:(?:en fait|en réalité|finalement|à vrai dire|au fait|d'ailleurs|malheureusement|bon"
+    r"|et|mais|non),? )",
+}
+_SAID = {
+    "en": r"(?P<said>(?P<denied>not|no longer|never)(?: (?:really|strictly|even|quite|a|an))*"
+    r" (?:vegan|vegetarian|pescatarian|single|married|pregnant|diabetic|smoker|religious)"
+    r"(?P<tail>(?: (?:these days|any ?more|any longer|now|at the moment|currently|right now"
+    r"|lately))*))",
+    "de": r"(?P<said>(?:(?:jetzt|zurzeit|derzeit|momentan|gerade|doch) )*"
+    r"(?P<denied>nicht|keine?)(?P<tail>(?: mehr)?)"
+    r" (?:ganz |so |wirklich )?(?:vegan|vegetarisch|veganer(?:in)?|vegetarier(?:in)?|single|ledig"
+    r"|verheiratet|schwanger|raucher(?:in)?|religiös)(?: mehr)?)",
+    "es": r"(?P<denied>ya no|no)(?: soy)? (?P<said>(?:vegan|vegetarian|solter|religios|fumador"
+    r"|diabétic)[oa]?)(?P<tail>(?:,? (?:estos días|últimamente|ahora|por ahora|actualmente))*)",
+    "fr": r"(?P<denied>plus|pas) (?P<said>(?:vraiment |du tout )?(?:végane?|vegan|végétarien(?:ne)?"
+    r"|célibataire|marié(?:e)?|enceinte|fumeu(?:r|se)|diabétique))"
+    r"(?P<tail>(?: (?:ces temps-ci|ces jours-ci|maintenant|en ce moment|actuellement))*)"
+    r"(?:,? en fait)?",
+}
+_ELLIPSES = {
+    tongue: any_case(rf"^(?P<lead>{lead}*){_SAID[tongue]}[\s.!]*$")
+    for tongue, lead in _LEADS.items()
+}
+_CHANGED = any_case(r"^(?:no longer|ya no|plus)$")
 
 
 def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[str, str]:
@@ -44,194 +188,33 @@ def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[
     return (fact.format(match["name"]), text[match.end() :]) if certain else ("", "")
 
 
-@dataclass(frozen=True)
-class _Question:
-    """A known question and the fact for its answer; `none` is the fact for a no."""
+def is_no_name(said: str, tongue: str) -> bool:
+    """Return True if a capitalised word is not a name, by the list or by its ending.
 
-    question: re.Pattern[str]
-    fact: str
-    none: str = ""
-
-
-def _question(question: str, fact: str, none: str = "") -> _Question:
-    return _Question(re.compile(question, re.IGNORECASE), fact, none)
+    A missed name costs little; "My name is Tired." is nonsense.
+    """
+    folded = [fold(word) for word in said.split() if word not in _NAMES]
+    if any(word in _NO_NAMES for word in folded):
+        return True
+    return any(_ENDINGS[tongue].fullmatch(word) and word not in _ARE_NAMES for word in folded[:1])
 
 
-_QUESTIONS = {
-    "en": (
-        _question(r"\ballerg|\bintoleran", "I am allergic to {}.", "I have no allergies."),
-        _question(
-            r"\byour name\b|\b(?:speaking|talking) (?:to|with)\b|\bcall you\b", "My name is {}."
-        ),
-        _question(r"\bhow old\b|\byour age\b", "I am {} years old."),
-        _question(
-            r"\bwhere (?:do you live|are you (?:based|living))|\byou live in\b", "I live in {}."
-        ),
-        _question(r"\bfor a living\b|\byour (?:job|profession|occupation)\b", "My job is {}."),
-        _question(
-            r"\bwhere (?:do you work|are you working)|\byou work (?:at|for)\b", "I work at {}."
-        ),
-        _question(
-            r"\b(?:your|any|special|a) diet|\bdietary\b",
-            "My diet is {}.",
-            "I have no special diet.",
-        ),
-        _question(
-            r"\byou (?:like|want|prefer|usually) (?:to )?drink|\byour (?:usual|favou?rite) drink"
-            r"|\bfavou?rite drink",
-            "I like to drink {}.",
-        ),
-        _question(r"\bfavou?rite colou?r\b", "My favourite colour is {}."),
-        _question(r"\b(?:favou?rite|your|which|what) cuisine\b", "My favourite cuisine is {}."),
-        _question(r"\byour budget\b|\bwant to spend\b", "My budget is {}."),
-    ),
-    "de": (
-        _question(
-            r"\ballergi|unverträglich", "Ich bin allergisch gegen {}.", "Ich habe keine Allergien."
-        ),
-        _question(r"\b(?:dein|ihr) name\b|\bheißt du\b|\bheißen sie\b", "Ich heiße {}."),
-        _question(r"\bwie alt\b", "Ich bin {} Jahre alt."),
-        _question(r"\bwo (?:wohnst|lebst|wohnen sie|leben sie)", "Ich wohne in {}."),
-        _question(r"\bberuflich\b|\b(?:dein|ihr) beruf\b", "Mein Beruf ist {}."),
-        _question(r"\bwo (?:arbeitest|arbeiten sie)|\bbei wem arbeite", "Ich arbeite bei {}."),
-        _question(r"\bernährst\b|\bernährung", "Meine Ernährung: {}."),
-        _question(r"\btrinkst du (?:gern|am liebsten)|\blieblingsgetränk", "Ich trinke gern {}."),
-        _question(r"\blieblingsfarbe\b", "Meine Lieblingsfarbe ist {}."),
-        _question(r"\blieblingsküche\b|\bwelche küche\b", "Meine Lieblingsküche ist {}."),
-        _question(r"\bbudget\b", "Mein Budget ist {}."),
-    ),
-    "es": (
-        _question(r"\balergi|\balérgic|\bintoleran", "Tengo alergia a {}.", "No tengo alergias."),
-        _question(r"\bcómo te llamas|\btu nombre\b", "Me llamo {}."),
-        _question(r"\bcuántos años\b|\btu edad\b", "Tengo {} años."),
-        _question(r"\bdónde vives\b", "Vivo en {}."),
-        _question(r"\ba qué te dedicas\b|\btu (?:profesión|trabajo|oficio)\b", "Mi trabajo es {}."),
-        _question(r"\bdónde trabajas\b", "Trabajo en {}."),
-        _question(r"\bdieta\b", "Mi dieta es {}.", "No sigo ninguna dieta."),
-        _question(r"\bte gusta beber\b|\bbebida (?:favorita|preferida)", "Me gusta beber {}."),
-        _question(r"\bcolor (?:favorito|preferido)", "Mi color favorito es {}."),
-        _question(r"\bcocina (?:favorita|preferida)", "Mi cocina favorita es {}."),
-        _question(r"\bpresupuesto\b", "Mi presupuesto es {}."),
-    ),
-    "fr": (
-        _question(r"\ballergi|\bintoléran", "Mes allergies : {}.", "Je n'ai pas d'allergies."),
-        _question(
-            r"\bt'appelles|\bvous appelez|\b(?:ton|votre) (?:nom|prénom)", "Je m'appelle {}."
-        ),
-        _question(r"\bquel âge\b", "J'ai {} ans."),
-        _question(r"\boù (?:habites|vis|habitez|vivez)", "J'habite à {}."),
-        _question(r"\bdans la vie\b|\b(?:ton|votre) (?:métier|travail)\b", "Mon métier : {}."),
-        _question(r"\boù (?:travailles|travaillez|bosses)", "Je travaille chez {}."),
-        _question(r"\brégime\b", "Mon régime : {}.", "Je ne suis aucun régime."),
-        _question(r"\baimes boire\b|\bboisson (?:préférée|favorite)", "J'aime boire : {}."),
-        _question(r"\bcouleur (?:préférée|favorite)", "Ma couleur préférée est {}."),
-        _question(r"\bcuisine (?:préférée|favorite)", "Ma cuisine préférée est {}."),
-        _question(r"\bbudget\b", "Mon budget est de {}."),
-    ),
-}
-_MINE = re.compile(
-    r"^(?:mine|meine[rs]?|el mío|la mía|los míos|las mías|le mien|la mienne)\b", re.IGNORECASE
-)
-_YOURS = {
-    "en": (re.compile(r"\byour (\w+)", re.IGNORECASE), "My {}"),
-    "de": (re.compile(r"\b(?:dein|ihr)(e?) (\w+)", re.IGNORECASE), "Mein{} {}"),
-    "es": (re.compile(r"\btu (\w+)", re.IGNORECASE), "Mi {}"),
-    "fr": (re.compile(r"\bt(on|a|es) (\w+)", re.IGNORECASE), "M{} {}"),
-}
+def in_full(text: str, question: str, tongue: str) -> str:
+    """Return the sentence with its omitted "I am", or unchanged.
 
-
-def named(text: str, before: str, tongue: str) -> str:
-    """Return "My passport ..." for "Mine ..." if a question named exactly one thing."""
-    mine = _MINE.match(straight(text))
-    if mine is None or tongue not in _YOURS:
+    It stays unchanged after a question about another person. It also stays unchanged if it might
+    describe another thing: "Not vegetarian." alone may describe a dish.
+    """
+    pattern = _ELLIPSES.get(tongue)
+    match = pattern.match(straight(text).strip()) if pattern else None
+    if match is None or (QUESTION.search(question) and not _ASKED_OF_THE_USER.search(question)):
         return text
-    pattern, whose = _YOURS[tongue]
-    possessives = [match.groups() for match in pattern.finditer(last_question(before))]
-    return whose.format(*possessives[0]) + text[mine.end() :] if len(possessives) == 1 else text
-
-
-_LEADS = re.compile(
-    r"^(?:(?:just|only|well|mostly|am liebsten|gern|to|in|at|for"
-    r"|bei|beim|chez|a little|it's|nur|bloß|gegen|in|aus"
-    r"|solo|sólo|al?|la|el"
-    r"|los|las|en|à|au|aux|en|le|la|les|du|de la|des|l') ?(?<=[\s']))+",
-    re.IGNORECASE,
-)
-_MANNER = re.compile(
-    r"[,;] (?:badly|severely|mainly|please|mostly|very|quite|sadly|why|thanks|ziemlich|sehr"
-    r"|schlimm|leider|bitte|danke|muy|bastante|gracias|por favor|très|assez|merci|malheureusement"
-    r")\b.*$",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(
-    r"\b(?:I|I'm|my|we|you|is|are|was|ich|mein\w*|wir|du|ist|habe|bin|yo|mi|tengo|soy|vivo|es|je"
-    r"|j'\w+|mon|ma|mes|suis|est)\b|\?",
-    re.IGNORECASE,
-)
-_NOTHING = re.compile(
-    r"(?:no|none|nope|nah|nothing|not (?:really|any|at all)|nein|nö|keine?|nichts|ninguna?|nada"
-    r"|non|aucune?|rien|pas du tout)"
-    r"(?:[\s,.!]+(?:no|none|not|nothing|at all|really|any|thanks|thank you|known|special"
-    r"|particular|allerg\w*|intoleran\w*|diets?|dietary|restrictions?|luckily|fortunately|whatsoever"
-    r"|zum glück|nein|keine?|gar|nichts|danke|besondere?n?|bekannten?|ninguna?|nada|gracias"
-    r"|alergias?|dietas?|conocidas?|(?:en )?especial|non|aucune?|rien|merci|du tout|pas d[e']"
-    r"|allergies?|régimes?|particuli\w+|connue?s?|bestimmten?|unverträglichkeit\w*"
-    r"|(?:that|as far as) I know(?: of)?|so ?weit ich weiß|dass ich wüsste|que yo sepa"
-    r"|que je sache))*",
-    re.IGNORECASE,
-)
-_MAX_WORDS = 6
-
-
-def answer(text: str, before: str, tongue: str) -> str:
-    """Return a full sentence for a short answer to a known question, or ""."""
-    question = last_question(before)
-    plain = straight(text).strip(" .!")
-    if not question or not plain or len(plain.split()) > _MAX_WORDS:
-        return ""
-    asked = next(
-        (known for known in _QUESTIONS.get(tongue, ()) if known.question.search(question)), None
-    )
-    if asked is None or (_SENTENCE.search(plain) and not _NOTHING.fullmatch(plain)):
-        return ""
-    return asked.none if _NOTHING.fullmatch(plain) else _answer(plain, asked, tongue)
-
-
-def _answer(plain: str, asked: _Question, tongue: str) -> str:
-    """Return the fact for an answer other than a no, or ""."""
-    said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
-    if _YEARS.search(asked.fact):
-        said = _YEARS.sub("", said)
-    if not said or answered(said) is not None or not fits(said, plain, asked.fact):
-        return ""
-    return _filled(said, asked.fact, tongue)
-
-
-_BESIDE = re.compile(
-    r"(?:(?:just )?(?:near|outside|close to|around)|nahe|cerca de|a las afueras de|près d[e']"
-    r"|à côté d[e'])\b",
-    re.IGNORECASE,
-)
-_PLACE = re.compile(r" (?:in|en|à) \{\}")
-"""A place in a fact with its preposition; a preposition in the answer replaces it."""
-
-
-_YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.IGNORECASE)
-
-
-def _filled(said: str, fact: str, tongue: str) -> str:
-    """Return the fact with the answer inserted."""
-    if _BESIDE.match(said):
-        return _PLACE.sub(" {}", fact).format(said[0].lower() + said[1:])
-    return fact.format(_small(said, fact, tongue))
-
-
-def _small(said: str, fact: str, tongue: str) -> str:
-    """Return the answer with a lower-case first letter, unless it may be a name."""
-    if (
-        tongue == "de"
-        or re.search(r"name|llamo|appelle|live|Vivo|habite|work at|Trabajo|travaille", fact)
-        or said[1:2].isupper()
-    ):
-        return said
-    return said[0].lower() + said[1:]
+    if not (match["lead"] or match["tail"] or _CHANGED.match(match["denied"])):
+        return text
+    completed = {
+        "en": f"I'm {match['said'].lower()}",
+        "de": f"Ich bin {match['said'][0].lower()}{match['said'][1:]}",
+        "es": f"{match['denied'].capitalize()} soy {match['said']}{match['tail']}",
+        "fr": f"Je ne suis {match['denied'].lower()} {match['said']}{match['tail']}",
+    }
+    return f"{completed[tongue]}."

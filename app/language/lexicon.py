@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from app.language.phrases import any_case
+
 _ENGLISH = """
 i im ive id ill my me mine myself we our the a an and is are am was were be been to of in on at for
 with it its this that not dont doesnt didnt have has had you your do does did but so just really
@@ -51,12 +53,11 @@ _ELIDED = re.compile(r"\b([jlndmtscu]|qu)'")
 _UNTYPICAL = re.compile("[\u2018\u2019\u02bc`\u00b4]")
 _LATIN = re.compile("[A-Za-zÀ-ɏ]")
 
-NEGATIONS = re.compile(
+NEGATIONS = any_case(
     r"\b(?:not|no|never|cannot|can['\u2019]t|without|none|nobody|nothing|neither|nor|nicht|kein\w*"
     r"|nie"
     r"|niemals|ohne|nunca|jamás|tampoco|sin|ningún\w*|pas|jamais|aucune?|sans)\b"
-    r"|n['\u2019]t\b|\bn['\u2019](?=\w)|\bne\s",
-    re.IGNORECASE,
+    r"|n['\u2019]t\b|\bn['\u2019](?=\w)|\bne\s"
 )
 
 _GENERIC = """

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from app.language.facts import Candidate, Neighbour, Verdict, shown
 from app.language.forgetting import is_everything, meant
 from app.language.relations import Statement, corrected, overruled, read, same
-from app.language.steps import whole
 
 # By memory shown for one candidate; a memory about to be created has no id and no vector yet.
 _Cosines = dict[str | None, float]
@@ -73,34 +72,14 @@ def consolidate(
     max_deletes: int,
     max_forgets: int,
     by_meaning: bool = False,
-) -> Consolidated:
-    """Return the verdicts; `neighbours` has one row per candidate, all of one scope.
-
-    A row holds the memories nearest to the candidate's fact. For a forget request, a longer row
-    finds more of the requested memories. Memories without a verdict stay. Facts delete at most
-    `max_deletes` memories, and requests at most `max_forgets`. With `by_meaning`, a request may
-    match a memory by its vector alone.
-    """
-    return whole(
-        consolidating(
-            candidates,
-            neighbours,
-            max_deletes=max_deletes,
-            max_forgets=max_forgets,
-            by_meaning=by_meaning,
-        )
-    )
-
-
-def consolidating(
-    candidates: Sequence[Candidate],
-    neighbours: Sequence[Sequence[Neighbour]],
-    *,
-    max_deletes: int,
-    max_forgets: int,
-    by_meaning: bool = False,
 ) -> Generator[None, None, Consolidated]:
-    """Consolidate as `consolidate` does, with a step for each candidate."""
+    """Return the verdicts, with a step for each candidate.
+
+    `neighbours` has one row per candidate, all of one scope. A row holds the memories nearest to
+    the candidate's fact. For a forget request, a longer row finds more of the requested memories.
+    Memories without a verdict stay. Facts delete at most `max_deletes` memories, and requests at
+    most `max_forgets`. With `by_meaning`, a request may match a memory by its vector alone.
+    """
     entries = []
     for near in shown(neighbours).values():
         entries.append(_Entry(near.memory_id, read(near.fact)))

@@ -2,14 +2,15 @@
 
 Each group of patterns answers one question. Is the sentence the person's own statement, a
 preference, personal, an event, a request to remember or forget, a standing instruction, or talk?
+Texts come with straight apostrophes and dashes.
 """
 
 import re
 from dataclasses import dataclass
 
 
-def pattern(text: str) -> re.Pattern[str]:
-    """Compile a pattern that ignores case; texts come with straight apostrophes and dashes."""
+def any_case(text: str) -> re.Pattern[str]:
+    """Compile a pattern that ignores case."""
     return re.compile(text, re.IGNORECASE)
 
 

@@ -1,17 +1,17 @@
 """The phrases of German; see `phrases.Phrases` for the meaning of each pattern."""
 
-from app.language.phrases import Phrases, pattern
+from app.language.phrases import Phrases, any_case
 
 GERMAN = Phrases(
-    first=pattern(r"\b(?:ich|mein(?:e|en|em|er|es)?|mir|mich|wir|uns|unser(?:e|en|em|er|es)?)\b"),
-    preference=pattern(
+    first=any_case(r"\b(?:ich|mein(?:e|en|em|er|es)?|mir|mich|wir|uns|unser(?:e|en|em|er|es)?)\b"),
+    preference=any_case(
         r"\b(?:(?:ich|wir) (?:\w+ )?(?:mag|mögen|liebe|lieben|hasse|hassen)|mag ich|liebe ich"
         r"|hasse ich|bevorzug\w+|lieblings\w+|gern|gerne|lieber|am liebsten|ziehe\b.*\bvor"
         r"|gefällt mir|gefallen mir|schmeckt mir|schmecken mir|kann\b.*\bnicht (?:leiden|ausstehen)"
         r"|vegan\w*|vegetari\w+|(?:esse|trinke|rauche) (?:ich )?(?:\w+ )*(?:kein\w*|nicht|nie|nur)"
         r"|keinen? \w+ mehr|nicht mehr|fan von|rauche|begeister\w+|stehe auf)\b"
     ),
-    personal=pattern(
+    personal=any_case(
         r"\b(?:ich (?:\w+ )?(?:heiße|heisse|wohne|lebe|arbeite|studiere|stamme|komme aus|spreche"
         r"|besitze|fahre|leide)|wohne ich|arbeite ich|mein (?:\w+ )?name|nenn\w* mich|geboren"
         r"|geburtstag|adresse|telefonnummer|handynummer|ich bin (?:\w+ )?(?:ein|eine|\d+|aus"
@@ -23,7 +23,7 @@ GERMAN = Phrases(
         r"|einen|zwei|drei|vier|fünf|keine?n?|\d+)\b|allergi\w+|unverträglichkeit|diagnos\w+"
         r"|beruf)\b"
     ),
-    event=pattern(
+    event=any_case(
         r"\b(?:umgezogen|gezogen|gekauft|angefangen|begonnen|beginne|fange\b.*\ban|abgeschlossen"
         r"|besucht|geflogen|fliege|fliegen|gereist|reise\w*|fahre|gefahren|geheiratet|heirate\w*"
         r"|verlobt|getrennt|verloren|gewonnen|verkauft|adoptiert|gestorben|gebucht|buche|geplant"
@@ -32,7 +32,7 @@ GERMAN = Phrases(
         r"|prüfung|vorstellungsgespräch|flug|konzert|feier\w*|war|waren|hatte|gewesen|bekommen"
         r"|verpasst|operiert|operation)\b"
     ),
-    remember=pattern(
+    remember=any_case(
         r"^(?:(?:und|also|ok(?:ay)?|ach),? )*(?:bitte )?(?:(?:kannst"
         r"|könntest) du (?:dir )?(?:bitte )?)?(?:(?:merk\w*|notier\w*)(?: (?:dir"
         r"|sie sich))?(?: bitte)?(?: mal)?(?:,? dass|:|,)"
@@ -42,7 +42,7 @@ GERMAN = Phrases(
         r"|behalte (?:bitte )?im (?:kopf"
         r"|hinterkopf|gedächtnis)(?:,? dass|:)|zur info[:,]|nur zur info[:,])\s*(?P<said>.+)$"
     ),
-    forget=pattern(
+    forget=any_case(
         r"^(?:(?:und|also|ok(?:ay)?|ach|bitte|doch|übrigens),? )*(?:(?:(?:kannst|könntest"
         r"|würdest) du|(?:können|könnten|würden) sie) (?:bitte )?(?:(?P<asked>.+?) (?:vergessen"
         r"|löschen)\b|(?:wieder )?vergessen,? dass (?P<clause>.+))"
@@ -62,11 +62,11 @@ GERMAN = Phrases(
         r"|streich\w*|entfern\w*),? (?:bitte )?(?:wieder )?(?!nicht\b|es\b"
         r"|mich\b),?(?:dass )?(?P<said>.+))[.!?]*$"
     ),
-    polite=pattern(
+    polite=any_case(
         r"^(?:\w+,? ){0,3}?(?:(?:kannst|könntest|würdest) du|(?:können|könnten|würden) sie)\b"
         r"|\bbitte\b"
     ),
-    always=pattern(
+    always=any_case(
         r"^(?:bitte |und |also )*(?:immer |nie(?:mals)? |ab (?:jetzt|sofort)|künftig|in zukunft"
         r"|(?:sei|fass dich|halt dich|bleib)(?: bitte)? (?:kurz|knapp|höflich"
         r"|direkt|präzise|förmlich)"
@@ -74,7 +74,7 @@ GERMAN = Phrases(
         r"|bitte )*(?:immer |nur |auf|in|kurz)|erinner\w* mich|duz\w* mich|siez\w* mich|(?:schlag"
         r"|empfiehl|empfehl|buch)\w* (?:mir )?(?:bitte )?(?:immer|nie|kein\w*|nur)\b)"
     ),
-    talk=pattern(
+    talk=any_case(
         r"^(?:(?:hallo|hi|hey|moin|servus|grüß\w*|guten (?:morgen|tag|abend)|gute nacht|tschüss"
         r"|tschüß|ciao|auf wiedersehen|bis (?:dann|bald|später|morgen)|danke|vielen dank"
         r"|besten dank|herzlichen (?:dank|glückwunsch)|bitte (?:schön|sehr)|gern geschehen)\b.*"
@@ -90,7 +90,7 @@ GERMAN = Phrases(
         r" schönen \w+.*"
         r"|schönen \w+.*|mal (?:sehen|schauen).*|viel (?:spaß|erfolg|glück).*)[\s.!,)]*$"
     ),
-    opening=pattern(
+    opening=any_case(
         r"^(?:(?:hallo|hi|hey|moin|oh|ach|ach ja|na ja|naja|also|ok(?:ay)?|ja|nein|doch|und|aber"
         r"|übrigens|(?:ganz )?(?:kurze|kleine|schnelle) frage|update|neuigkeiten|korrektur|leider"
         r"|danke|gut|super|klar|genau|stimmt|tja"
@@ -98,13 +98,13 @@ GERMAN = Phrases(
         r"|du weißt))(?: (?:zusammen|nochmal|noch|[A-Z]\w+))?[,!.:-]+\s+|(?:und|aber|also"
         r"|übrigens)\s+(?=(?:ich|mein\w*)\b))+"
     ),
-    asking=pattern(
+    asking=any_case(
         r"^(?:und |aber |also )?(?:was|wer|wo|wann|warum|wieso|wie(?= )|welche\w*|wohin|woher"
         r"|kannst|könntest|könnten|können sie|hast du|bist du|weißt du|gibt es|soll ich|darf ich"
         r"|magst du|wird es)\b"
     ),
-    second=pattern(r"\b(?:du|dir|dich|dein\w*)\b"),
-    request=pattern(
+    second=any_case(r"\b(?:du|dir|dich|dein\w*)\b"),
+    request=any_case(
         r"^(?:bitte )?(?:zeig|sag|gib|hilf|erklär|such|finde?|buch|storniere?|schick|schreib"
         r"|erstell|mach|öffne|ignorier|lösch|entfern|füg|empfiehl|schlag|übersetz|fass|nenn)\w*\b"
     ),

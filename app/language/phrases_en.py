@@ -1,12 +1,12 @@
 """The phrases of English; see `phrases.Phrases` for the meaning of each pattern."""
 
-from app.language.phrases import Phrases, pattern
+from app.language.phrases import Phrases, any_case
 
 ENGLISH = Phrases(
-    first=pattern(
+    first=any_case(
         r"(?<![\w/])I(?![\w/])|\b(?:I'?(?:m|ve|d|ll)|my|mine|me|we|we'(?:re|ve|d|ll)|our|ours|us|myself)\b"
     ),
-    preference=pattern(
+    preference=any_case(
         r"\b(?:prefer\w*|favou?rites?|(?:I|we)(?:'d)?(?: \w+){0,2} (?:like|love|enjoy|hate|dislike"
         r"|adore|loathe)|can'?t stand|cannot stand|fan of|(?:am|'m|not|really) (?:really )?(?:into"
         r"|keen on|fond of)|(?:don|didn)'?t (?:like|enjoy|care for|eat|drink|want)|(?:do"
@@ -16,7 +16,7 @@ ENGLISH = Phrases(
         r"|obsessed with"
         r"|passion\w*|hooked on|go-to)\b"
     ),
-    personal=pattern(
+    personal=any_case(
         r"\b(?:my (?:\w+'s )?(?:full |first |last |middle )?(?:name|age|birthday|address|e-?mail"
         r"|phone|mobile|number)|call me|I (?:\w+ )?(?:live|work|study|teach|grew up|was born|speak"
         r"|own|drive|rent)|I'?(?:m| am)(?: \w+)? (?:an?|the|from|based|allergic|intolerant|diabetic"
@@ -28,7 +28,7 @@ ENGLISH = Phrases(
         r"|surgery)|we have (?:\w+ ){0,2}(?:kids|children)|I (?:\w+ )?have (?:an?|two|three|four"
         r"|five|no|type|high|low|\d+)\b|I (?:take|suffer)|allergic|allergy|diagnosed)\b"
     ),
-    event=pattern(
+    event=any_case(
         r"\b(?:moved|moving|bought|got|started|starting|finished|graduated|joined|visited|went"
         r"|going to|flew|fly|flying|travel\w*|met|married|engaged|broke|lost|won|sold|adopted|born"
         r"|died|passed|signed|booked|planned|planning|plan to|will|'ll|decided|quit|left|leaving"
@@ -38,7 +38,7 @@ ENGLISH = Phrases(
         r"|used to|tried|gave|helped|volunteer\w*|apply\w*|applied|accepted|research\w*|working on"
         r"|training|called|named)\b"
     ),
-    remember=pattern(
+    remember=any_case(
         r"^(?:(?:so|and|also|ok(?:ay)?|but|oh),? )*(?:(?:can|could|would|will) you )?(?:please "
         r"|pls )?(?:just )?(?:I(?: want| need| would like| would love|'?d like"
         r"|'?d love) you to |you should "
@@ -49,7 +49,7 @@ ENGLISH = Phrases(
         r"|make a note(?: that|:| of)?|for the record[,:]|for (?:future reference|next time)[,:]"
         r"|fyi[,:]?|just so you know[,:]?|save (?:that|this:)|store (?:that|this:))\s*(?P<said>.+)$"
     ),
-    forget=pattern(
+    forget=any_case(
         r"^(?:(?:so|and|also|ok(?:ay)?|but|oh|actually|wait|sorry|hey|now|by the way"
         r"|btw),? )*(?:(?:can|could|would|will) (?:you|u) |you (?:can|may|should|must) "
         r"|(?:would|do) you mind |(?:it(?:'d| would) be \w+|I(?:'d| would) (?:\w+ ){1,2}?(?:it )?)"
@@ -74,11 +74,11 @@ ENGLISH = Phrases(
         r" you)?|you (?:\w+ )?(?:know|have|stored|saved|remember))(?: (?:about|on|of"
         r"|regarding))?)?)(?: from (?:your )?memory)?\s*(?P<said>.+)$"
     ),
-    polite=pattern(
+    polite=any_case(
         r"^(?:[\w']+,? ){0,3}?(?:can|could|would|will|do) (?:you|u)\b|^I(?:'d| would| want| need)\b"
         r"|\b(?:please|pls)\b"
     ),
-    always=pattern(
+    always=any_case(
         r"^(?:please |and |so |also |by the way,? |in (?:the )?future,? |from now on,? "
         r"|going forward,? )*(?:always |never |from now on|going forward|in (?:the )?future,"
         r"|call me |address me|(?:be|keep it|stay) (?:more |very )?(?:brief|concise|short"
@@ -89,7 +89,7 @@ ENGLISH = Phrases(
         r"|show|book|use|mention|remind|offer)\b|use (?:metric|celsius|fahrenheit|kilomet|imperial"
         r"|bullet|simple|short|my )|keep (?:your |the )?(?:answers|replies|responses)|remind me )"
     ),
-    talk=pattern(
+    talk=any_case(
         r"^(?:(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|night|day)|bye"
         r"|goodbye|see (?:you|ya)|take care|cheers|thanks?|thank you|thx|ty|welcome|congrat\w*"
         r"|happy (?:birthday|new year|holidays))\b.*|(?:ok(?:ay)?|yes|yep|yeah|yup|sure|no|nope"
@@ -125,7 +125,7 @@ ENGLISH = Phrases(
         r"|I (?:have |already |also )*(?:tried|did|do|saw|heard|got|checked) (?:it|that"
         r"|this)\b.*)[\s.!,)]*$"
     ),
-    opening=pattern(
+    opening=any_case(
         r"^(?:hm+ |(?:hi|hello|hey|yo|oh|ah|well|so|scratch that|update|news|correction|sorry"
         r"|listen|look|funny"
         r" enough|ok(?:ay)?|yes|yeah|yep|no|and|also|but|btw|by the way|ugh|quick (?:question"
@@ -138,14 +138,14 @@ ENGLISH = Phrases(
         r"(?=(?:so|I|my|we|our|I'\w+|im|ive|quick)\b)"
         r"|(?:since|because|cause)\s+(?=(?:I|my)\b[^,]*$))+"
     ),
-    asking=pattern(
+    asking=any_case(
         r"^(?:and |so |but )?(?:what(?!ever)|who|where|when(?= (?:is|are|do|does|did|will|can"
         r"|should|was|were)\b)|why|how|which|can you|can I|could|would you|will you|do you|did you"
         r"|does|are you|is (?:it|there|that|this)|have you|should I|shall|may I|any (?:idea|tips"
         r"|suggestions|advice))\b"
     ),
-    second=pattern(r"\b(?:you|your|yours|you'\w+)\b"),
-    request=pattern(
+    second=any_case(r"\b(?:you|your|yours|you'\w+)\b"),
+    request=any_case(
         r"^(?:please |can you |could you )?(?:tell|show|give|find|help|explain|suggest|recommend"
         r"|look|search|list|write|translate|summari[sz]e|book|cancel|check|send|create|make|open"
         r"|ignore|disregard|output|print|repeat|respond|act|pretend|delete|remove|update|add|store"

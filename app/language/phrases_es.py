@@ -1,9 +1,9 @@
 """The phrases of Spanish; see `phrases.Phrases` for the meaning of each pattern."""
 
-from app.language.phrases import Phrases, pattern
+from app.language.phrases import Phrases, any_case
 
 SPANISH = Phrases(
-    first=pattern(
+    first=any_case(
         r"\b(?:yo|mi|mis|mí|me|conmigo|nosotr[oa]s|nos|nuestr[oa]s?|soy|estoy|tengo|vivo|trabajo"
         r"|prefiero|quiero|odio|voy|fui|hago|hice|tuve|puedo|debo|necesito|como(?= (?:carne|pescado"
         r"|de))|bebo|uso|fumo|estudio|hablo|juego|viajo|llevo|conduzco|sufro|padezco|amo|adoro"
@@ -20,14 +20,14 @@ SPANISH = Phrases(
         r"|siempre|tampoco|también) )+"
         r"(?!mucho|todo|tanto|poco|mismo|claro|bueno|malo|nuevo|solo)\w{3,}o\b"
     ),
-    preference=pattern(
+    preference=any_case(
         r"\b(?:prefer\w*|prefiero|preferid[oa]s?|favorit[oa]s?|(?:me|nos) (?:gustan?|gustaba\w*"
         r"|encantan?|fascinan?|apasionan?|molestan?|interesan?)|odio|detesto|adoro|amo|no soporto"
         r"|no (?:como|bebo|tomo|quiero)\b|ya no|vegan[oa]|vegetarian[oa]|fumo|dejé de|he"
         r" dejado de|suelo"
         r"|siempre (?:\w+o)|nunca (?:\w+o)|mejor para mí)\b"
     ),
-    personal=pattern(
+    personal=any_case(
         r"\b(?:me llamo|mi (?:\w+ )?(?:nombre|edad|cumpleaños|dirección|correo|teléfono|número"
         r"|móvil)|llámame|vivo|trabajo|estudio|nací|crecí|hablo|tengo (?:un|una|dos|tres|cuatro"
         r"|cinco|\d+)\b|soy (?!yo)\w+|somos|estoy (?:casad|solter|divorciad|embarazad|jubilad"
@@ -37,7 +37,7 @@ SPANISH = Phrases(
         r"|carro|casa|piso|apartamento|familia|amig[oa]s?|equipo|rodilla|espalda)|alérgic[oa]"
         r"|alergia|intoleran\w+|diabétic[oa]|diagnosticad?\w*|diagnosticaron)\b"
     ),
-    event=pattern(
+    event=any_case(
         r"\b(?:mud[éeoa]\w*|mudado|compr\w+|empe\w+|empiezo|comenc\w+|termin\w+|gradu\w+|visit\w+"
         r"|vol[éaó]\w*|viaj\w+|conocí|cas[éóa]\w*|comprom\w+|perd\w+|gan\w+|vend\w+|adopt\w+|murió"
         r"|reserv\w+|plane\w+|voy a|vamos a|iré|iremos|quiero|decid\w+|renunci\w+|ascend\w+"
@@ -45,7 +45,7 @@ SPANISH = Phrases(
         r"|examen|entrevista|vuelo|vacaciones|concierto|fiesta|fui|fuimos|era|estuve|tuve|nació"
         r"|operar\w*|operaron|operación|llevo|celebr\w+|prepar\w+|entren\w+)\b"
     ),
-    remember=pattern(
+    remember=any_case(
         r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale),? )*(?:por favor,? )?(?:¿?(?:puedes"
         r"|podrías) )?(?:recuerd[ae]n?|recordar|acuérdate(?: de)?|ten(?:ga)? en cuenta"
         r"|apunta|anota|toma nota(?: de)?|que conste"
@@ -54,7 +54,7 @@ SPANISH = Phrases(
         r"|para que (?:lo )?sepas)(?:,? por favor,?)?(?:,? que|:"
         r"|,)\s*(?P<said>.+)$"
     ),
-    forget=pattern(
+    forget=any_case(
         r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale|oye|por cierto),? )*(?:(?P<first>(?:lo|todo"
         r"|mis?) [^,]+),?"
         r" (?:olvíd|bórr|elimín|quít)[ae]l[oa]s?\b.*|(?:por favor,? )?¿?(?:(?:puede[sn]?"
@@ -67,18 +67,18 @@ SPANISH = Phrases(
         r"|todo) (?:que )?(?:te )?(?:(?:he )?(?:dij[eo]|dicho|conté|contado|sabes"
         r"|mencioné))?(?: (?:sobre|de|acerca de))?|(?:de )?que|sobre)?\s*(?P<said>.+))$"
     ),
-    polite=pattern(
+    polite=any_case(
         r"^¿?(?:\w+,? ){0,3}?¿?(?:puede[sn]?|podría[sn]?)\b|^(?:quiero|necesito) que\b"
         r"|\bpor favor\b"
     ),
-    always=pattern(
+    always=any_case(
         r"^(?:por favor,? |y )*(?:siempre |nunca |a partir de ahora|de ahora en adelante"
         r"|en (?:el )?futuro|llámame|s[eé] (?:más )?(?:breve|concis[oa]|direct[oa]|formal)"
         r"|(?:responde|contesta|escribe|háblame|respóndeme"
         r"|contéstame)\w* (?:siempre |solo |en |de )|tutéame|trátame|recuérdame"
         r"|no me (?:recomiendes|sugieras|llames|envíes|ofrezcas|propongas))"
     ),
-    talk=pattern(
+    talk=any_case(
         r"^[¡¿]?(?:(?:hola|buen[oa]s|hey|saludos|buen día|adiós|chao|hasta (?:luego|pronto|mañana)"
         r"|nos vemos|muchas gracias|mil gracias|gracias|de nada|felicidades|enhorabuena)\b.*"
         r"|no(?: (?:gracias|mucho|tanto|todavía|aún|importa|hace falta|hay (?:problema|de qué"
@@ -98,7 +98,7 @@ SPANISH = Phrases(
         r"|lo entiendo)\b(?: \w+){0,5}|(?:cómo|qué tal)\b.*|que tengas .*|buena suerte.*"
         r"|voy a (?:ver|probar|pensar\w*)\b(?: \w+){0,2})[\s.!¡?,)]*$"
     ),
-    opening=pattern(
+    opening=any_case(
         r"^[¡¿]?(?:(?:hola|hey|oye|ah|oh|bueno|pues|vale|ok(?:ay)?|sí|no|claro|y|pero|por cierto"
         r"|además|(?:una )?pregunta(?: rápida)?|novedades|corrección|gracias|perfecto|genial"
         r"|buen[oa]s(?: días| tardes| noches)?"
@@ -106,12 +106,12 @@ SPANISH = Phrases(
         r"|te dije))(?: (?:de nuevo|otra vez|[A-Z]\w+))?[,!.:-]+\s+|(?:y|pero|además|oye|por cierto"
         r"|pues)\s+(?=(?:yo|mi|me|no|he|soy|tengo|estoy|vivo|trabajo|ahora|ya)\b))+"
     ),
-    asking=pattern(
+    asking=any_case(
         r"^(?:¿|(?:y |pero )?(?:qué|quién|dónde|cuándo|por qué|cómo(?! de)|cuál|cuánt\w+|puedes"
         r"|podrías|sabes|tienes|hay)\b)"
     ),
-    second=pattern(r"\b(?:tú|tu|tus|te|ti|usted|su|eres|debes|tienes)\b"),
-    request=pattern(
+    second=any_case(r"\b(?:tú|tu|tus|te|ti|usted|su|eres|debes|tienes)\b"),
+    request=any_case(
         r"^(?:por favor,? )?(?:(?:dime|muéstra|da|b[uú]sca|enc[uo]+[eé]ntra|ay[uú]da|expl[ií]ca"
         r"|sugi[eé]re"
         r"|recomi[eé]nda|res[eé]rva|canc[eé]la|env[ií]a|m[aá]nda|escr[ií]be|h[aá]z|cr[eé]a"

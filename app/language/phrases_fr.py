@@ -1,21 +1,21 @@
 """The phrases of French; see `phrases.Phrases` for the meaning of each pattern."""
 
-from app.language.phrases import Phrases, pattern
+from app.language.phrases import Phrases, any_case
 
 FRENCH = Phrases(
-    first=pattern(
+    first=any_case(
         r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos|le mien|la mienne)\b|\b[jm]'(?=\w)"
         r"|\bon (?:n')?(?:a|est|va|vit|habite|loue|part|déménage|emménage|attend|fête|économise"
         r"|s'est|se marie|vient)\b"
     ),
-    preference=pattern(
+    preference=any_case(
         r"(?:\b(?:préf[éè]r\w*|favori\w*|passionn\w+|j'(?:aime\w*|adore|apprécie)|n'aime\w*|adore"
         r"|déteste|je (?:ne )?supporte|je fume|horreur|me pla[iî]t|me plaisent|végétarien\w*"
         r"|végane?|vegan"
         r"|fan de|je (?:mange|bois) (?:pas|toujours|jamais|du|de)|ne (?:mange|bois|fume|prends|veux"
         r"|consomme) (?:pas|plus|jamais)|arrêté (?:de|d'|le|la|les)|plutôt|d'habitude)\b|\bn'aime)"
     ),
-    personal=pattern(
+    personal=any_case(
         r"(?:\b(?:je m'appelle|appelle[sz]?-moi|mon (?:\w+ )?(?:nom|prénom|âge|anniversaire|adresse"
         r"|numéro|téléphone|mail|e-mail|adresse)|mon adresse|j'habite|je (?:\w+ )?(?:vis|travaille"
         r"|viens de|parle|conduis|souffre|loge)|j'(?:étudie|enseigne|ai (?:un|une|deux|trois|quatre"
@@ -26,7 +26,7 @@ FRENCH = Phrases(
         r"|patron\w*|entreprise|travail|boulot|médecin|voiture|maison|appartement|famille|ami\w*"
         r"|équipe|genou|dos)|allergi\w+|intoléran\w+|diabétique|diagnostiqu\w+)\b)"
     ),
-    event=pattern(
+    event=any_case(
         r"\b(?:déménag\w+|achet\w+|commenc\w+|termin\w+|fini|diplôm\w+|visit\w+|vol|pris l'avion"
         r"|voyag\w+|rencontr\w+|mari[ée]\w*|fianc\w+|perdu\w*|gagn\w+|vend\w+|adopt\w+|mort\w*"
         r"|décédé\w*|réserv\w+|prév\w+|vais|allons|irai|irons|veux|voudrais|décid\w+|démission\w+"
@@ -36,7 +36,7 @@ FRENCH = Phrases(
         r"|sommes all[ée]\w*|était|étais|avais|né|née|opér\w+|parti\w*|pars|arrivé\w*|entraîn\w+"
         r"|prépar\w+)\b"
     ),
-    remember=pattern(
+    remember=any_case(
         r"^(?:(?:et|ah|bon|ok(?:ay)?|alors),? )*(?:s'il (?:te|vous) plaît,? )?(?:(?:peux"
         r"|pourrais)-tu )?(?:souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez"
         r"|retenir|note[sz]?|garde[sz]? en tête|sache[sz]?|prends note"
@@ -45,7 +45,7 @@ FRENCH = Phrases(
         r"|pour info)(?: bien)?(?:,? s'il (?:te|vous) plaît,?)?(?:,? que? ?|,? qu'|\s*:"
         r"|,)\s*(?P<said>.+)$"
     ),
-    forget=pattern(
+    forget=any_case(
         r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:(?P<first>(?:tout )?(?:ce que|mon|ma"
         r"|mes)"
         r" [^,]+),? (?:oublie|efface|supprime)[sz]?-l(?:e|a|es)\b.*|(?:s'il (?:te"
@@ -60,19 +60,19 @@ FRENCH = Phrases(
         r"|tu sais|j'ai dit)(?: (?:sur|de|à propos de))?|tout sur|qu'|que"
         r"|à propos de)?\s*(?P<said>.+))$"
     ),
-    polite=pattern(
+    polite=any_case(
         r"^(?:[\w'-]+,? ){0,3}?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous"
         r"|tu (?:peux|pourrais)|vous (?:pouvez|pourriez))\b"
         r"|^(?:je veux|j'aimerais|il faut)\b|\bs'il (?:te|vous) plaît"
     ),
-    always=pattern(
+    always=any_case(
         r"^(?:s'il (?:te|vous) plaît,? |et )*(?:toujours |jamais |désormais|dorénavant"
         r"|à partir de maintenant|(?:sois|soyez) (?:plus )?(?:bref|brève|concis\w*|poli\w*"
         r"|direct\w*)|à l'avenir|appelle[sz]?-moi|tutoie[sz]?-moi|vouvoie[sz]?-moi"
         r"|(?:réponds|écris|parle)(?:-moi)? (?:toujours |en |uniquement )|rappelle[sz]?-moi (?:de"
         r"|d')|ne me (?:propose|recommande|suggère|parle|envoie)\w* (?:pas|plus|jamais))"
     ),
-    talk=pattern(
+    talk=any_case(
         r"^(?:(?:bonjour|bonsoir|salut|coucou|hello|bonne (?:nuit|journée|soirée)|au revoir"
         r"|à (?:bientôt|demain|plus|tout à l'heure)|merci|de rien|félicitations|bravo|je (?:te"
         r"|vous) remercie)\b.*|(?:ok(?:ay)?|oui|ouais|non|si|d'accord|bien|très bien|bon|parfait"
@@ -89,7 +89,7 @@ FRENCH = Phrases(
         r"|quel(?:le)? \w+ (?:idée|nouvelle|surprise).*|bonne chance.*"
         r"|à votre service.*)[\s.!?,)]*$"
     ),
-    opening=pattern(
+    opening=any_case(
         r"^(?:(?:bonjour|bonsoir|salut|coucou|hello|ah|oh|eh bien|bon|ben|alors|ok(?:ay)?|oui|non"
         r"|d'accord|et|mais|au fait|d'ailleurs|(?:une )?petite question|une question|nouvelles"
         r"|correction|merci|super|parfait|comme"
@@ -97,14 +97,14 @@ FRENCH = Phrases(
         r"|je l'ai dit))(?: (?:à tous|encore|[A-Z]\w+))?\s?[,!.:-]+\s+|(?:et|mais|alors|au fait"
         r"|puis)\s+(?=(?:je|mon|ma|mes|moi)\b|j'))+"
     ),
-    asking=pattern(
+    asking=any_case(
         r"^(?:et |mais )?(?:qu'est-ce|est-ce|que(?= (?:peux|pensez|penses|dois|faire))|qui (?:est"
         r"|a)\b|où\b|quand (?:est|as|vas|dois)|pourquoi|comment|quel\w*|combien|peux-tu|pouvez-vous"
         r"|pourrais-tu|pourriez-vous|sais-tu|as-tu|es-tu|y a-t-il|dois-je|puis-je|(?:je"
         r"|on) (?:peux|peut|pourrais|dois|doit|fais) \w+)\b"
     ),
-    second=pattern(r"\b(?:tu|te|toi|ton|ta|tes|vous|votre|vos)\b|\bt'"),
-    request=pattern(
+    second=any_case(r"\b(?:tu|te|toi|ton|ta|tes|vous|votre|vos)\b|\bt'"),
+    request=any_case(
         r"^(?:s'il (?:te|vous) plaît,? )?(?:dis|montre|donne|trouve|aide|explique|propose"
         r"|recommande|cherche|réserve|annule|envoie|écris|crée|fais|ignore|efface|supprime|ajoute"
         r"|traduis|résume|ouvre)[rsz]?\b"

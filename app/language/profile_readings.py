@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.kernel.text import fold
 from app.language.lexicon import NEGATIONS, word_set
+from app.language.phrases import any_case
 from app.language.profile_words import (
     LANGUAGES,
     MONTHS,
@@ -26,15 +27,13 @@ from app.language.text import straight
 _MAX_WORDS = 5
 _MAX_AGE = 120
 # Imagined, quoted or hoped values do not count.
-_SUPPOSED = re.compile(
+_SUPPOSED = any_case(
     r"\b(?:if|wish|would|might|maybe|perhaps|suppose|imagine|pretend|unless|whether|wenn|falls"
-    r"|vielleicht|würde|wäre|ojalá|quizás?|tal vez|peut-être|si)\b",
-    re.IGNORECASE,
+    r"|vielleicht|würde|wäre|ojalá|quizás?|tal vez|peut-être|si)\b"
 )
-_ARTICLE = re.compile(
+_ARTICLE = any_case(
     r"(?:(?:the|an?|der|die|das|den|dem|eine?n?|(?:a )?(?:el|la|los|las)|al|una?|le|les|une?|des|du"
-    r"|aux?|à la)\s+|(?:à )?l')",
-    re.IGNORECASE,
+    r"|aux?|à la)\s+|(?:à )?l')"
 )
 _NAME = re.compile(
     r"[^\W\d_][\w'.-]*(?:\s+(?:(?:de|da|del|di|du|van|von|der|den|la|bin|al|y)\s+)*"
@@ -43,77 +42,64 @@ _NAME = re.compile(
 _PARTICLES = word_set("de da del di du van von der den la bin al y")
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _PHONE = re.compile(r"(?:(?:the|le|el|die)\s+)?(?P<value>[+(]?\d(?:[\s().\/-]{0,2}\d){5,17})")
-_ADDRESS = re.compile(
-    r"[^;!?\n]{5,200}?(?=\.?\s*$|,? (?:and|und|y|et) (?:my|i|mein\w*|mi|mon)\b)", re.IGNORECASE
-)
+_ADDRESS = any_case(r"[^;!?\n]{5,200}?(?=\.?\s*$|,? (?:and|und|y|et) (?:my|i|mein\w*|mi|mon)\b)")
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True)) + "|märz|février|août|décembre"
-_DATE = re.compile(
+_DATE = any_case(
     r"(?:(?:on|in|am|el|le|the)\s+)*(?P<value>(?P<iso>\d{4}-\d{2}-\d{2})"
     rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?(?P<month>(?:{_MONTH})\b)"
     r"(?:,?\s+(?:de\s+)?(?P<year>\d{4}))?"
     rf"|(?P<month2>(?:{_MONTH})\b)\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?"
-    r"(?:,?\s+(?P<year2>\d{4}))?|\d{1,2}[./]\d{1,2}[./]\d{2,4})",
-    re.IGNORECASE,
+    r"(?:,?\s+(?P<year2>\d{4}))?|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
 )
-_BORN = re.compile(
-    r"\b(?:I was born|geboren(?= am)|ich bin(?= am .{5,25} geboren)|nací|je suis née?)\s+",
-    re.IGNORECASE,
+_BORN = any_case(
+    r"\b(?:I was born|geboren(?= am)|ich bin(?= am .{5,25} geboren)|nací|je suis née?)\s+"
 )
-_OCCUPATION = re.compile(
+_OCCUPATION = any_case(
     r"\b(?:I(?:'m| am)(?: now| currently)? an? |I work (?:at|for) [\w .&-]{1,40}? as an? "
     r"|ich bin (?:von beruf )?|(?:yo )?soy (?:una? )?"
     r"|je suis (?:une? )?)(?P<value>[\w-]+(?: [\w-]+){0,2}?)"
-    r"(?=\s+(?:and|but|at|for|in|by|who|since|with|und|bei|in|y|en|et|à|chez)\b|\s*[,.;!]|\s*$)",
-    re.IGNORECASE,
+    r"(?=\s+(?:and|but|at|for|in|by|who|since|with|und|bei|in|y|en|et|à|chez)\b|\s*[,.;!]|\s*$)"
 )
 _LIST = r"(?P<items>[^.;:!?()]{2,200})"
 _LISTS = (
     (
         "allergies",
-        re.compile(
+        any_case(
             r"\b(?P<lead>(?:I(?:'m| am)|ich bin|(?:no )?soy|je (?:ne )?suis)(?: \w+){0,2} "
             r"(?:allergic to|allergisch (?:gegen|auf)|alérgic[oa] (?:a las?|a los|al?)"
-            r"|allergique (?:aux|au|à la|à l'|à)))\s*" + _LIST,
-            re.IGNORECASE,
+            r"|allergique (?:aux|au|à la|à l'|à)))\s*" + _LIST
         ),
     ),
     (
         "hobbies",
-        re.compile(
+        any_case(
             r"\b(?P<lead>(?:my|meine?|mis?|mes|mon) (?:hobb(?:ies|y|ys)|interests|aficiones"
-            r"|pasatiempos?|loisirs?) (?:are|is|includes?|sind|ist|son|es|sont|est))\s+" + _LIST,
-            re.IGNORECASE,
+            r"|pasatiempos?|loisirs?) (?:are|is|includes?|sind|ist|son|es|sont|est))\s+" + _LIST
         ),
     ),
     (
         "languages",
-        re.compile(
+        any_case(
             r"\b(?P<lead>(?:I(?: can| also)?(?: do not| don't)? speak|ich spreche(?: auch)?"
-            r"|(?:no )?hablo(?: también)?|je (?:ne )?parle(?: aussi)?))\s+" + _LIST,
-            re.IGNORECASE,
+            r"|(?:no )?hablo(?: también)?|je (?:ne )?parle(?: aussi)?))\s+" + _LIST
         ),
     ),
 )
-_FAVOURITES = re.compile(
-    r"\bmy (?P<thing>favou?rite [\w-]+(?: [\w-]+)?s) (?:are|include)\s+" + _LIST, re.IGNORECASE
-)
-_LIST_END = re.compile(
+_FAVOURITES = any_case(r"\bmy (?P<thing>favou?rite [\w-]+(?: [\w-]+)?s) (?:are|include)\s+" + _LIST)
+_LIST_END = any_case(
     r",?\s+(?:too|as well|also|either|though|unfortunately|sadly|leider|auch|también|aussi|btw"
     r"|by the way|please|any ?more|any longer|mehr|plus|ya|because|but|so|since|which|when|that|if"
     r"|as|while|weil|aber|wenn|seit|porque|pero|desde"
     r"|cuando|parce|mais|depuis|quand)\b|,?\s+(?:and|und|y|et)\s+(?:I|my|ich|mein\w*|yo|mi|je"
     r"|mon)\b"
-    r"|\s+j'",
-    re.IGNORECASE,
+    r"|\s+j'"
 )
-_AND = re.compile(
-    r"\s*,\s*(?:(?:and|or|und|oder|y|o|et|ou)\s+)?|\s+(?:and|or|und|oder|y|e|o|et|ou|&)\s+",
-    re.IGNORECASE,
+_AND = any_case(
+    r"\s*,\s*(?:(?:and|or|und|oder|y|o|et|ou)\s+)?|\s+(?:and|or|und|oder|y|e|o|et|ou|&)\s+"
 )
-_FLUENTLY = re.compile(
+_FLUENTLY = any_case(
     r"^(?:fluent|good|some|a (?:little|bit of)|fließend|un poco de|un peu)\s+|\s+(?:fluently|well"
-    r"|fließend)$",
-    re.IGNORECASE,
+    r"|fließend)$"
 )
 
 
@@ -185,7 +171,7 @@ def _typed(kind: str, raw: str, text: str, slot: Slot) -> Iterator[tuple[str, st
 
 
 _NAMED = frozenset({"nickname", "first name", "last name"})
-_AT = re.compile(r"\s+(?:at|for|in|bei|beim|im|für|en|para|chez|à|dans|pour)\s", re.IGNORECASE)
+_AT = any_case(r"\s+(?:at|for|in|bei|beim|im|für|en|para|chez|à|dans|pour)\s")
 
 
 def _fits(kind: str, value: str, text: str, slot: Slot) -> bool:
@@ -232,15 +218,13 @@ def _noun_after(text: str, slot: Slot) -> bool:
     return _MORE.match(text, rest.end() if rest else slot.end) is not None
 
 
-_EATS = re.compile(
+_EATS = any_case(
     r"(?:\b(?:am|become|became|went|turned|gone|bin|lebe|esse|ernähre mich|soy|hice|hecho|suis)\b"
-    r"|'m\b)",
-    re.IGNORECASE,
+    r"|'m\b)"
 )
-_MORE = re.compile(
+_MORE = any_case(
     r"\s+(?!(?:and|but|now|since|for|because|so|these|at|in|again|who|und|aber|seit|jetzt|y|pero"
-    r"|desde|et|mais|depuis)\b)\w",
-    re.IGNORECASE,
+    r"|desde|et|mais|depuis)\b)\w"
 )
 _CHECKS: Mapping[str, Callable[[str], bool]] = {
     "first name": _is_name,

@@ -116,8 +116,7 @@ def kind_of(name: str) -> str:
     return KINDS.get(named, named)
 
 
-PROFESSIONS = word_set(
-    """
+PROFESSIONS = word_set("""
     nurse teacher engineer developer programmer doctor physician surgeon dentist lawyer attorney
     accountant architect designer chef cook waiter waitress baker plumber electrician carpenter
     mechanic driver pilot journalist writer author editor photographer musician actor actress
@@ -138,28 +137,22 @@ PROFESSIONS = word_set(
     developpeuse programmeur medecin avocat avocate architecte cuisinier cuisiniere serveur
     serveuse boulanger plombier electricien menuisier mecanicien journaliste ecrivain photographe
     musicien comptable pharmacien pharmacienne dentiste
-    """
-)
+    """)
 NO_PROFESSION = word_set(
     "former ex retired aspiring future wannabe failed terrible bad big huge not like such"
 )
-NO_PLACE = word_set(
-    """
+NO_PLACE = word_set("""
     linux mac macos windows python rust golang java javascript typescript kotlin swift android ios
     iphone aws azure gcp kubernetes postgres notion slack teams marketing sales engineering product
     finance hr legal support premium management
-    """
-)
+    """)
 """Words after "moved to" that are not a new home."""
-WEEKDAYS = word_set(
-    """
+WEEKDAYS = word_set("""
     monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
     freitag samstag sonntag lunes martes miercoles jueves viernes sabado domingo lundi mardi
     mercredi jeudi vendredi samedi dimanche
-    """
-)
-LANGUAGES = word_set(
-    """
+    """)
+LANGUAGES = word_set("""
     english german french spanish italian portuguese dutch polish turkish russian ukrainian arabic
     hebrew hindi urdu bengali chinese mandarin cantonese japanese korean vietnamese thai greek
     swedish norwegian danish finnish czech hungarian romanian catalan swahili persian farsi
@@ -167,23 +160,18 @@ LANGUAGES = word_set(
     turkisch russisch arabisch chinesisch japanisch
     ingles aleman frances espanol castellano italiano portugues holandes ruso arabe chino japones
     anglais allemand francais espagnol italien portugais neerlandais russe chinois japonais
-    """
-)
-VAGUE = word_set(
-    """
+    """)
+VAGUE = word_set("""
     something anything everything nothing things thing stuff it that this them those these him her
     what who none not sure unknown secret important different same great good bad fine broken late
     new old better worse changing complicated etwas alles nichts es das algo todo nada eso
     quelque chose tout rien ca cela many lot lots several various people certain some viele muchos
     muchas beaucoup
-    """
-)
-PLAIN = word_set(
-    """
+    """)
+PLAIN = word_set("""
     favourite name nationality timezone username size hometown title language religion pronouns
     degree school university nationalitat nacionalidad nationalite
-    """
-)
+    """)
 """First or last words of fields with any words as values; other fields need a name or a number."""
 NUMERIC = word_set("number budget height weight nummer budget grosse gewicht talla peso poids")
 """Last words of fields with numeric values."""

@@ -14,6 +14,7 @@ from app.language.extraction import USER_ROLES
 from app.language.facts import MAX_FACT, Turn
 from app.language.forgetting import names_something
 from app.language.lexicon import language
+from app.language.phrases import any_case
 from app.language.profile_readings import ProfileReading, iso_date, readings
 from app.language.profile_words import ASKED, FILLED, PLACES, kind_of, thing
 from app.language.requests import RequestedFact
@@ -21,10 +22,9 @@ from app.language.sentences import own_words, sentences
 from app.language.statements import statements
 from app.language.text import straight
 
-_MINE = re.compile(
+_MINE = any_case(
     r"^(?:(?:about|of|that|everything about|von|sobre|de|sur)\s+)?"
-    r"(?:my|our|mein\w*|unser\w*|mis?|mon|ma|mes)\s+(?P<thing>[^,.;!?]+)",
-    re.IGNORECASE,
+    r"(?:my|our|mein\w*|unser\w*|mis?|mon|ma|mes)\s+(?P<thing>[^,.;!?]+)"
 )
 _QUOTED = re.compile(r"[\"“„«][^\"“”«»]*(?:[\"“”»]|$)")
 _PREFERENCE = re.compile(r"\b(?:preferred|preference|preferences)\b")
@@ -61,7 +61,6 @@ class Filled:
         value: a text, or the items of a list field. With `clear`, the value that no longer holds,
             or None for any value of the field.
         source: the sentence that supports it, verbatim.
-        turn: the position of its turn in the input.
     """
 
     schema_id: str

@@ -18,6 +18,7 @@ from app.language.corrections import (
     owners,
 )
 from app.language.lexicon import word_set
+from app.language.phrases import any_case
 from app.language.slots import Slot, besides, restates, rivals, slots
 from app.language.stances import Stance, affirms, denies, stance, without
 from app.language.text import content, key, names, negated, numbers, resolved, stem, straight
@@ -35,21 +36,18 @@ _MORE = word_set("""
     after before during every each to of mit und aber in im am bei seit weil von namens con y
     pero en desde porque de que cuando avec et mais dans a au depuis parce qui quand chez
     """)
-_CHANGE = re.compile(
+_CHANGE = any_case(
     r"\b(?:now|no longer|any ?more|instead|these days|switched|changed|from now on|jetzt|nicht mehr"
-    r"|inzwischen|mittlerweile|stattdessen|ahora|ya no|en lugar|maintenant|désormais|ne plus)\b",
-    re.IGNORECASE,
+    r"|inzwischen|mittlerweile|stattdessen|ahora|ya no|en lugar|maintenant|désormais|ne plus)\b"
 )
-_ALSO = re.compile(
-    r"\b(?:also|too|as well|additionally|auch|ebenfalls|también|además|aussi|également)\b",
-    re.IGNORECASE,
+_ALSO = any_case(
+    r"\b(?:also|too|as well|additionally|auch|ebenfalls|también|además|aussi|également)\b"
 )
-_SWITCH = re.compile(
+_SWITCH = any_case(
     r"\b(?:switched|changed|went|moved|gewechselt|cambié|passé|changé)\b.*?\b(?:from|von|vom|de)\b"
-    r" (?P<old>[^,.;]+?) (?:to|zu|zum|auf|a|à|al|au)\b",
-    re.IGNORECASE,
+    r" (?P<old>[^,.;]+?) (?:to|zu|zum|auf|a|à|al|au)\b"
 )
-_SINCE = re.compile(r"\b(?:since|for \w+ \w+|seit|desde|depuis)\b", re.IGNORECASE)
+_SINCE = any_case(r"\b(?:since|for \w+ \w+|seit|desde|depuis)\b")
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,6 @@ def same(new: Statement, old: Statement, cosine: float) -> str | None:
 
 
 def _shared(new: Statement, old: Statement) -> Iterator[tuple[Slot, Slot]]:
-    """Yield the pairs of slots with the same key."""
     return ((mine, other) for mine in new.slots for other in old.filling(mine))
 
 
@@ -217,8 +214,8 @@ def _remainder(mine: Slot, fact: str, other: Slot) -> str:
 
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+")
-_CLAUSES = re.compile(r",?\s+(?:and|but|und|aber|y|pero|et|mais)\s+", re.IGNORECASE)
-_SUBJECT = re.compile(r"(?:I|we|ich|wir|yo|je)\s|(?:I|j)'", re.IGNORECASE)
+_CLAUSES = any_case(r",?\s+(?:and|but|und|aber|y|pero|et|mais)\s+")
+_SUBJECT = any_case(r"(?:I|we|ich|wir|yo|je)\s|(?:I|j)'")
 
 
 def _without_part(fact: str, slot: Slot, cut: re.Pattern[str]) -> str:

@@ -9,16 +9,16 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.language.phrases import any_case
 from app.language.sentences import sentences
 from app.language.text import straight
 from app.language.tongues import PHRASES
 
-_HINT = re.compile(
+_HINT = any_case(
     r"\b(?:sa(?:id|ys?|ying)|th(?:inks?|ought)|claim|believ|insist|assum|suspect|reckon|pretend"
     r"|guess|t(?:old|ell)|writes?|wrote|according|sag|gesagt|mein|denk|dacht|glaub|behaupt|vermute"
     r"|erzähl|schr[ie]|laut\b|di[jc]|cre[eí]|piensa|pensaba|afirm|asegur|opina|cuenta|contó|según"
-    r"|dit\b|disent|disai|prétend|affirm|croi|pens|raconte|selon|d'après)",
-    re.IGNORECASE,
+    r"|dit\b|disent|disai|prétend|affirm|croi|pens|raconte|selon|d'après)"
 )
 _SAYING = {
     "en": "said|says|saying|say|thinks|thought|think|claims|claimed|claim|believes|believed|believe"
@@ -40,58 +40,46 @@ _TELLING = {
 _TO = r"(?:,? (?:to )?(?:me|us|you|him|her|them|everyone|mir|uns|dir|allen|a todos|à tous))?"
 _THAT = r"\s*[,:]?\s*[\"“„«']?\s*(?:(?:that|dass|daß|que)\s+|qu')?"
 _SAYS = {
-    tongue: re.compile(
-        rf"\b(?:(?P<says>{says})|(?P<tells>{_TELLING[tongue]}))\b{_TO}{_THAT}", re.IGNORECASE
-    )
+    tongue: any_case(rf"\b(?:(?P<says>{says})|(?P<tells>{_TELLING[tongue]}))\b{_TO}{_THAT}")
     for tongue, says in _SAYING.items()
 }
-_SELF = re.compile(
-    r"\b(?:I|I'(?:ve|d|m)|we|ich|wir|habe|yo|he|nosotr[oa]s|je|nous|ai)\b|\bj'", re.IGNORECASE
-)
+_SELF = any_case(r"\b(?:I|I'(?:ve|d|m)|we|ich|wir|habe|yo|he|nosotr[oa]s|je|nous|ai)\b|\bj'")
 """First-person reporters; the language distinguishes English "he" from Spanish "he"."""
-_HE = re.compile(r"\bhe\b", re.IGNORECASE)
-_TOLD = re.compile(
+_HE = any_case(r"\bhe\b")
+_TOLD = any_case(
     r"\b(?:me|mir|nos|uns|doctor|dr|physician|dentist|nurse|therapist|psychiatrist|psychologist"
     r"|specialist|surgeon"
     r"|cardiologist|dermatologist|optician|vet|lawyer|letter|report|results?|tests?|ärzt\w*|\w*arzt"
     r"|therapeut\w*|brief|befund|ergebnis\w*|médic[oa]|doctora|dentista|psicólog[oa]|abogad[oa]"
     r"|carta|informe|resultados?|médecin|docteur|dentiste|psychologue|avocate?|lettre"
-    r"|résultats?)\b|\bm'",
-    re.IGNORECASE,
+    r"|résultats?)\b|\bm'"
 )
-_CLAUSE = re.compile(
-    r"[,;:.!?]\s+|\s(?:and|but|because|und|aber|weil|y|pero|porque|et|mais)\s", re.IGNORECASE
-)
+_CLAUSE = any_case(r"[,;:.!?]\s+|\s(?:and|but|because|und|aber|weil|y|pero|porque|et|mais)\s")
 _STOP = re.compile(r"[,;:.!?]")
-_CONTRAST = re.compile(
-    r"(?:,\s*|\s)(?:but|although|however|aber|doch|sondern|pero|sino|mais|or)\s|;", re.IGNORECASE
-)
-_ORDER = re.compile(
+_CONTRAST = any_case(r"(?:,\s*|\s)(?:but|although|however|aber|doch|sondern|pero|sino|mais|or)\s|;")
+_ORDER = any_case(
     r"(?:du (?:sollst|solltest|kannst|musst)\b.*\b(?:vergessen|löschen)\b)"
     r"|(?:to |you (?:should|can|must) |please |bitte |du sollst )*(?:forget|delete|remove|erase"
     r"|vergiss|lösch"
-    r"|olvid|borr|elimin|oubli|effac|supprim)",
-    re.IGNORECASE,
+    r"|olvid|borr|elimin|oubli|effac|supprim)"
 )
-_ACCORDING = re.compile(
+_ACCORDING = any_case(
     r"(?:^|[,;]\s*|\b(?:and|und|y|et)\s+)(?:according to|laut|según|selon|d'après)"
     r" (?!(?:me|mir|mí|moi)\b)"
-    r"(?P<who>(?:(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s+)?[\w'.-]+)",
-    re.IGNORECASE,
+    r"(?P<who>(?:(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s+)?[\w'.-]+)"
 )
-_AFTERWARDS = re.compile(
+_AFTERWARDS = any_case(
     r",[\"”»']?\s+(?:so )?(?:"
     r"(?:said|says|claims|thinks|sagt|sagte|meint|meinte|behauptet|glaubt|dice|dijo|cree|dit"
     r"|disait|pense|prétend) (?!(?:I|we|ich|wir|yo|je)\b)(?P<after>[\w' .-]{1,30})"
     r"|(?!(?:I|we|as|like|yo|je|ich|wir)\b)(?P<before>(?:[\w'-]+ ){1,3})(?:said|says|claims|claimed"
     r"|thinks|insists|believes|sagt|sagte|meint|meinte|behauptet|dice|dijo|cree|dit|pense"
-    r"|prétend))[.!\s]*$",
-    re.IGNORECASE,
+    r"|prétend))[.!\s]*$"
 )
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*(?:[\"“”»]|$)")
 _LONGEST_NAME = 2
 """Maximum words of a quotation that may be a name; longer quotations are other people's words."""
-_ARTICLE = re.compile(r"(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s", re.IGNORECASE)
+_ARTICLE = any_case(r"(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s")
 _LONGEST_SENTENCE = 2_000
 """Maximum characters of a sentence; a longer one is pasted text, not a statement."""
 _LONGEST_START = 1
@@ -116,7 +104,7 @@ def _name(quoted: re.Match[str]) -> str:
     return quoted[0] if len(quoted[0].split()) <= _LONGEST_NAME else " "
 
 
-def without_reports(text: str, *, told: bool = True) -> str:
+def without_reports(text: str, *, with_told: bool = True) -> str:
     """Return the text, at the same length, with other people's claims about the user blanked out.
 
     With `told`, also blank out statements made to the user, or by experts such as doctors.
@@ -126,7 +114,7 @@ def without_reports(text: str, *, told: bool = True) -> str:
         return text
     for sentence in sentences(plain):
         for report in _reports(sentence.text):
-            if told or not report.is_told:
+            if with_told or not report.is_told:
                 begin, end = report.begin + sentence.start, report.end + sentence.start
                 text = text[:begin] + " " * (end - begin) + text[end:]
     return text

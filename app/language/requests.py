@@ -1,13 +1,88 @@
-"""Requests to remember or to forget something."""
+"""Requests to remember or to forget something, and requests not to forget it.
+
+"Don't forget that I like tea" states "I like tea". "Don't forget my birthday" contains no
+statement. Neither is a request to forget.
+"""
 
 import re
 from dataclasses import dataclass
 from itertools import islice
 
-from app.language.phrases import QUESTION, Phrases
-from app.language.reminders import kept_in_mind, main_clause
+from app.language.phrases import QUESTION, Phrases, any_case
 from app.language.reported import without_reports, without_speech
 from app.language.text import straight
+
+_LEADS = {
+    "en": r"(?:so|and|but|also|ok(?:ay)?|oh|hey|well|please|pls|just|btw|by the way)",
+    "de": r"(?:und|aber|also|ok(?:ay)?|ach|bitte|hey|übrigens)",
+    "es": r"(?:y|pero|ah|oye|bueno|vale|ok(?:ay)?|por favor|por cierto)",
+    "fr": r"(?:et|mais|ah|bon|alors|ok(?:ay)?|surtout|s'il (?:te|vous) plaît|au fait)",
+}
+_LOSE = {
+    "en": r"(?:forget|delete|erase|remove|wipe|lose)",
+    "de": r"(?:vergisst|vergessen|vergesst|löschst|löschen|löscht|streichst|streichen)",
+    "es": r"(?:olvid|borr|elimin|quit)\w+",
+    "fr": r"(?:oubli|effac|supprim|retir|enlèv)\w+",
+}
+_ASKS = {
+    "en": (
+        (
+            r"(?:(?:make|be) sure(?: that)? (?:to )?)?(?:you )?(?:do ?n'?o?t|never|(?:must"
+            r"|should)(?:n't"
+            r"| not| never)|may not|can(?:'t|not| not)|won't|will not)(?: ever| please"
+            r"| you)* {lose}"
+        ),
+        (
+            r"(?:I|we) (?:do(?:n't| not)|would(?:n't| not)|did(?:n't| not)|never)(?: \w+){{0,2}}?"
+            r" you to (?:ever )?{lose}"
+        ),
+        (
+            r"(?:I|we) (?:hope|trust|want|need|'d like)(?: that)? you (?:to )?(?:won't|will not"
+            r"|don't"
+            r"|do not|never|not)(?: to)?(?: ever)? {lose}"
+        ),
+    ),
+    "de": (
+        (
+            r"(?:vergiss|vergesst|vergessen sie|lösch\w*|streich\w*|entfern\w*)"
+            r"(?: (?!dass\b|was\b)[\w-]+){{0,4}}? (?:nicht|nie(?:mals)?|keinesfalls)\b"
+        ),
+        r"ich (?:will|möchte|wollte|wünsche) (?:\w+ )?nicht,? dass du (?:.* )?{lose}",
+        (
+            r"(?:ich \w+,? )?(?:dass )?du (?:[\w-]+ ){{0,5}}?(?:nicht"
+            r"|nie(?:mals)?) (?:[\w-]+ )*?{lose}"
+        ),
+        r"(?!ich |wir |er |sie )(?:[\w-]+ ){{0,4}}?(?:nicht|nie(?:mals)?) (?:vergessen|löschen)",
+    ),
+    "es": (
+        (
+            r"(?:(?:espero|quiero|necesito) que )?(?:no|nunca|jamás) (?:te |me |os "
+            r"|se te )?(?:l[oa]s? )?"
+            r"(?:olvid|borr|elimin|quit)(?:es?|en|éis)\b"
+        ),
+        (
+            r"no (?:\w+ )?(?:quiero|quisiera|deseo|gustaría|pedido|pedí|dije|dicho) que"
+            r" (?:te |me )?{lose}"
+        ),
+        r"no (?:debes|puedes|deberías|hay que) {lose}",
+    ),
+    "fr": (
+        r"n(?:e |')(?:[ml]'|l[ea]s? )?{lose} (?:\w+ )??(?:pas|jamais)\b",
+        r"(?:oublie[sz]?|efface[sz]?|supprime[sz]?) (?:surtout )?(?:pas|jamais)\b",
+        (
+            r"je (?:ne )?(?:veux|voudrais|souhaite|t'ai) (?:pas|jamais) (?:\w+ )?"
+            r"(?:que (?:tu|vous)|d[e']) ?{lose}"
+        ),
+        r"(?:j'espère|je veux) que (?:tu|vous) n(?:e |'){lose} (?:pas|jamais)\b",
+        r"(?:tu|vous|il)? ?(?:ne )?(?:dois|devez|peux|pouvez|faut) (?:pas|jamais) {lose}",
+    ),
+}
+_SAID = {
+    "en": r"(?:(?:,? that|\s*[,:]) (?P<that>.+)|,? (?P<said>(?:I|we|my|our|I'\w+|we'\w+)\b.+))",
+    "de": r"(?:[\w ]{0,20}?,? dass (?P<that>.+)|\s*[,:] (?P<said>.+))",
+    "es": r"(?: nunca)?(?:,? por favor)?(?:(?: de)? que|\s*:) (?P<said>.+)",
+    "fr": r"(?:,? s'il (?:te|vous) plaît)?(?:(?: bien)? (?:que |qu')|\s*: )(?P<said>.+)",
+}
 
 
 @dataclass(frozen=True)
@@ -54,38 +129,34 @@ def asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, Reques
     return text, None
 
 
-_CONDITION = re.compile(
+_CONDITION = any_case(
     r"(?:if|once|when|unless|in case|wenn|falls|sobald|si|cuando|en caso|quand|lorsque|dès que)\b"
     r"(?! (?:\w+ )?(?:can|could|possible|get a|don't mind|kannst|magst|möglich|puedes?|posible"
-    r"|peux|pouvez|possible)\b)",
-    re.IGNORECASE,
+    r"|peux|pouvez|possible)\b)"
 )
 """The beginning of a condition; a conditional request does not apply now."""
-_BESIDES = re.compile(
+_BESIDES = any_case(
     # Not from the middle of a run of blanks, such as a blanked-out report.
     r"(?:(?<!\s)\s+)?(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
-    r"|donc)\b)\s+(?=\w)",
-    re.IGNORECASE,
+    r"|donc)\b)\s+(?=\w)"
 )
 """Separators before a clause that may hold a request."""
 _MAX_CLAUSES = 20
 NO_REQUEST = RequestedFact("", forget=True)
 """Neither a request nor a statement."""
-_REFUSED = re.compile(
+_REFUSED = any_case(
     r"[,:-]\s*¡?(?:no way|no chance|not a chance|never(?: ever)?|as if|(?:no, )?do(?: not|n't)"
     r"|nie(?:mals)?|auf keinen fall|kommt nicht in frage|nunca|jamás|ni hablar|de ninguna manera"
-    r"|jamais(?: de la vie)?|pas question|hors de question)[\s.!]*$",
-    re.IGNORECASE,
+    r"|jamais(?: de la vie)?|pas question|hors de question)[\s.!]*$"
 )
 """Additions that revoke the preceding request."""
-_OF_THE_TALK = re.compile(
+_OF_THE_TALK = any_case(
     r"\b(?:start(?:ing)? (?:over|again|afresh|fresh|from scratch)|new (?:topic|subject|talk)"
     r"|from the (?:top|beginning)|von vorne?|neu anfangen|neues thema|de cero|empe(?:cemos|zamos)"
     r"|desde el principio|recommen[cç]ons|repartons|à zéro)\b"
     r"|^\W*(?:\w+ ){1,4}?(?:paragraph|sentence|section|page|chapter|slide|column|row|footnote"
     r"|bullet(?: point)?|absatz|satz|abschnitt|seite|kapitel|zeile|párrafo|frase|sección|página"
-    r"|paragraphe|phrase|page)s?\b",
-    re.IGNORECASE,
+    r"|paragraphe|phrase|page)s?\b"
 )
 """Requests for a new conversation or another text, not for less memory."""
 
@@ -99,40 +170,95 @@ def _named(said: str) -> str:
 
 
 _MINE = r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos)\b"
-MY = re.compile(_MINE, re.IGNORECASE)
-ALSO = re.compile(
+MY = any_case(_MINE)
+ALSO = any_case(
     rf"(?:,\s*(?:and |und |y |et )?|\s(?:and|und|y|et)\s)"
-    rf"(?:also |auch |también |aussi )?(?={_MINE})",
-    re.IGNORECASE,
+    rf"(?:also |auch |también |aussi )?(?={_MINE})"
 )
 """Separators between the things named in a request."""
-_REASON = re.compile(
+_REASON = any_case(
     rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s"
     rf"|\s(?:and|und|y|et) (?!{_MINE}|(?:the|an?|all|de[rn]|die|das|el|l[ao]s?|les?|tou[ts]\w*)\b)"
-    r"(?=\S+(?: \S+){2})",
-    re.IGNORECASE,
+    r"(?=\S+(?: \S+){2})"
 )
-_POLITELY = re.compile(
+_POLITELY = any_case(
     r"(?:[\s,]+(?:please|pls|plz|thanks|thx|thank you|stp|svp|bitte|danke|por favor|gracias"
     r"|s'il (?:te|vous) pla[iî]t|merci|now|again|wieder|jetzt|ya"
     r"|(?:from|aus|in|de|en|dans) (?:your|the|deine[mnr]?|dem|tu|tus|ta|tes)"
     r" (?:memory|memories|records?|notes?|files?|database|system|list|gedächtnis|speicher"
-    r"|notizen|memoria|notas|registros?|mémoire|fichiers?))[\s.!?]*)+$",
-    re.IGNORECASE,
+    r"|notizen|memoria|notas|registros?|mémoire|fichiers?))[\s.!?]*)+$"
 )
-_THING_ABOUT = re.compile(
+_THING_ABOUT = any_case(
     r"^(?:(?:the|that|this|any|all(?: the)?)"
     r" (?:thing|stuff|bit|part|info(?:rmation)?|note|detail)s?"
     r" (?:(?:that )?(?:I|you)(?: \w+){1,3}? )?(?:about|regarding|on|with) "
     r"|(?:das|die sache|die info\w*|alles)(?: mit| über| zu) "
     r"|(?:(?:todo )?lo )?(?:de|sobre) (?:lo de )?"
     r"|(?:tout )?ce que je t'ai (?:dit|raconté) (?:sur|de) |tout (?:à propos|au sujet) de "
-    r"|l'histoire de )",
-    re.IGNORECASE,
+    r"|l'histoire de )"
 )
-_WHAT_ABOUT = re.compile(
+_WHAT_ABOUT = any_case(
     r"^(?:alles,?\s*)?(?:was (?:ich|du)(?: dir)? )?über (?P<thing>.+?)"
-    r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$",
-    re.IGNORECASE,
+    r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$"
 )
-_THAT = re.compile(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?", re.IGNORECASE)
+_THAT = any_case(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?")
+
+
+def _asking(tongue: str) -> re.Pattern[str]:
+    asks = "|".join(_ASKS[tongue]).format(lose=_LOSE[tongue])
+    lead = rf"^(?:{_LEADS[tongue]},? )*"
+    return any_case(rf"{lead}(?:{asks})(?:{_SAID[tongue]}|\b.*)$")
+
+
+_ASKING = {tongue: _asking(tongue) for tongue in _LEADS}
+_STATES = any_case(
+    r"^(?:I|we|I'\w+|we'\w+|he|she|they|it)\b|^(?:[\w'-]+ ){1,5}?(?:is|are|was|were|has|have|had"
+    r"|will|can|can't|does|doesn't|don't|\w{3,}[^s\W]s|\w{3,}ed)\b(?= )"
+)
+"""Words of a clause: English does not mark a clause differently from a noun ("my birthday")."""
+
+
+def kept_in_mind(text: str, tongue: str) -> str | None:
+    """Return the statement of a request not to forget; None for any other text.
+
+    Empty: the request names only a thing, or has no statement that is meaningful alone.
+    """
+    pattern = _ASKING.get(tongue)
+    match = pattern.match(straight(text)) if pattern else None
+    if match is None:
+        return None
+    groups = match.groupdict()
+    kind = "that" if groups.get("that") else "said"
+    said = text[match.start(kind) : match.end(kind)].strip() if groups.get(kind) else ""
+    if tongue == "de":
+        return main_clause(said) if kind == "that" else said
+    return said if tongue != "en" or _STATES.match(straight(said)) else ""
+
+
+_SUBJECT_DE = re.compile(
+    r"(?P<subject>ich|wir|er|sie|[A-ZÄÖÜ]\w+"
+    r"|(?:(?:mein|unser|dein|ein)\w*|d(?:er|as|ie))(?: [a-zäöüß]\w*)*? [A-ZÄÖÜ]\w+) (?P<rest>.+)"
+)
+_REASON_DE = re.compile(r", (?=(?:weil|wenn|da|obwohl|seit) ).*$")
+_FINITE_DE = re.compile(
+    r"(?!(?:an|auf|aus|ab|ein|mit|vor|zu|um|nach|weg|her|hin|los|teil|fest|fern|bei)\w{4})"
+    r"(?:bin|ist|sind|war|kann|muss|soll|darf|mag|wird|will|weiß|hab|[a-zäöüß]{2,}(?:e|t|en))"
+)
+"""A German verb without a separable prefix, unlike "anrufe" ("ich rufe an")."""
+
+
+def main_clause(clause: str) -> str:
+    """Return the main clause "ich mag Tee" for "ich Tee mag", the German word order after "dass".
+
+    Empty if the verb, or the end of the subject, is uncertain.
+    """
+    clause = clause.strip(" .!")
+    reason = _REASON_DE.search(clause)
+    match = _SUBJECT_DE.fullmatch(clause[: reason.start()] if reason else clause)
+    if match is None or re.search(r",|[a-zäöüß] (?:und|aber|oder) ", match["rest"]):
+        return ""
+    *middle, verb = match["rest"].split()
+    is_named = match["subject"][0].isupper() or " " in match["subject"]
+    if not _FINITE_DE.fullmatch(verb) or (is_named and len(middle) > 1 and middle[0][0].isupper()):
+        return ""
+    return " ".join([match["subject"], verb, *middle]) + (reason[0] if reason else "")

@@ -7,23 +7,20 @@ import math
 import re
 
 from app.language.lexicon import language
-from app.language.phrases import Phrases
+from app.language.phrases import Phrases, any_case
 from app.language.text import content, straight
 from app.language.tongues import FIRST_ELSEWHERE, PHRASES
 
-_TIME = re.compile(
+_TIME = any_case(
     r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|recently|lately|just|week\w*"
     r"|month\w*"
     r"|years?|summer|winter|spring|fall|autumn|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?s?\b"
     r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
     r"|\b(?:gestern|heute|morgen|letzte\w*|nächste\w*|woche\w*|monat\w*|jahr\w*|seit)\b"
     r"|\b(?:ayer|hoy|mañana|semana\w*|mes(?:es)?|años?|pasad[oa]|próxim[oa]|desde)\b"
-    r"|\b(?:hier|demain|semaine\w*|mois|ans?|année\w*|derni\w+|prochaine?|depuis)\b",
-    re.IGNORECASE,
+    r"|\b(?:hier|demain|semaine\w*|mois|ans?|année\w*|derni\w+|prochaine?|depuis)\b"
 )
-_NUMBER = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|hundred)\b", re.IGNORECASE
-)
+_NUMBER = any_case(r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|hundred)\b")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}")
 _QUOTE = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")

@@ -127,7 +127,6 @@ def telling(word: str) -> tuple[str, ...]:
 
 
 def _count_languages(words: list[str]) -> Counter[str]:
-    """Count the words that identify each language."""
     return Counter(language for word in words for language in _LANGUAGES.get(word, ()))
 
 

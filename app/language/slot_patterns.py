@@ -1,8 +1,7 @@
 """The patterns that fill the slots of `slots.py`, for each language."""
 
-import re
-
 from app.language.lexicon import word_set
+from app.language.phrases import any_case
 
 # The end of a value: another clause, a time or a reason follows.
 _STOP = (
@@ -316,41 +315,31 @@ _FRENCH = (
     ),
     ("prefer", rf"\bje préfère(?: maintenant| désormais)? {_V}"),
 )
-PATTERNS = tuple(
-    (kind, re.compile(text, re.IGNORECASE))
-    for kind, text in _ENGLISH + _GERMAN + _SPANISH + _FRENCH
-)
+PATTERNS = tuple((kind, any_case(text)) for kind, text in _ENGLISH + _GERMAN + _SPANISH + _FRENCH)
 """Pairs of a kind of slot (with `-gone` if the value is denied) and its pattern."""
 
 SPELLINGS = {"favorite": "favourite", "color": "colour", "cell": "phone", "mobile": "phone"}
-SINGLE = word_set(
-    """
+SINGLE = word_set("""
     name names age birthday birthdate address email mail phone number favourite profession
     occupation nationality timezone budget hometown height weight size diet username geburtstag
     adresse telefonnummer handynummer nummer beruf alter größe grosse gewicht nombre edad
     cumpleaños cumpleanos direccion correo telefono numero favorito favorita profesion
     presupuesto talla nom prenom anniversaire telephone preferee prefere favori favorite metier
     taille poids
-    """
-)
-MANY = word_set(
-    """
+    """)
+MANY = word_set("""
     friend friends brother brothers sister sisters son sons daughter daughters child children
     kid kids cousin cousins aunt uncle neighbour neighbor colleague coworker niece nephew hobby
     hobbies bruder schwester freund freundin sohn tochter kind tante onkel kollege hermano
     hermana amigo amiga hijo hija primo tia tio frere soeur ami amie fils fille oncle
-    """
-)
+    """)
 """People and things usually owned in the plural: a second name does not replace the first."""
-COLOURS = word_set(
-    """
+COLOURS = word_set("""
     red blue green yellow black white purple orange pink brown grey gray turquoise rot blau grün
     gelb schwarz weiß lila rosa braun rojo azul verde amarillo negro blanco morado rouge bleu
     vert jaune noir blanc violet
-    """
-)
-COUNTRIES = word_set(
-    """
+    """)
+COUNTRIES = word_set("""
     germany france spain italy portugal austria switzerland england scotland ireland poland
     sweden norway denmark finland netherlands belgium greece turkey ukraine russia china japan
     india brazil mexico argentina canada australia usa us uk america egypt nigeria kenya korea
@@ -358,5 +347,4 @@ COUNTRIES = word_set(
     spanien italien österreich schweiz osterreich polen schweden norwegen niederlande england
     alemania francia españa espana italia suiza reino mexico argentina chile peru colombia
     allemagne france espagne italie suisse belgique canada
-    """
-)
+    """)

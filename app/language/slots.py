@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from app.kernel.text import fold
 from app.language.lexicon import word_set
+from app.language.phrases import any_case
 from app.language.reported import without_reports
 from app.language.slot_patterns import COLOURS, COUNTRIES, MANY, PATTERNS, SINGLE, SPELLINGS
 from app.language.text import content, straight
@@ -75,31 +76,21 @@ def _is_denied(text: str, match: re.Match[str]) -> bool:
     return bool(_DENIED.search(before) or _DENIED_AFTER.match(text, match.end("value")))
 
 
-_DENIED = re.compile(
+_DENIED = any_case(
     r"\b(?:not|no longer|never|nicht|kein\w*|nie|nunca|jamás|no|plus|pas|jamais|n'\w+ (?:plus"
     r"|pas))\b"
-    r"|n't\b",
-    re.IGNORECASE,
+    r"|n't\b"
 )
-_DENIED_AFTER = re.compile(r"\w*\s+(?:nicht|no more|no longer)\b", re.IGNORECASE)
+_DENIED_AFTER = any_case(r"\w*\s+(?:nicht|no more|no longer)\b")
 
 
 def _value(text: str) -> str:
     words = fold(text).split()
-    if len(words) > 1 and words[0] in {
-        "the",
-        "a",
-        "an",
-        "der",
-        "die",
-        "das",
-        "el",
-        "la",
-        "le",
-        "les",
-    }:
-        words = words[1:]  # alone it is no article: French "thé" folds to "the"
-    return " ".join(words)
+    # Alone it is no article: French "thé" folds to "the".
+    return " ".join(words[1:] if len(words) > 1 and words[0] in _ARTICLES else words)
+
+
+_ARTICLES = word_set("the a an der die das el la le les")
 
 
 def _key(kind: str, groups: dict[str, str | None], value: str) -> tuple[str, ...] | None:
@@ -125,11 +116,7 @@ def _owner(groups: dict[str, str | None]) -> str:
     return owner if owner and owner not in _SELF else "self"
 
 
-_SELF = word_set(
-    """
-    i we my our the user user users the users ich mein meine yo mi je j mon ma
-    """
-) | {
+_SELF = word_set("i we my our the user user users the users ich mein meine yo mi je j mon ma") | {
     "the user",
     "the users",
 }
@@ -148,12 +135,8 @@ def _attribute_key(owner: str, groups: dict[str, str | None]) -> tuple[str, ...]
     return ("attribute", owner, " ".join(words)) if words else None
 
 
-_NEW = word_set(
-    """
-    new current neue neuer neues nuevo nueva nouveau nouvelle
-    """
-)
-_CALLED = re.compile(r"\b(?:called|named|heißt|se llama|s'appelle)\b", re.IGNORECASE)
+_NEW = word_set("new current neue neuer neues nuevo nueva nouveau nouvelle")
+_CALLED = any_case(r"\b(?:called|named|heißt|se llama|s'appelle)\b")
 
 
 def rivals(new: Slot, old: Slot) -> bool:
@@ -242,11 +225,9 @@ def besides(text: str, slot: Slot) -> frozenset[str]:
     return frozenset(stem for stem in content(rest) if stem not in _PASSING and not stem.isdigit())
 
 
-_PASSING = word_set(
-    """
+_PASSING = word_set("""
     now since year years month month week for currently recently actually anymore longer instead
     jetzt seit jahr jahren monat inzwisch mittlerweil ahora desde ano anos mes meses actual
     maintenant depuis ans an moi last next ago new old curr recent actual day day mor yea mont
     wee
-    """
-)
+    """)

@@ -8,32 +8,27 @@ import re
 from dataclasses import dataclass
 
 from app.kernel.text import fold
-from app.language.figures import spells_a_number
 from app.language.lexicon import LEXICONS, language, word_set
+from app.language.phrases import any_case
 from app.language.text import negated, stem, straight, undated, words
 from app.language.tongues import PHRASES
+from app.language.values import spells_a_number
 
-LIKING = word_set(
-    """
+LIKING = word_set("""
     like likes liked liking love loves loved enjoy enjoys enjoying adore fan into fond keen mag
     mogen liebe lieben gern gerne schmeckt gefallt gusta gustan encanta encantan amo adoro aime
     aimons apprecie
-    """
-)
-DISLIKING = word_set(
-    """
+    """)
+DISLIKING = word_set("""
     hate hates hated dislike dislikes loathe detest stand hasse odio detesto detestar deteste
-    """
-)
-_STOPPED = re.compile(
+    """)
+_STOPPED = any_case(
     r"\b(?:stopped|quit|gave up|given up|giving up|went off|over my|outgrew|aufgehört|höre auf"
     r"|(?:he )?dej(?:é|ado) de|arrêté (?:de|d')|cessé|sold|got rid of|gave away|given away|verkauft"
-    r"|weggegeben|abgeschafft|vendí|vendido|vendimos|regalado|vendu|donné)\b",
-    re.IGNORECASE,
+    r"|weggegeben|abgeschafft|vendí|vendido|vendimos|regalado|vendu|donné)\b"
 )
-_NO_LONGER = re.compile(r"\b(?:no longer|any ?more)\b", re.IGNORECASE)
-_LITTLE = word_set(
-    """
+_NO_LONGER = any_case(r"\b(?:no longer|any ?more)\b")
+_LITTLE = word_set("""
     im ive last month week year ago today yesterday seit letzte letzten letztes monat woche jahr
     mes ano semana hace mois annee semaine derniere dernier pasado pasada too again wieder auch
     auf nuevo otra vez tambien nouveau aussi no not never cannot cant dont doesnt didnt do does
@@ -50,22 +45,15 @@ _LITTLE = word_set(
     ne n pas plus jamais je j le les l du des d ai arrete cesse suis tres
     beaucoup maintenant desormais finalement vraiment doch gar wohl nun schon noch einfach
     uberhaupt tatsachlich realidad
-    """
-)
-_HAVE = word_set(
-    """
+    """)
+_HAVE = word_set("""
     have has had got own habe haben hatte besitze tengo tenemos tenia ai avais avons
-    """
-)
-_OWNED = re.compile(
-    r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
-)
-_THE_USER = re.compile(r"(?:the )?user\b", re.IGNORECASE)
+    """)
+_OWNED = any_case(r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos) (\w+)")
+_THE_USER = any_case(r"(?:the )?user\b")
 # The remaining text gives a reason or an addition; it is neither affirmed nor denied.
-_FURTHER = re.compile(
-    r"(?<=\w)[,;.!]\s|\s(?:because|since|weil|porque|parce|puisque)\s", re.IGNORECASE
-)
-_AND = re.compile(r"\s*,\s*(?:and|und|y|et|or)?\s*|\s+(?:and|und|y|et|or|oder|&)\s+", re.IGNORECASE)
+_FURTHER = any_case(r"(?<=\w)[,;.!]\s|\s(?:because|since|weil|porque|parce|puisque)\s")
+_AND = any_case(r"\s*,\s*(?:and|und|y|et|or)?\s*|\s+(?:and|und|y|et|or|oder|&)\s+")
 
 
 @dataclass(frozen=True)
@@ -102,13 +90,12 @@ def _main_clause(text: str) -> str:
     return _FURTHER.split(_LEAD.sub("", straight(undated(text))), maxsplit=1)[0]
 
 
-_LEAD = re.compile(
+_LEAD = any_case(
     r"^(?:(?:sadly|unfortunately|actually|anyway|in the end|apparently|leider|übrigens|eigentlich"
     r"|lamentablemente|por desgracia|desgraciadamente|al final|malheureusement|hélas|finalement"
     r"|(?:it )?turn(?:ed|s) out(?: that)?|(?:the doctor|they) (?:found|says?|said)(?: that)?"
     r"|es (?:hat sich|stellte sich)(?: herausgestellt| heraus),? dass|resulta que|resultó que"
-    r"|il s'avère que|il s'est avéré que),? )+",
-    re.IGNORECASE,
+    r"|il s'avère que|il s'est avéré que),? )+"
 )
 """Words that introduce a statement without changing it."""
 
@@ -198,7 +185,6 @@ def _head(part: str) -> str:
 
 
 def _begin(part: str, length: int) -> str:
-    """Return the first `length` words of a text, verbatim."""
     match = re.match(rf"(?:\s*\S+){{{length}}}", part)
     return match[0] if match and length else ""
 

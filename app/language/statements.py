@@ -7,7 +7,7 @@ from dataclasses import replace
 from app.language.corrections import moves_a_date
 from app.language.introductions import introduced
 from app.language.lexicon import latin
-from app.language.phrases import QUESTION, Phrases, pattern
+from app.language.phrases import QUESTION, Phrases, any_case
 from app.language.reported import without_reports
 from app.language.requests import ALSO, MY, RequestedFact, asked_besides, requested
 from app.language.scoring import WORTH_KEEPING, score
@@ -25,7 +25,7 @@ _STANDS_FOR = {
     "es": r"(?:él|ella|ellos|ellas|su|sus|se llama) ",
     "fr": r"(?:il|elle|ils|elles|son|sa|ses|leur) ",
 }
-_FOLLOWS = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _STANDS_FOR.items()}
+_FOLLOWS = {tongue: any_case(text) for tongue, text in _STANDS_FOR.items()}
 _IS = r"(?:is|are|was|were|has|have|had|will|can|likes?|lives?|works?|starts?|turns?|\w{3,}ed)"
 _JOINS = {
     "en": (
@@ -40,42 +40,38 @@ _JOINS = {
         r"|vit)\b)"
     ),
 }
-_JOINED = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _JOINS.items()}
-_ADDRESSED = re.compile(
+_JOINED = {tongue: any_case(text) for tongue, text in _JOINS.items()}
+_ADDRESSED = any_case(
     r"\b(?:ignore|disregard|bypass|override|overrule)\b.{0,40}\b(?:instructions?|rules?|prompts?"
     r"|guidelines?|policy|policies|safety)\b|\b(?:system|developer) (?:prompt|message|override"
     r"|mode)\b"
     r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisung\w*|regeln)\b"
     r"|\bignora\w*\b.{0,40}\b(?:instrucciones"
-    r"|reglas)\b|\bignore[sz]?\b.{0,40}\b(?:instructions|règles|consignes)\b",
-    re.IGNORECASE,
+    r"|reglas)\b|\bignore[sz]?\b.{0,40}\b(?:instructions|règles|consignes)\b"
 )
-_VAGUE = re.compile(
+_VAGUE = any_case(
     r"^(?!he \w+(?:ado|ido|cho|sto|rto)\b)(?:it|that|this|these|those|there|which|he|she|they|his"
     r"|her|their|mine|hers|theirs|das(?! (?-i:[A-ZÄÖÜ]))"
     r"|dies\w*|es|er|sie|sein\w*|ihr\w*|dort|dessen|deren|eso|esto|él|ella|ellos|ellas|el mío"
-    r"|la mía|ça|cela|c'est|ce|il|elle|ils|elles|le mien|la mienne)\b(?!-)",
-    re.IGNORECASE,
+    r"|la mía|ça|cela|c'est|ce|il|elle|ils|elles|le mien|la mienne)\b(?!-)"
 )
-_ASIDE = re.compile(
+_ASIDE = any_case(
     r",? (?:by the way|btw|though|you know|übrigens|weißt du|por cierto|au fait"
-    r"|d'ailleurs)[\s.!]*$",
-    re.IGNORECASE,
+    r"|d'ailleurs)[\s.!]*$"
 )
 """Additions without content at the end of a sentence."""
 _LONGEST_ADDED = 200
 """Maximum characters of a sentence that may be added to the previous fact."""
 _LONGEST_NAME = 20
 """Maximum characters of the name after a greeting."""
-_GREETING = pattern(
+_GREETING = any_case(
     r"^\W*(?:hi|hello|hey|good \w+|hallo|moin|servus|grüß \w+|guten \w+|hola|buenas|buen[oa]s \w+"
     r"|bonjour|bonsoir|salut|coucou)\b"
 )
 _EARLY = 5
 """Maximum words before "I" in a person's own statement ("Last year in May I moved")."""
-_CALL_ME = re.compile(
-    r"^(?:can|could|would|will) you (?:please )?(?P<call>(?:call|address) me [^?]+)\?*$",
-    re.IGNORECASE,
+_CALL_ME = any_case(
+    r"^(?:can|could|would|will) you (?:please )?(?P<call>(?:call|address) me [^?]+)\?*$"
 )
 
 
@@ -137,7 +133,7 @@ def _own_statements(text: str, phrases: Phrases, tongue: str) -> Iterator[Reques
 
 def _own_pieces(text: str) -> list[str]:
     """Return the parts of a sentence outside other people's statements about the person."""
-    left = without_reports(text, told=False)
+    left = without_reports(text, with_told=False)
     if left == text:
         return [text]
     return [piece.strip(" ,;") for piece in _REPORTS.split(left) if piece.strip(" ,;.!")]
@@ -189,9 +185,8 @@ def _without_opening(text: str, phrases: Phrases) -> str:
     return _TURNED_OUT.sub("", rest)
 
 
-_TURNED_OUT = re.compile(
-    r"^(?:(?:it )?turn(?:s|ed) out(?: that)?|resulta que|resultó que|il s'avère que)[,:]?\s+",
-    re.IGNORECASE,
+_TURNED_OUT = any_case(
+    r"^(?:(?:it )?turn(?:s|ed) out(?: that)?|resulta que|resultó que|il s'avère que)[,:]?\s+"
 )
 
 
@@ -224,7 +219,7 @@ def _clauses(text: str, tongue: str) -> list[str]:
 
 
 _OTHERS = {
-    tongue: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    tongue: any_case(rf"\b(?:{words})\b")
     for tongue, words in (
         ("en", "he|she|him|her|they|them|it|there"),
         ("de", "er|ihn|ihm|sie|ihr|dort"),
@@ -271,20 +266,19 @@ def _is_added(text: str, phrases: Phrases) -> bool:
 
 
 def _least(text: str, phrases: Phrases) -> int:
-    told = phrases.preference.search(text) or phrases.personal.search(text)
-    return 1 if told or _HAS.match(text) or _CAN.match(text) else 2
+    is_personal = phrases.preference.search(text) or phrases.personal.search(text)
+    return 1 if is_personal or _HAS.match(text) or _CAN.match(text) else 2
 
 
-_CAN = re.compile(
+_CAN = any_case(
     r"(?:ich kann|(?:ya |no )*sé|je (?:ne )?sais)"
     r"(?: (?:nicht|jetzt|wieder|leider|auch|schon|gut|pas|plus))* [^\W\d]{3,}"
-    r"(?: (?:maintenant|ahora))?[\s.!]*$",
-    re.IGNORECASE,
+    r"(?: (?:maintenant|ahora))?[\s.!]*$"
 )
 """Abilities, which are worth keeping even in a single word."""
 
 
-_HAS = re.compile(
+_HAS = any_case(
     r"(?:(?:(?:I|we)(?: (?:do(?:n't| not)|no longer|never))? (?:have|own)|(?:ich|wir) habe?n?"
     r"|(?:ya )?"
     r"(?:no )?ten(?:go|emos)|j'ai|je n'ai|nous (?:n')?avons)\b)"
@@ -293,8 +287,7 @@ _HAS = re.compile(
     r"|found|met|slept|eaten|\w+(?:é|i|u)e?s?)\b)(?!.*\b(?:ge\w+(?:t|en)|\w+iert)[\s.!]*$)"
     r"(?!.*\b(?:idea|clue|time|plans?|fun"
     r"|questions?|doubts?|problems?|zeit|ahnung|lust|fragen?|tiempo|ganas|preguntas?|dudas?|temps"
-    r"|idée|envie)\b)",
-    re.IGNORECASE,
+    r"|idée|envie)\b)"
 )
 """Possessions or their lack, which are worth keeping even in a single word."""
 

@@ -4,6 +4,7 @@ import re
 
 from app.kernel.text import APOSTROPHES, fold
 from app.language.lexicon import LEXICONS, NEGATIONS, language
+from app.language.phrases import any_case
 
 # Dates inserted by `dates.py`; comparisons ignore them.
 _DATED = re.compile(r" \(\d{4}(?:-\d{2}){0,2}(?:/\d{4}-\d{2}-\d{2})?\)")
@@ -12,11 +13,11 @@ _LETTER = re.compile(r"\w")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _CONTRACTIONS = (
     (re.compile(r"\bI['\u2019]?m\b"), "I am"),
-    (re.compile(r"\b(I|we|you|they)['\u2019]ve\b", re.IGNORECASE), r"\1 have"),
-    (re.compile(r"\b(I|we|you|they)['\u2019]ll\b", re.IGNORECASE), r"\1 will"),
-    (re.compile(r"\bcan['\u2019]t\b", re.IGNORECASE), "cannot"),
-    (re.compile(r"\bwon['\u2019]t\b", re.IGNORECASE), "will not"),
-    (re.compile(r"n['\u2019]t\b", re.IGNORECASE), " not"),
+    (any_case(r"\b(I|we|you|they)['\u2019]ve\b"), r"\1 have"),
+    (any_case(r"\b(I|we|you|they)['\u2019]ll\b"), r"\1 will"),
+    (any_case(r"\bcan['\u2019]t\b"), "cannot"),
+    (any_case(r"\bwon['\u2019]t\b"), "will not"),
+    (any_case(r"n['\u2019]t\b"), " not"),
 )
 _SUFFIXES = {
     "en": ("ings", "ing", "ies", "ied", "es", "ed", "s", "e", "y"),

@@ -6,6 +6,7 @@ It makes only safe changes: to pronouns and to the verb after the first "I".
 import re
 
 from app.language.lexicon import word_set
+from app.language.phrases import any_case
 from app.language.text import straight
 
 _VERBS = {
@@ -36,17 +37,17 @@ _LATER = (
     (re.compile(r"\bI am\b"), "they are"),
     (re.compile(r"\bI was\b"), "they were"),
     (re.compile(r"(?<![\w/])I('ve|'d|'ll)?(?![\w/])"), r"they\1"),
-    (re.compile(r"\bmyself\b", re.IGNORECASE), "themselves"),
-    (re.compile(r"\bmine\b", re.IGNORECASE), "theirs"),
-    (re.compile(r"\bmy\b", re.IGNORECASE), "their"),
-    (re.compile(r"\bme\b", re.IGNORECASE), "them"),
+    (any_case(r"\bmyself\b"), "themselves"),
+    (any_case(r"\bmine\b"), "theirs"),
+    (any_case(r"\bmy\b"), "their"),
+    (any_case(r"\bme\b"), "them"),
 )
-_MY = re.compile(r"\Amy\b", re.IGNORECASE)
+_MY = any_case(r"\Amy\b")
 
 
 _BY_NOBODY = re.compile(r"\b(?:[Ww]e|us|[Oo]urs?|ourselves)\b|\bI'd (?:been|better|\w+ed)\b")
 """Words that include people other than the user, or are ambiguous."""
-_LEFT = re.compile(r"(?<![\w/])(?:I|I'\w+)(?![\w/])|\b(?:me|my|mine|myself)\b", re.IGNORECASE)
+_LEFT = any_case(r"(?<![\w/])(?:I|I'\w+)(?![\w/])|\b(?:me|my|mine|myself)\b")
 _COMMON = (
     r"live|work|like|love|hate|prefer|eat|drink|use|play|speak|study|teach|have|own|drive|go|run"
     r"|sing"

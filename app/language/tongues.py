@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 from app.language.lexicon import MARKERS, TONGUE_NAMES, language, latin
-from app.language.phrases import Phrases
+from app.language.phrases import Phrases, any_case
 from app.language.phrases_de import GERMAN
 from app.language.phrases_en import ENGLISH
 from app.language.phrases_es import SPANISH
@@ -15,22 +15,20 @@ PHRASES: dict[str, Phrases] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH, "fr":
 
 # "I" or "my" in languages without `Phrases`: such a sentence yields no memory, but scores higher
 # than other sentences of a text.
-FIRST_ELSEWHERE = re.compile(
+FIRST_ELSEWHERE = any_case(
     r"\b(?:io|mi piace|mi chiamo|vivo|amo|mi[oae]|miei|preferisco|abito|lavoro|sono|eu|meus?"
     r"|minhas?|gosto|moro|prefiro|sou|ik"
     r"|mijn|jestem|mam|mój|moj[ae]|lubię|mieszkam|wolę|benim?|bana|jag|min|mitt|mina|mig|jeg|mitt"
     r"|я|мне|меня|мой|моя|моё|мои|мы|мій|моє|εγώ|μου|με λένε|είμαι|μένω|saya|aku|tôi|mimi)\b"
     r"|我|咱|私|僕|俺|わたし|ぼく|저는|나는|제가|내가|제 |우리|أنا|لدي|عندي|أحب|أعيش|أسكن|اسمي|أعمل"
-    r"|אני|שלי|मैं|मेरा|मेरी|मेरे|मुझे|ฉัน|ผม|আমি|আমার|من |என்|నేను",
-    re.IGNORECASE,
+    r"|אני|שלי|मैं|मेरा|मेरी|मेरे|मुझे|ฉัน|ผม|আমি|আমার|من |என்|నేను"
 )
-GREETING_ELSEWHERE = re.compile(
+GREETING_ELSEWHERE = any_case(
     r"^\W*(?:ciao|salve|buon\w+|grazie|prego|olá|oi|obrigad[oa]|bom dia|boa \w+|hallo|hoi|dank\w*"
     r"|cześć|dzień dobry|dziękuję|merhaba|teşekkür\w*|hej|tack|привет|здравствуйте|спасибо|пока"
     r"|你好|您好|谢谢|再见|早上好|こんにちは|ありがとう(?:ございます)?|おはよう(?:ございます)?"
     r"|안녕하세요|안녕|감사합니다|مرحبا|شكرا|السلام عليكم|שלום|תודה|नमस्ते|धन्यवाद)"
-    r"(?:\s+[^\W\d_]+){0,2}\W*$",
-    re.IGNORECASE,
+    r"(?:\s+[^\W\d_]+){0,2}\W*$"
 )
 
 _NAMES = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
@@ -80,11 +78,10 @@ def _count_known(text: str) -> tuple[int, int]:
 
 
 _LEAST_LETTERS = 2
-_SURELY_OTHERS = re.compile(
+_SURELY_OTHERS = any_case(
     r"\b(?:io|mi (?:piac\w+|chiamo|sono)|abito|lavoro|sono|mio|miei|eu|meus?|minhas?|gosto|moro"
     r"|trabalho|tenho|ik|mijn|woon|werk|hou van|jestem|mój|moj[ae]|lubię|mieszkam|pracuję|jag"
     r"|mitt|bor|jobbar|gillar|jeg|heter|hedder|benim|saya|aku|tôi|jsem|bydlím|pracuji|minä|asun"
-    r"|vagyok|lakom|sunt|locuiesc|vivo (?:em|(?-i:a(?= [A-Z]))))\b",
-    re.IGNORECASE,
+    r"|vagyok|lakom|sunt|locuiesc|vivo (?:em|(?-i:a(?= [A-Z]))))\b"
 )
 """Words that occur in no sentence of a supported language."""

@@ -6,6 +6,7 @@ Each language has few words: a false alarm costs a memory, and a miss stores non
 import re
 from itertools import pairwise
 
+from app.language.phrases import any_case
 from app.language.text import straight
 
 _SUPPOSED = {
@@ -34,40 +35,37 @@ _SUPPOSED = {
     r"|\bje (?:crois|pense|suppose|imagine) qu[e']|\bil me semble\b|\bj'aurais\b|\bje serais\b"
     r"|\b(?:j'|je )(?!préfé|aime|voud|souhait)\w+[eia]?rais\b|\bje ne sais pas si\b",
 }
-_SUPPOSES = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _SUPPOSED.items()}
-_LAUGHS = re.compile(
+_SUPPOSES = {tongue: any_case(text) for tongue, text in _SUPPOSED.items()}
+_LAUGHS = any_case(
     r"(?<!\w)(?:ha(?:ha)+h?|lol|lmao|rofl|hihi(?:hi)*|ja(?:ja)+|mdr|ptdr|/s|just kidding|kidding"
     r"|as if|yeah,? right|ja,? klar doch|(?:nur |war ein )?scherz|es broma|je (?:rigole|plaisante)"
     r"|just what I needed|I swear|kill(?:s|ing)? me|bringt mich (?:noch )?um"
     r"|me (?:va a )?mata(?:r|ndo)?"
-    r"|va me (?:tuer|rendre)|sarcas\w+)(?!\w)|[\U0001f602\U0001f923\U0001f644\U0001f609]",
-    re.IGNORECASE,
+    r"|va me (?:tuer|rendre)|sarcas\w+)(?!\w)|[\U0001f602\U0001f923\U0001f644\U0001f609]"
 )
-_MOCK = re.compile(
+_MOCK = any_case(
     r"^\W*(?:oh,? |ugh,? |wow,? |na |ah,? |ach,? |qué |wie |how |comme c'est )*(?:great|wonderful"
     r"|fantastic"
     r"|perfect|brilliant|lovely|awesome"
     r"|toll|super|klasse|prima|wunderbar|herrlich|genial|estupendo|fantástico|maravilloso|perfecto"
     r"|génial|formidable|parfait|merveilleux|bravo)\b.*\b(?:another|again|yet more|one more"
-    r"|schon wieder|noch (?:ein|mal)\w*|wieder|otr[oa]|otra vez|más|encore|de nouveau)\b",
-    re.IGNORECASE,
+    r"|schon wieder|noch (?:ein|mal)\w*|wieder|otr[oa]|otra vez|más|encore|de nouveau)\b"
 )
 _SHOUTED = re.compile(
     r"\b(?:so|SO|simply|just|really)? ?(?:LOVE|ADORE|ENJOY|LIKE|LIEBE|MAG|ADORO|AMO|ENCANTA|GUSTA"
     r"|AIME|ADOR\w+)\b"
 )
-_MISHAP = re.compile(
+_MISHAP = any_case(
     r"\b(?:simply|just|absolutely|einfach|simplemente|wait\w*|queue\w*|delay\w*|strikes?|traffic"
     r"|wart\w+|streik\w*|verspätung\w*|stau|esperar|huelgas?|retrasos?|atascos?|attendre"
-    r"|grèves?|retards?|bouchons?)\b",
-    re.IGNORECASE,
+    r"|grèves?|retards?|bouchons?)\b"
 )
 _MOOD = r"(?:(?:so|really|very|too|a bit|a little|quite|pretty|totally|just|feeling|still) )*"
 _NOW = (
     r"(?: (?:today|tonight|now|right now|at the moment|already|again|this (?:morning|evening"
     r"|afternoon)|heute|gerade|jetzt|hoy|ahora|aujourd'hui|maintenant|ce soir|ce matin))*[\s.!]*$"
 )
-_FEELS = re.compile(
+_FEELS = any_case(
     rf"\b(?:(?:I(?:'m| am)|I feel) {_MOOD}(?:tired|exhausted|hungry|thirsty|bored|sad|happy|angry"
     rf"|sleepy|cold|hot|stressed|excited|annoyed|nervous|late|busy|lonely|worried|frustrated|sick"
     rf"|in a hurry|in a (?:good|bad) mood){_NOW}|(?:ich (?:bin|habe)|bin ich|habe ich|mir ist)"
@@ -79,20 +77,18 @@ _FEELS = re.compile(
     rf")?(?:hambre|sed|sueño|frío|calor|prisa){_NOW}|je (?:suis|me sens) (?:(?:très|trop|si|un peu"
     r"|vraiment|tellement|assez) )*(?:fatigué|content|triste|heureu|énervé|stressé|nerveu|ennuyé"
     rf"|pressé|excité|inquiet)\w*{_NOW}|j'ai (?:très |trop )?(?:faim|soif|sommeil|froid"
-    rf"|chaud){_NOW})",
-    re.IGNORECASE,
+    rf"|chaud){_NOW})"
 )
-_SERVICE = re.compile(
+_SERVICE = any_case(
     r"\b(?:love|like|enjoy|hate|appreciate|admire|trust|miss|thank) (?:\w+ ){0,3}?(?:you|your)\b"
     r"|\b(?:this|the|your) (?:app|chat|chatbot|bot|assistant|answers?|service|tool|website)\b"
     r"|\byou(?:'re| are) (?!to\b|allowed)|\b(?:diese|die|deine) (?:app|antwort\w*)\b|\bdieser"
     r" (?:bot"
     r"|assistent|dienst|chat)\b|\bdu bist\b|\b(?:esta (?:app|aplicación)|este (?:bot|asistente"
     r"|servicio)|tus respuestas)\b|\beres (?:un|una|muy)\b|\b(?:cette appli\w*|ce (?:bot|service"
-    r"|chat)|cet assistant|tes réponses)\b|\btu es (?:un|une|très|vraiment)\b",
-    re.IGNORECASE,
+    r"|chat)|cet assistant|tes réponses)\b|\btu es (?:un|une|très|vraiment)\b"
 )
-_PASSING = re.compile(
+_PASSING = any_case(
     r"\bbrb\b|^(?:let me|lass mich|laisse[sz]?-moi|déj[ae]me)\b"
     r"|\bI(?:'ll| will) (?:let you know|get back|tell you|reply|answer|message you"
     r"|be right back)\b"
@@ -104,18 +100,16 @@ _PASSING = re.compile(
     r"|^(?:my|mein\w*|mi|mon|ma|the|de[rm]|die|das|el|la|le) [\w-]+ (?:is|ist|nervt|es|está"
     r"|est)(?: [^\W\d]+){0,3}"
     r" (?:so |total )?(?:today|tonight|right now|heute|gerade|hoy|ahora mismo|aujourd'hui|ce soir)"
-    r"(?: (?:total|echt|voll|wieder|again))?[\s.!]*$",
-    re.IGNORECASE,
+    r"(?: (?:total|echt|voll|wieder|again))?[\s.!]*$"
 )
 """Remarks about this conversation, or about this day only."""
-_LIST = re.compile(
+_LIST = any_case(
     r"^(?:(?:I|we) (?:\w+ )?need(?: to (?:buy|get|pick up))?|(?:ich|wir) (?:brauche\w*|muss noch)"
     r"|necesito(?: comprar)?|il me faut|j'ai besoin d[e'])(?: [^\s,]+){1,4},.*\b(?:and|und|y|et)\b"
     r"|^(?:shopping list|einkaufsliste|einkaufszettel|lista de (?:la )?compras?"
-    r"|liste de(?:s)? courses)\b",
-    re.IGNORECASE,
+    r"|liste de(?:s)? courses)\b"
 )
-_ORDER = re.compile(
+_ORDER = any_case(
     r"^(?:(?:hey|ok(?:ay)?|please|bitte|por favor|now|and),? )*(?:(?:turn|switch|dim|play|pause"
     r"|skip|mute|unmute|lock|unlock|snooze|shuffle|buy|order|get|grab|pick up|text|close|charge)"
     r"\b|set (?:a|an|the|my)\b|call (?!me\b)|start (?:a|the|my)\b"
@@ -123,10 +117,9 @@ _ORDER = re.compile(
     r"(?!(?:ich|wir)\b)|mach (?:das|die|den|mal|bitte)\b"
     r"|(?:apaga|enciende|pon|sube|baja|reproduce|abre|cierra|compra|pide|llama a|activa|desactiva)"
     r"\b|(?:allume|éteins|mets|monte|baisse|lance|ferme|joue|achète|coupe|démarre|active|appelle)"
-    r"(?!-moi)\b)",
-    re.IGNORECASE,
+    r"(?!-moi)\b)"
 )
-_SECRET = re.compile(
+_SECRET = any_case(
     r"\boff the record\b|\b(?:just )?between (?:you and me|the two of us)\b"
     r"|(?:^|[,;:(-] ?)(?:just |strictly )?between us\b|\bbetween us[\s.!]*$"
     r"|\b(?:do ?n'?o?t|do not|never|no need to|please do not) (?:\w+ )?(?:store|save|record|note"
@@ -139,17 +132,15 @@ _SECRET = re.compile(
     r"|me )?(?:guardes|apuntes|anotes|recuerdes|registres|memorices)(?: (?:esto|eso))?[\s,.:!]"
     r"|\bno (?:lo |la )?(?:guardes|apuntes|anotes|recuerdes)$|(?:^|[,;:(-] ?|\breste )entre nous\b"
     r"|\bhors micro\b|\bofficieusement\b|\bne (?:le |la |l')?(?:garde|note|enregistre|retiens"
-    r"|mémorise|sauvegarde)[sz]? pas\b",
-    re.IGNORECASE,
+    r"|mémorise|sauvegarde)[sz]? pas\b"
 )
-_UNSAID = re.compile(
+_UNSAID = any_case(
     r"^(?:please |bitte |por favor,? |oh,? |no,? |s'il te pla[iî]t,? )*"
     r"(?:forget (?:what |that )?I(?:'ve)? (?:just )?"
     r"(?:said|told you|mentioned)(?: that| this| it)?|forget (?:it|that|this)"
     r"|vergiss (?:es|das)(?: wieder)?|vergiss,? was ich (?:gerade|eben) gesagt habe"
     r"|olv[ií]da(?:lo| eso)|olvida lo que (?:acabo de decir(?:te)?|he dicho|dije)"
-    r"|oublie (?:ça|cela)|oublie ce que je viens de dire)[\s.!]*$",
-    re.IGNORECASE,
+    r"|oublie (?:ça|cela)|oublie ce que je viens de dire)[\s.!]*$"
 )
 _FEW_WORDS = 7
 
@@ -191,16 +182,15 @@ def not_told_to_the_memory(text: str) -> list[str]:
     return left if len(left) < len(parts) and not _CONDITION.match(plain) else []
 
 
-_OWN_CLAUSE = re.compile(
+_OWN_CLAUSE = any_case(
     r"(?:[,;]|\s-)\s+(?:(?:and|so|but|then|und|aber|denn|y|pero|así que|et|mais|alors|donc) )?"
     r"(?=(?:I|we|my|our|ich|wir|mein\w*|yo|me|nos|mis?|vivo|tengo|soy|je|j'\w+|nous|on|mon|ma"
-    r"|mes)(?:'\w+)? )|[,;] (?=(?:also|deshalb|darum|daher|deswegen) \w+ (?:ich|wir)\b)",
-    re.IGNORECASE,
+    r"|mes)(?:'\w+)? )|[,;] (?=(?:also|deshalb|darum|daher|deswegen) \w+ (?:ich|wir)\b)"
 )
-_CONDITION = re.compile(
-    r"(?:if|once|when|unless|wenn|falls|sobald|si|cuando|quand|lorsque|dès que)\b", re.IGNORECASE
+_CONDITION = any_case(
+    r"(?:if|once|when|unless|wenn|falls|sobald|si|cuando|quand|lorsque|dès que)\b"
 )
-_OF_MEMORY = re.compile(
+_OF_MEMORY = any_case(
     r"\b(?:you|please|never mind|said|says|told|tells|asked|asks)\b.*\b(?:forget|delete|erase"
     r"|remember|unlearn)\b|\b(?:forget"
     r"|delete"
@@ -208,8 +198,7 @@ _OF_MEMORY = re.compile(
     r"|erase)\b|^never mind\b|\b(?:vergiss|vergesst|vergessen sie|lösche?)\b|\bdu (?:sollst"
     r"|solltest|musst|darfst|kannst)\b.*"
     r"\b(?:vergessen|löschen)\b|\bdu\b.*\b(?:vergisst|löschst)\b|\b(?:olvida(?:lo|te)?"
-    r"|olvides|bórra\w+|borra|borres)\b|(?<!j')\b(?:oublie[sz]?|efface[sz]?)\b",
-    re.IGNORECASE,
+    r"|olvides|bórra\w+|borra|borres)\b|(?<!j')\b(?:oublie[sz]?|efface[sz]?)\b"
 )
 
 
@@ -223,7 +212,6 @@ def is_idiom(text: str) -> bool:
     return bool(_NEVER_MIND.match(straight(text).strip()))
 
 
-_NEVER_MIND = re.compile(
-    r"^(?:oh,? |no,? )*(?:forget it|vergiss (?:es|das)|olv[ií]dalo|oublie (?:ça|cela))[\s.!]*$",
-    re.IGNORECASE,
+_NEVER_MIND = any_case(
+    r"^(?:oh,? |no,? )*(?:forget it|vergiss (?:es|das)|olv[ií]dalo|oublie (?:ça|cela))[\s.!]*$"
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.adapters.postgres.backup import BACKUPS
 from app.adapters.postgres.catalog import BackupError, BackupFolder
-from app.memory.erasures.services.certificates import LIST
+from app.memory.erasures.services.erasures import LIST
 
 
 def keep_copy(data_dir: Path, folder: BackupFolder) -> None:

@@ -14,7 +14,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from app.kernel.wire.privacy_config import Kind
-from app.language.privacy.mask import mask
+from app.language.privacy.walk import mask
 from benchmarks.hygiene.bank import Bank, open_bank, seconds
 from benchmarks.surroundings import data_folder, unread_logs
 

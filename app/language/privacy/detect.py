@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
@@ -10,50 +11,8 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 from app.kernel.wire.privacy_config import Kind
 from app.language.privacy.folding import copy_of
 from app.language.privacy.kinds import FORMS, Form, Span
-from app.language.privacy.label_words import UNSPACED_NUMERIC, UNSPACED_WORDY
-from app.language.privacy.labels import Bond, Class, Value, bare_end, labelled, looks
-from app.language.privacy.listed import listed
-
-_BINDS = "是|为|為|就是|设为|設為|改为|改為|は|が|を|:|=|->|→"
-_LABEL = re2.compile(f"({UNSPACED_WORDY})|{UNSPACED_NUMERIC}".encode())
-_BEHIND = re.compile(rf"[\s」』\"']*((?:{_BINDS}|\s)*)([「『“\"'`])?([!-~]+)")
-_BEFORE = re.compile(r"([!-~]*[0-9][!-~]*)\s*[」』”]?(?:是|为|為|が|は)[^\W\d_]{0,6}$")
-_BEHIND_BYTES, _BEFORE_BYTES = 300, 100
-_LEAST_CHARS = 4
-
-
-def unspaced(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the spans, in bytes, of ASCII values next to labels."""
-    if data.isascii():
-        return
-    for match in _LABEL.finditer(data):
-        of = Class.NUMERIC if match.start(1) < 0 else Class.WORDY
-        span = _behind(data, match.end(), of) or _before(data, match.start())
-        if span is not None:
-            yield span
-
-
-def _behind(data: bytes, end: int, of: Class) -> tuple[int, int] | None:
-    window = data[end : end + _BEHIND_BYTES].decode(errors="ignore")
-    found = _BEHIND.match(window)
-    if found is None:
-        return None
-    bond = Bond.SIGN if found[1].strip() else Bond.LOOSE
-    text = bare_end(found[3])
-    if not looks(Value(text, 0, quoted=found[2] is not None), of, bond):
-        return None
-    start = end + len(window[: found.start(3)].encode())
-    return start, start + len(text)
-
-
-def _before(data: bytes, start: int) -> tuple[int, int] | None:
-    window = data[max(0, start - _BEFORE_BYTES) : start].decode(errors="ignore")
-    found = _BEFORE.search(window)
-    if found is None or len(found[1]) < _LEAST_CHARS:
-        return None
-    begin = start - len(window[found.start(1) :].encode())
-    return begin, begin + len(found[1])
-
+from app.language.privacy.label_words import CODES, NOT_IN_PHRASES, PHRASES
+from app.language.privacy.labels import labelled, unspaced
 
 _MASK = re2.compile(rb"\[[A-Z_]{1,32}\]")
 _SHOWN = re2.compile(rb"[\pL\pN]")
@@ -63,6 +22,36 @@ _LEAST_LETTERS = 16
 
 _Placed = tuple[int, int, str]
 """Begin, end and kind of a value."""
+
+_BEHIND_BYTES = 1_000
+_LABEL = re2.compile(rf"(?i)(?:^|[^\pL\pN])(?:({PHRASES})|(?:{CODES}))".encode())
+_NUMBER = r"(?:[0-9]{1,2}[.):]\s*|[-*•]\s+)?"
+_APART = r"[\s,;|、，/\"'`]+"  # noqa: RUF001 - Chinese and Japanese commas
+# Words of BIP 39 in any of its languages: three to eight letters, or one or more characters of a
+# script without blanks.
+_SEED_WORD = r"(?:[^\W\d_]{3,9}|[\u3040-\u30ff\u3400-\u9fff]{1,8})"
+_SEED = re.compile(
+    rf"[\s\S]{{0,60}}?(?<!\w){_NUMBER}({_SEED_WORD}(?:{_APART}{_NUMBER}{_SEED_WORD}){{11,23}})(?!\w)"
+)
+_LEAD = re.compile(
+    r"\W{0,3}(?:\([^)\n]{0,30}\))?(?:\s+[^\W\d_]+){0,3}?\s*"
+    r"(?::|=|\n|\b(?:is|are|sind|lauten|son|sont|sono|são|zijn|to|это)\b|是|は|\u2014|-\s)"
+    r"[\s:\-\u2013*`\"'\[({]*"
+)
+_CODE = r"(?=[A-Za-z-]{0,12}[0-9])[A-Za-z0-9]{4,16}(?:-[A-Za-z0-9]{3,12}){0,4}"
+_CODES = re.compile(
+    rf"{_NUMBER}({_CODE}(?:{_APART}(?:and |und |y |et |e |i |и )?{_NUMBER}{_CODE})*)"
+)
+_LEAST_WORDS = 12
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LISTED_AT_ONCE = 12
+_BEFORE_BYTES = 400
+_SEED_BEFORE = re.compile(
+    rf"(?<!\w)({_SEED_WORD}(?:{_APART}{_SEED_WORD}){{11,23}})\W{{1,4}}"
+    rf"(?:is|are|ist|sind|es|son|est|sont|è|é|to|это|—)\s+[^\W\d_]{{1,8}}\s*$"
+)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{2}-[0-9]{2}-[0-9]{4}")
+_LEAST_CHARS = 8
 
 
 @dataclass(frozen=True)
@@ -85,13 +74,13 @@ def find(
     """
     if len(text) < _LEAST_BYTES or (not custom and _is_short_word(text)):
         return []
-    found = _spans(text, kinds, custom or {})
+    spans = _spans(text, kinds, custom or {})
     copy = copy_of(text)
     if copy is not None:
         in_copy = _spans(copy.text, kinds, custom or {})
-        found += [(*copy.origin(start, end), kind) for start, end, kind in in_copy]
-        found = _merged(sorted(found))
-    return [Finding(kind, start, end) for start, end, kind in found]
+        spans += [(*copy.origin(start, end), kind) for start, end, kind in in_copy]
+        spans = _merged(sorted(spans))
+    return [Finding(kind, start, end) for start, end, kind in spans]
 
 
 def _spans(text: str, kinds: Collection[str], custom: Mapping[str, Any]) -> list[_Placed]:
@@ -111,7 +100,7 @@ def _found(data: bytes, kinds: Collection[str], custom: Mapping[str, Any]) -> It
             for form in forms:
                 yield from ((*span, kind) for span in _of_form(data, form))
     if Kind.CREDENTIAL in kinds:
-        for announced in (labelled, listed, unspaced):
+        for announced in (labelled, _listed, unspaced):
             yield from ((*span, Kind.CREDENTIAL) for span in announced(data))
     for name, pattern in custom.items():
         if name in kinds:
@@ -175,3 +164,50 @@ def _length(data: bytes) -> int:
         if len(data) < 64
         else len(data.decode(errors="surrogatepass"))
     )
+
+
+def _listed(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the spans, in bytes, of seed phrases and lists of recovery codes next to labels."""
+    for match in _LABEL.finditer(data):
+        window = data[match.end() : match.end() + _BEHIND_BYTES].decode(errors="ignore")
+        is_phrase = match.start(1) >= 0
+        span = _phrase(window) if is_phrase else _codes(window)
+        if span is not None:
+            start, end = span
+            begin = match.end() + len(window[:start].encode())
+            yield begin, begin + len(window[start:end].encode())
+        elif is_phrase and (span := _phrase_before(data, match.start(1))) is not None:
+            yield span
+
+
+def _phrase(window: str) -> tuple[int, int] | None:
+    match = _SEED.match(window)
+    if match is None:
+        return None
+    end = _phrase_length(match[1])
+    return None if end is None else (match.start(1), match.start(1) + end)
+
+
+def _phrase_length(words: str) -> int | None:
+    """Return the length of the phrase at the beginning of `words`; None for a sentence."""
+    words_found = _LETTERS.finditer(words)
+    kept = list(takewhile(lambda word: word[0].casefold() not in NOT_IN_PHRASES, words_found))
+    return kept[-1].end() if len(kept) >= _LEAST_WORDS else None
+
+
+def _phrase_before(data: bytes, label: int) -> tuple[int, int] | None:
+    window = data[max(0, label - _BEFORE_BYTES) : label].decode(errors="ignore")
+    match = _SEED_BEFORE.search(window)
+    if match is None or _phrase_length(match[1]) != len(match[1]):
+        return None
+    begin = label - len(window[match.start(1) :].encode())
+    return begin, begin + len(match[1].encode())
+
+
+def _codes(window: str) -> tuple[int, int] | None:
+    lead = _LEAD.match(window)
+    least = _LISTED_AT_ONCE if lead is None else _LEAST_CHARS
+    match = _CODES.match(window, len(window) - len(window.lstrip()) if lead is None else lead.end())
+    if match is None or len(re.sub(r"\W", "", match[1])) < least or _DAY.match(match[1]):
+        return None
+    return match.span(1)

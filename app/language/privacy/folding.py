@@ -38,11 +38,7 @@ _MOST_CHARS = 4
 
 
 class Copy:
-    """The copy of a text, with a mapping back to the text.
-
-    Attributes:
-        text: the text to search.
-    """
+    """The copy of a text, with a mapping back to the text."""
 
     def __init__(self, text: str) -> None:
         # Beginning and end of each differing piece, in the copy and in the text.
@@ -58,14 +54,14 @@ class Copy:
             self.text = _WORD.sub(_like_latin, self.text)
 
     def _replaced(self, match: re.Match[str]) -> str:
-        found = _one(_IS_IGNORED.sub("", match[0])[:_MOST_MARKS])
+        folded = _one(_IS_IGNORED.sub("", match[0])[:_MOST_MARKS])
         begin = match.start() + self._longer
         self._begins.append(begin)
-        self._ends.append(begin + len(found))
+        self._ends.append(begin + len(folded))
         self._from.append(match.start())
         self._to.append(match.end())
-        self._longer += len(found) - len(match[0])
-        return found
+        self._longer += len(folded) - len(match[0])
+        return folded
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the text for a span of the copy, which must not be empty.

@@ -219,14 +219,14 @@ def _cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
 def _printed_cards(match: Any) -> Iterable[Span]:  # noqa: ANN401
     """Return the cards among groups of digits with any separators, but not lists of numbers."""
     data, first, free = match.group(1), match.start(1), 0
-    for found in _PRINTED.finditer(data):
-        if found.start() < free or any(_LIST.match(gap) for gap in found.groups()[1:] if gap):
+    for card in _PRINTED.finditer(data):
+        if card.start() < free or any(_LIST.match(gap) for gap in card.groups()[1:] if gap):
             continue
-        digits = b"".join(_GROUP.findall(found[1]))
+        digits = b"".join(_GROUP.findall(card[1]))
         lengths = card_lengths(digits[:4].decode())
         if len(digits) in lengths and has_luhn(digits):
-            free = found.end(1)
-            yield first + found.start(1), first + free
+            free = card.end(1)
+            yield first + card.start(1), first + free
 
 
 def _spread_card(match: Any) -> Iterable[Span]:  # noqa: ANN401

@@ -11,6 +11,7 @@ from itertools import islice
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
+from app.language.phrases import any_case
 from app.language.privacy.folding import copy_of
 from app.language.privacy.label_words import (
     ARTICLES,
@@ -24,6 +25,8 @@ from app.language.privacy.label_words import (
     OPAQUE,
     ORDINARY,
     ORDINARY_END,
+    UNSPACED_NUMERIC,
+    UNSPACED_WORDY,
     WORDY,
 )
 
@@ -39,11 +42,10 @@ LABEL = re2.compile(
 # The groups of `LABEL`, by position: access by name is slower.
 _QUOTES = "\"'`\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019"
 _NOISE = rf"[\s{_QUOTES}*_\\)\]|]*"
-_ADJACENT = re.compile(
-    rf"(?:[_-][a-z0-9]{{1,16}}){{0,3}}{_NOISE}(?::=|=>|->|→|[:=|]|>(?!=)|\s[-\u2013\u2014](?=\s))[*_]*\s*",
-    re.IGNORECASE,
+_ADJACENT = any_case(
+    rf"(?:[_-][a-z0-9]{{1,16}}){{0,3}}{_NOISE}(?::=|=>|->|→|[:=|]|>(?!=)|\s[-\u2013\u2014](?=\s))[*_]*\s*"
 )
-_SUFFIX = re.compile(r"(?:[_-][a-z0-9]{1,16}){1,3}", re.IGNORECASE)
+_SUFFIX = any_case(r"(?:[_-][a-z0-9]{1,16}){1,3}")
 _OPENED = re.compile(r"\\*([\"'`\u201c\u201e\u00ab\u2018]|\*\*)")
 _CLOSING = {
     "\u201c": '\u201d\u201c"',
@@ -67,6 +69,11 @@ _CODE = re.compile(r"[=(]|://")
 _NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)+")
 _GROUPED = re.compile(r"[0-9](?:[ -]?[0-9]){2,11}(?![\w/.-]*\w)")
 _JOINED = re.compile(r"[-'\u2019\s]+")
+_BINDS = "是|为|為|就是|设为|設為|改为|改為|は|が|を|:|=|->|→"
+_UNSPACED = re2.compile(f"({UNSPACED_WORDY})|{UNSPACED_NUMERIC}".encode())
+_UNSPACED_BEHIND = re.compile(rf"[\s」』\"']*((?:{_BINDS}|\s)*)([「『“\"'`])?([!-~]+)")
+_UNSPACED_BEFORE = re.compile(r"([!-~]*[0-9][!-~]*)\s*[」』”]?(?:是|为|為|が|は)[^\W\d_]{0,6}$")
+_UNSPACED_BEHIND_BYTES, _UNSPACED_BEFORE_BYTES = 300, 100
 
 
 class Class(Enum):
@@ -110,6 +117,17 @@ def labelled(data: bytes) -> Iterator[tuple[int, int]]:
         if span is not None:
             yield span
         at = max(end, span[1] if span is not None else end)
+
+
+def unspaced(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the spans, in bytes, of ASCII values next to labels."""
+    if data.isascii():
+        return
+    for match in _UNSPACED.finditer(data):
+        of = Class.NUMERIC if match.start(1) < 0 else Class.WORDY
+        span = _unspaced_behind(data, match.end(), of) or _unspaced_before(data, match.start())
+        if span is not None:
+            yield span
 
 
 def is_label(text: str) -> bool:
@@ -204,7 +222,7 @@ def _value_at(window: str, at: int, of: Class, bond: Bond) -> Value | None:
     if bond is Bond.SIGN and of is Class.OPAQUE and not value.quoted and rest.strip(_BARE + ".!?"):
         # A word with further words behind it belongs to a sentence.
         bond = Bond.VERB
-    return value if looks(value, of, bond) else None
+    return value if _looks(value, of, bond) else None
 
 
 def _quoted(window: str, opened: re.Match[str]) -> Value:
@@ -224,7 +242,7 @@ def _bare(window: str, at: int, of: Class) -> Value:
     return Value(_END.sub("", text[opened:]), at + opened)
 
 
-def looks(value: Value, of: Class, bond: Bond) -> bool:
+def _looks(value: Value, of: Class, bond: Bond) -> bool:
     """Return True if a value fits the class of its label; a looser link requires stronger signs."""
     text = value.text
     digits = sum(char.isdigit() for char in text)
@@ -240,11 +258,6 @@ def looks(value: Value, of: Class, bond: Bond) -> bool:
         return may_be and bond is not Bond.LOOSE
     refused = _CODE.search(text) if bond is Bond.LOOSE else of is Class.OPAQUE and _is_name(text)
     return not refused and (bool(digits) or bond is not Bond.LOOSE)
-
-
-def bare_end(text: str) -> str:
-    """Remove the closing punctuation of the sentence from a value."""
-    return _END.sub("", text)
 
 
 def _is_name(text: str) -> bool:
@@ -302,3 +315,25 @@ def _before(data: bytes, start: int, end: int) -> tuple[int, int] | None:
 def _is_opaque(text: str) -> bool:
     digits = sum(char.isdigit() for char in text)
     return bool(digits) and len(text) >= _LEAST_CHARS and not _PLACEHOLDER.fullmatch(text)
+
+
+def _unspaced_behind(data: bytes, end: int, of: Class) -> tuple[int, int] | None:
+    window = data[end : end + _UNSPACED_BEHIND_BYTES].decode(errors="ignore")
+    match = _UNSPACED_BEHIND.match(window)
+    if match is None:
+        return None
+    bond = Bond.SIGN if match[1].strip() else Bond.LOOSE
+    text = _END.sub("", match[3])
+    if not _looks(Value(text, 0, quoted=match[2] is not None), of, bond):
+        return None
+    start = end + len(window[: match.start(3)].encode())
+    return start, start + len(text)
+
+
+def _unspaced_before(data: bytes, start: int) -> tuple[int, int] | None:
+    window = data[max(0, start - _UNSPACED_BEFORE_BYTES) : start].decode(errors="ignore")
+    match = _UNSPACED_BEFORE.search(window)
+    if match is None or len(match[1]) < _LEAST_CHARS:
+        return None
+    begin = start - len(window[match.start(1) :].encode())
+    return begin, begin + len(match[1])

@@ -3,14 +3,31 @@
 import re
 from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import re2  # type: ignore[import-untyped]  # google-re2 ships no types
+
 from app.language.privacy.checksums import MIN_CARD_DIGITS
+from app.language.privacy.detect import Finding, find
+from app.language.privacy.label_words import CONJUNCTIONS, NUMERIC, OPAQUE, SUBJECTS, WORDY
 from app.language.privacy.labels import is_label
-from app.language.privacy.mask import mask
+
+_MAX_ROUNDS = 10
+"""Maximum rounds: a mask may expose a value next to it, and a custom pattern may match its mask."""
+
+_LABEL = f"{WORDY}|{NUMERIC}|{OPAQUE}|{SUBJECTS}"
+_WORDS = r"(?:[^\s\[]+\s+)"
+_ANNOUNCES = re2.compile(
+    rf"(?i)(?:{CONJUNCTIONS})?\W*{_WORDS}{{0,6}}?(?:{_LABEL})(?:\W+{_WORDS}{{0,6}}|\W*)"
+)
+_CONCLUDES = re2.compile(rf"(?i)\W*{_WORDS}{{0,4}}?(?:{_LABEL})\W*")
+_JOINS = re2.compile(rf"(?i)[;!?]\s|[,.]\s+\w|\w\s(?:{CONJUNCTIONS})\s")
+_MASK = re.compile(r"\[[A-Z_]{1,32}\]")
+_BETWEEN = " \t\r\n,.;:!?"
+_LETTER = re.compile(r"\w")
 
 _OPAQUE_KEYS = frozenset({"thoughtSignature", "thought_signature"})
 _TIME_KEYS = frozenset({"eventTime", "timestampValue"})
@@ -18,6 +35,67 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{1,18}(?:Z|[+-][0-9:]{1,8
 _FILE = frozenset({"data", "mimeType"})
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/x-ndjson")
 _is_label = lru_cache(maxsize=4_096)(is_label)
+
+
+def mask(
+    text: str, kinds: Collection[str], custom: Mapping[str, Any] | None = None
+) -> tuple[str, Counter[str]]:
+    """Return a text with its values masked, and the number of values of each kind."""
+    [masked], counts = mask_together([text], kinds, custom)
+    return masked, counts
+
+
+def mask_together(
+    texts: Sequence[str], kinds: Collection[str], custom: Mapping[str, Any] | None = None
+) -> tuple[list[str], Counter[str]]:
+    """Return the texts of one conversation with their values masked, and the counts.
+
+    A label may end one text with its value in the next, and a value may span two texts.
+    """
+    counts: Counter[str] = Counter()
+    masked = list(texts)
+    for _ in range(_MAX_ROUNDS):
+        findings = find("\n".join(masked), kinds, custom)
+        if not findings:
+            break
+        counts.update(finding.kind for finding in findings)
+        masked = list(_without(masked, findings))
+    return masked, counts
+
+
+def _without(texts: Sequence[str], findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the texts without the values found in all of them, joined by a newline."""
+    begin, first = 0, 0
+    for text in texts:
+        end, at = begin + len(text), begin
+        pieces: list[str] = []
+        while first < len(findings) and findings[first].start < end:
+            finding = findings[first]
+            pieces += [text[at - begin : max(finding.start - begin, 0)], f"[{finding.kind}]"]
+            at = min(finding.end, end)
+            if finding.end > end + 1:
+                # The next text has the rest of the value.
+                break
+            first += 1
+        yield "".join(pieces) + text[at - begin :]
+        begin = end + 1
+
+
+def is_only_mask(text: str) -> bool:
+    """Return True for a statement with only a mask as its value: "My password is [CREDENTIAL]"."""
+    *before, after = _MASK.split(text)
+    if not before:
+        return False
+    if _LETTER.search(after) is not None:
+        return not before[0].strip() and len(before) == 1 and _is_all(_CONCLUDES, after)
+    return all(
+        _LETTER.search(part) is None or _is_all(_ANNOUNCES, part.strip(_BETWEEN)) for part in before
+    )
+
+
+def _is_all(pattern: Any, text: str) -> bool:  # noqa: ANN401 - RE2 has no types
+    """Return True if a text is only a label among some words."""
+    return pattern.fullmatch(f"{text} ") is not None and _JOINS.search(text) is None
 
 
 def _is_time(value: object) -> bool:
@@ -29,7 +107,6 @@ class Masked:
     """A JSON value without its sensitive values.
 
     Attributes:
-        counts: the number of values of each kind.
         places: the paths of the texts with values, with the kinds.
     """
 
@@ -75,34 +152,34 @@ class _Walk:
     def _object(self, value: dict[str, Any], path: str, last: str) -> dict[str, Any]:
         is_file = value.keys() >= _FILE and isinstance(value["data"], str)
         result: dict[str, Any] = {}
-        for key, one in value.items():
+        for key, part in value.items():
             name = self._text(key, path or "body", "")
             while name != key and name in result:
                 name += "_"
             inner = f"{path}.{name}" if path else name
             # {"pin": {"doubleValue": 4812}}: the outer key labels a value under its type's name.
             label = last if len(value) == 1 and not _is_label(key) else key
-            if key in _OPAQUE_KEYS or (key in _TIME_KEYS and _is_time(one)):
-                result[name] = one
+            if key in _OPAQUE_KEYS or (key in _TIME_KEYS and _is_time(part)):
+                result[name] = part
             elif is_file and key == "data":
-                result[name] = self._file(one, str(value["mimeType"]), inner)
+                result[name] = self._file(part, str(value["mimeType"]), inner)
             else:
-                found = self.of(one, inner, label)
-                is_text = key == "doubleValue" and isinstance(found, str)
-                result["stringValue" if is_text else name] = found
+                masked_part = self.of(part, inner, label)
+                is_text = key == "doubleValue" and isinstance(masked_part, str)
+                result["stringValue" if is_text else name] = masked_part
         return result
 
     def _text(self, text: str, path: str, key: str) -> str:
         # A key may announce a value like a label in a sentence.
         prefix = f"{key}: " if key and _is_label(key) else ""
-        found, counts = mask(prefix + text, self.kinds, self.custom)
-        if not found.startswith(prefix):
+        masked_text, counts = mask(prefix + text, self.kinds, self.custom)
+        if not masked_text.startswith(prefix):
             prefix = ""
-            found, counts = mask(text, self.kinds, self.custom)
+            masked_text, counts = mask(text, self.kinds, self.custom)
         if counts:
             self.counts += counts
             self.places[path] = tuple(sorted(counts))
-        return found.removeprefix(prefix)
+        return masked_text.removeprefix(prefix)
 
     def _file(self, data: str, mime_type: str, path: str) -> str:
         """Return a file's content, in either base64 alphabet, with the values in text masked."""
@@ -119,14 +196,14 @@ class _Walk:
             text = content.decode()
         except UnicodeDecodeError:
             return self._text(data, path, "")
-        found = self._text(text, path, "")
-        if found == text:
+        masked_text = self._text(text, path, "")
+        if masked_text == text:
             return data
-        return b64encode(found.encode(), b"-_" if is_url_safe else None).decode()
+        return b64encode(masked_text.encode(), b"-_" if is_url_safe else None).decode()
 
     def _number(self, number: float, whole: int, path: str, key: str) -> float | str:
         text = str(whole)
         if not (key and _is_label(key)) and len(text) < MIN_CARD_DIGITS:
             return number
-        found = self._text(text, path, key)
-        return number if found == text else found
+        masked_text = self._text(text, path, key)
+        return number if masked_text == text else masked_text

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from app.adapters.batches import swept
 from app.memory.erasures.routes import router
 from app.memory.erasures.schemas import EraseScopeResponse
-from app.memory.erasures.services import sweeps
+from app.memory.erasures.services.erasures import take_up_failed
 from app.memory.erasures.store import repository
 from app.platform.operations.logic.states import ERASE_SCOPE
 from app.web.feature import Feature, JobFunction
@@ -23,6 +23,6 @@ FEATURE = Feature(
     answers={"EraseScopeResponse": EraseScopeResponse},
     kinds=(ERASE_SCOPE,),
     jobs=_jobs,
-    sweeps=(swept("failed erasures", sweeps.take_up_failed),),
+    sweeps=(swept("failed erasures", take_up_failed),),
     children=repository.forget_of_engine,
 )

@@ -25,4 +25,4 @@ async def erase_scope(context: Mutation, name: EnginePath, body: EraseScopeReque
     is stored.
     """
     once = context.once(body.sent())
-    return await ErasureService.of(context.resources).start(name, body, once, context.caller.reach)
+    return await ErasureService(context.resources).start(name, body, once, context.caller.reach)

@@ -10,8 +10,7 @@ from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.memory.generation.routes import router
 from app.memory.generation.schemas import ArchivedReadLine, GenerateMemoriesResponse
-from app.memory.generation.services.generation import GENERATE, PREVIEW, retry
-from app.memory.generation.services.previews import read_preview
+from app.memory.generation.services.generation import GENERATE, PREVIEW, read_preview, retry
 from app.memory.generation.store import repository
 from app.web.feature import Feature, JobFunction
 

@@ -10,7 +10,7 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
-from app.memory.generation.logic.rounds import response_of_both, together
+from app.memory.generation.logic.outcomes import response_of_both, together
 from app.memory.generation.schemas import QueuedGeneration, ReadTo
 from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.work import Generation, GenerationTask
@@ -39,11 +39,10 @@ async def generate(job: Job, resources: Resources) -> None:
         note=partial(note, job),
         origin=ReadPart(request.request_time, request.session_time, read_to=request.read_to),
     )
-    await Generation.of(resources, task).run()
+    await Generation(resources, task).run()
 
 
 async def _begin(job: Job, _: Session) -> str:
-    """Return the id of the job's own operation."""
     return job.claim.owned.operation_id
 
 

@@ -3,7 +3,7 @@
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.memory.generation.schemas import GenerateMemoriesRequest
-from app.memory.generation.services.generation import GenerationService
+from app.memory.generation.services import generation
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
 from app.web.demands import CONVERSATION, WORK, change
@@ -31,5 +31,5 @@ async def generate_memories(
 
     Returns an operation; its response lists the memories that were created, updated or deleted.
     """
-    service = GenerationService.of(context.resources)
-    return Operation.from_row(await service.start(engine, body, context.once(body.sent)))
+    once = context.once(body.sent)
+    return Operation.from_row(await generation.start(context.resources, engine, body, once))

@@ -120,8 +120,8 @@ class VertexSessionSource(WireModel):
         field = "vertexSessionSource.session"
         anywhere = f"projects/{WILDCARD}/locations/{WILDCARD}/"
         prefix = "" if self.session.startswith("projects/") else anywhere
-        given = SessionName.parse(prefix + self.session, field)
-        return SessionName(given.engine.beside(engine), given.session)
+        name = SessionName.parse(prefix + self.session, field)
+        return SessionName(name.engine.beside(engine), name.session)
 
 
 class GenerateMemoriesRequest(RevisionFields):

@@ -23,13 +23,13 @@ from app.kernel.errors import Cancelled, NotFound, Reason, ResourceExhausted
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp, with_utc_offset
-from app.memory.generation.logic.rounds import response_of_both, together
+from app.memory.generation.logic.outcomes import response_of_both, together
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
+from app.memory.generation.services.conversation import StreamPlace, digest
 from app.memory.generation.services.generation import GENERATE
 from app.memory.generation.services.generation_input import ReadPart
-from app.memory.generation.services.provenance import StreamPlace, digest
 from app.memory.generation.services.work import Generation, GenerationTask
-from app.memory.ingestion.logic.plan import ListedEvent, first_batch, in_order, last
+from app.memory.ingestion.logic.triggers import ListedEvent, first_batch, in_order, last
 from app.memory.ingestion.services.ingestion import EMPTY_RESPONSE, IngestionService
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey, Waiting, rule_of
@@ -55,7 +55,6 @@ class EventBatch:
         stream: the stream's row at the time of reading.
         kept: processed events with stored content, in order.
         again: the events of `kept` that are read again.
-        waiting: the waiting events that are read.
         contents: the contents of all events that are read, by event number.
     """
 
@@ -109,7 +108,7 @@ class _Ingestion:
             origin=ReadPart(place=place_of(batch)),
         )
         try:
-            await Generation.of(self.resources, task).run()
+            await Generation(self.resources, task).run()
         except ResourceExhausted as error:
             if error.reason is not Reason.TOKEN_BUDGET_EXHAUSTED:
                 raise
@@ -306,8 +305,8 @@ def place_of(batch: EventBatch) -> StreamPlace:
     """Return the stream and the positions of a batch's events."""
     row = batch.stream
     # The creation time is part of the source: a recreated stream starts again at number 1.
-    made = format_timestamp(row.create_time)
-    source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
+    created = format_timestamp(row.create_time)
+    source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, created)
     times = [event.time for event in batch.read]
     again = frozenset(event.seq for event in batch.again)
     return StreamPlace(source, [event.seq for event in batch.read], times, again)

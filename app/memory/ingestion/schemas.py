@@ -118,11 +118,11 @@ class IngestEventsRequest(RevisionFields):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_OPTIONS))
 
 
-def merged_options(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def merged_options(stored: Mapping[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:
     """Merge a request's options into the stored ones; the last value of each option applies."""
-    has_life = not _REVISION_LIFE.isdisjoint(given)
+    has_life = not _REVISION_LIFE.isdisjoint(sent)
     kept = {key: stored[key] for key in stored if not (has_life and key in _REVISION_LIFE)}
-    return {**kept, **given}
+    return {**kept, **sent}
 
 
 class IngestEventsResponse(WireModel):

@@ -1,8 +1,8 @@
 """Route of scans; this method is an addition of this service."""
 
 from app.kernel.permissions import Permission
+from app.memory.scans import service
 from app.memory.scans.schemas import ScanPrivacyRequest
-from app.memory.scans.services import scans
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
 from app.web.demands import WORK, change
@@ -25,4 +25,4 @@ async def scan_privacy(context: Mutation, name: EnginePath, body: ScanPrivacyReq
     Values are masked in earlier revisions, too. This cannot be undone.
     """
     once = context.once(body.sent())
-    return Operation.from_row(await scans.start(context.resources, name, body, once))
+    return Operation.from_row(await service.start(context.resources, name, body, once))

@@ -6,7 +6,7 @@ from app.adapters.resources import Retry
 from app.kernel.permissions import Permission
 from app.memory.undo.routes import router
 from app.memory.undo.schemas import UndoOperationResponse
-from app.memory.undo.services.undo import UNDO, retry
+from app.memory.undo.service import UNDO, retry
 from app.web.feature import Feature, JobFunction
 
 

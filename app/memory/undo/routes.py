@@ -2,8 +2,8 @@
 
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
+from app.memory.undo import service
 from app.memory.undo.schemas import UndoOperationRequest
-from app.memory.undo.services import undo
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
 from app.web.demands import WORK, change
@@ -33,4 +33,4 @@ async def undo_operation(
     """
     request = body or UndoOperationRequest()
     once = context.once(request.sent())
-    return Operation.from_row(await undo.start(context.resources, name, request, once))
+    return Operation.from_row(await service.start(context.resources, name, request, once))

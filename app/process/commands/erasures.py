@@ -14,7 +14,7 @@ from app.adapters.resources import Resources
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import FailedPrecondition, InvalidArgument, Reason
 from app.kernel.names import WILDCARD, EngineName, OperationName
-from app.memory.erasures.services.certificates import line_of
+from app.memory.erasures.services.erasures import line_of
 from app.memory.erasures.services.restores import (
     UNDER_WAY,
     ErasureLine,

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.memory.erasures.logic.names import Erased, ids_of, mentions, without
-from app.memory.erasures.logic.pseudonyms import Pseudonyms, alias_of
+from app.memory.erasures.logic.names import Erased, Pseudonyms, alias_of, ids_of, mentions, without
 
 ENGINE = "projects/p/locations/l/reasoningEngines/1"
 ALIAS = "erased-0123456789ab"

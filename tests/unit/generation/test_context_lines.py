@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from typing_extensions import override
@@ -11,12 +11,17 @@ from app.kernel.wire.content import Content
 from app.language.facts import MAX_FACT, Turn
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide
-from app.memory.generation.logic.recalled import OwnWords, Told, blocks_of, without_recalled
-from app.memory.generation.logic.rereading import Kept, LineReader, Rereading, SaidLine
+from app.memory.generation.logic.recalled import (
+    MemoryRelation,
+    OwnWords,
+    blocks_of,
+    without_recalled,
+)
+from app.memory.generation.logic.rereading import LineReader, Rereading, SaidLine
 from app.memory.generation.logic.sources import Sources
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.conversation import HeardConversation, Spoken, Zones
-from app.memory.generation.services.turns import Heard, utterances
+from app.memory.generation.services.conversation import ReadConversation, SourceEvents, Zones
+from app.memory.generation.services.turns import TurnToRead, utterances
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
 READER = LineReader((), ())
@@ -27,17 +32,17 @@ def _event(number: int, role: str, text: str) -> ContentEvent:
     return ContentEvent(content=content, event_id=f"e{number}", event_time=None)
 
 
-def _heard(*said: tuple[str, str], known: int) -> HeardConversation:
+def _heard(*said: tuple[str, str], known: int) -> ReadConversation:
     events = [_event(number, *one) for number, one in enumerate(said)]
-    earlier = HeardConversation(Spoken(events[:known], NOW), Zones(), READER)
-    conversation = HeardConversation(Spoken(events, NOW), Zones(), READER)
-    conversation.compare(dict.fromkeys(earlier.digests, NOW), lambda _: Told.NOTHING)
+    earlier = ReadConversation(SourceEvents(events[:known], NOW), Zones(), READER)
+    conversation = ReadConversation(SourceEvents(events, NOW), Zones(), READER)
+    conversation.compare(dict.fromkeys(earlier.digests, NOW), lambda _: MemoryRelation.NOTHING)
     return conversation
 
 
 def test_of_a_long_line_before_a_new_one_the_end_is_shown() -> None:
     asked = f"{'Here is how it works. ' * 500}Do you have a dog?"
-    heard = _heard(("user", "Hello."), ("model", asked), ("user", "Yes, Rex."), known=2).heard()
+    heard = _heard(("user", "Hello."), ("model", asked), ("user", "Yes, Rex."), known=2).to_read()
     assert [one.at for one in heard] == [1, 2]
     assert heard[0].turn.text == asked[-1_200:]
 
@@ -66,13 +71,13 @@ def test_what_is_known_is_not_read_through_for_each_line() -> None:
     lines = [SaidLine(number, "ok", event_id=f"e{number}") for number in range(100)]
     rereading = Rereading(lines, READER)
     known = _Known((digest, NOW) for digest in rereading.wanted())
-    kept = rereading.read([], [], known, Kept(timedelta(days=90), timedelta(days=1)), NOW)
+    kept = rereading.read([], [], known, NOW)
     assert len(kept) == len(known)
     assert known.times_read <= 1
 
 
 def test_what_is_too_long_for_a_statement_is_not_joined() -> None:
-    said = [Heard(number, Turn("user", "ok")) for number in range(10_000)]
+    said = [TurnToRead(number, Turn("user", "ok")) for number in range(10_000)]
     joined = utterances(said)
     assert len(joined) > 1
     assert max(len(one.turn.text) for one in joined) < MAX_FACT + len(" ok") + 1
@@ -97,6 +102,6 @@ def test_a_text_is_not_read_to_its_end_for_each_line_that_looks_like_json(
 def test_under_the_last_of_several_headings_are_the_users_own_words() -> None:
     text = "## Memory\nI live in Oslo.\n\n## News\nI have a dog."
     blocks = blocks_of(text)
-    assert without_recalled(text, blocks, lambda _: Told.EARLIER) == OwnWords(
+    assert without_recalled(text, blocks, lambda _: MemoryRelation.EARLIER) == OwnWords(
         "\n\n\n## News\nI have a dog.", 1
     )

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from app.language.facts import Turn
-from app.memory.generation.logic.field_lines import field_lines
 from app.memory.generation.logic.fields import plan_fields
 from app.memory.generation.logic.profiles import (
     FieldChange,
@@ -18,6 +17,7 @@ from app.memory.generation.logic.profiles import (
     stored_fields,
     validated,
 )
+from app.memory.generation.logic.values import field_lines
 from app.platform.engines.logic.config import STORED, MemoryBankConfig
 
 PROPERTIES: dict[str, Any] = {

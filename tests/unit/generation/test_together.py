@@ -1,6 +1,6 @@
 """The parts of one ingestion are told together."""
 
-from app.memory.generation.logic.rounds import together
+from app.memory.generation.logic.outcomes import together
 
 
 def test_counts_reasons_and_requests_of_the_parts_are_joined() -> None:

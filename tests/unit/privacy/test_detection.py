@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from app.kernel.wire.privacy_config import Kind
 from app.language.privacy.detect import find
 from app.language.privacy.kinds import FORMS
-from app.language.privacy.mask import mask
-from app.language.privacy.walk import masked
+from app.language.privacy.walk import mask, masked
 from tests.support.planted import CORPUS, DEFAULTS, LANGUAGES
 
 PLANTED = [one for one in CORPUS if one["kind"] is not None]

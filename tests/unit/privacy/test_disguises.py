@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from app.language.privacy.folding import copy_of
 from app.language.privacy.labels import is_label
-from app.language.privacy.mask import mask
+from app.language.privacy.walk import mask
 from tests.support.planted import DEFAULTS, LANGUAGES
 
 GROUPS = ("4111", "1111", "1111", "1111")

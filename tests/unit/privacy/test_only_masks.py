@@ -1,6 +1,6 @@
 """Facts that say nothing but a mask become no memories."""
 
-from app.language.privacy.mask import is_only_mask
+from app.language.privacy.walk import is_only_mask
 
 
 def test_a_statement_of_a_mask_says_nothing() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.language.extraction import direct, extract
+from app.language.extraction import direct, extract, whole
 from app.language.facts import Neighbour, Turn
 from app.language.merging import consolidate
 from app.language.scoring import score
@@ -47,7 +47,7 @@ def test_consolidation_keeps_its_promises(said: list[str], old: list[str], cosin
     candidates = extract([Turn("user", text) for text in said], now=NOW)
     candidates += direct([(text, []) for text in said if text.strip()])
     rows = [row for _ in candidates]
-    found = consolidate(candidates, rows, max_deletes=1, max_forgets=1)
+    found = whole(consolidate(candidates, rows, max_deletes=1, max_forgets=1))
     planned = plan(candidates, rows, found.verdicts, max_deletes=2)
     changed = [change.memory_id for change in planned.changes if change.memory_id]
     assert len(changed) == len(set(changed))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.language.extraction import extract
+from app.language.extraction import extract, whole
 from app.language.facts import Neighbour, Turn
 from app.language.merging import consolidate
 from app.memory.generation.logic.plan import plan
@@ -60,7 +60,7 @@ def test_nothing_is_deleted_or_changed(text: str) -> None:
     shown = [Neighbour(f"m{n}", 1, fact, 0.9) for n, fact in enumerate(STORED)]
     candidates = extract([Turn("user", text)], now=NOW)
     rows = [shown for _ in candidates]
-    verdicts = consolidate(candidates, rows, max_deletes=5, max_forgets=5).verdicts
+    verdicts = whole(consolidate(candidates, rows, max_deletes=5, max_forgets=5)).verdicts
     changes = plan(candidates, rows, verdicts, max_deletes=5).changes
     assert [change for change in changes if change.action != "CREATED"] == []
 

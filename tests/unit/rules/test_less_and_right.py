@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.language.extraction import extract
+from app.language.extraction import extract, whole
 from app.language.facts import Candidate, Neighbour, Turn
 from app.language.merging import consolidate
 from app.language.text import undated
@@ -36,7 +36,7 @@ def left(memories: list[str], *texts: str, cosine: float = 0.3) -> list[str]:
     distance = (2 - 2 * cosine) ** 0.5
     candidates = said(*texts)
     rows = [[Neighbour(key, 1, fact, distance) for key, fact in stored.items()]] * len(candidates)
-    found = consolidate(candidates, rows, max_deletes=5, max_forgets=20, by_meaning=True)
+    found = whole(consolidate(candidates, rows, max_deletes=5, max_forgets=20, by_meaning=True))
     for n, verdict in enumerate(found.verdicts):
         if verdict.action == "DELETE":
             stored.pop(verdict.memory_id or "")
@@ -141,7 +141,9 @@ def test_the_nearest_is_meant_only_if_it_leads_far() -> None:
     near = [Neighbour("a", 1, "I sail to Malta.", 0.9), Neighbour("b", 1, "I like jazz.", 1.3)]
     close = [Neighbour("a", 1, "I sail to Malta.", 0.9), Neighbour("b", 1, "I like jazz.", 0.92)]
     for row, by_meaning, gone in ((near, True, 1), (close, True, 0), (near, False, 0)):
-        found = consolidate([request_], [row], max_deletes=5, max_forgets=5, by_meaning=by_meaning)
+        found = whole(
+            consolidate([request_], [row], max_deletes=5, max_forgets=5, by_meaning=by_meaning)
+        )
         assert len(found.verdicts) == gone
 
 
@@ -168,7 +170,7 @@ def test_no_other_thing_is_meant_however_near_it_is(thing: str, fact: str) -> No
     """Of the same kind, or in a language that the vectors do not know."""
     request_ = Candidate(thing, source=f"Forget {thing}.", forget=True)
     near = [Neighbour("a", 1, fact, 0.5)]
-    found = consolidate([request_], [near], max_deletes=5, max_forgets=5, by_meaning=True)
+    found = whole(consolidate([request_], [near], max_deletes=5, max_forgets=5, by_meaning=True))
     assert not found.verdicts
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.language.extraction import Extraction, extract
 from app.language.facts import Turn
-from app.language.pasted import without_pasted
+from app.language.sentences import without_pasted
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.language.extraction import direct, extract
+from app.language.extraction import direct, extract, whole
 from app.language.facts import Candidate, Neighbour, Turn
 from app.language.merging import consolidate
 from app.language.text import key
@@ -27,7 +27,7 @@ class Bank:
 
     def take(self, candidates: Sequence[Candidate]) -> list[str]:
         rows = [[self._shown(*memory, one) for memory in self.facts.items()] for one in candidates]
-        verdicts = consolidate(candidates, rows, max_deletes=5, max_forgets=5).verdicts
+        verdicts = whole(consolidate(candidates, rows, max_deletes=5, max_forgets=5)).verdicts
         planned = plan(candidates, rows, verdicts, max_deletes=5)
         assert len(planned.changes) == len(verdicts)
         for change in planned.changes:

@@ -6,7 +6,7 @@ import pytest
 
 from app.language.extraction import extract
 from app.language.facts import Turn
-from app.language.reminders import main_clause
+from app.language.requests import main_clause
 
 NOW = datetime(2026, 3, 5, 18, tzinfo=UTC)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.language.beginnings import cut_off
 from app.language.bm25 import MAX_TERMS
+from app.language.sentences import cut_off
 from app.language.terms import Terms, together
 
 

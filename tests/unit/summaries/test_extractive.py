@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.conversation.summaries.logic.extractive import Utterance, extract
-from app.language.beginnings import cut_off
+from app.language.sentences import cut_off
 
 TALK = [
     Utterance("Human", "Hello there! I moved to Lisbon on 3 May 2025. How are you?"),

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.language.beginnings import longest_fitting
 from app.language.bm25 import Bm25
 from app.language.chunking import Chunk, Piece
+from app.language.sentences import longest_fitting
 from app.language.terms import Terms
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from app.artifacts.readers.logic.packing import ShownChunk
 from app.kernel.wire.model_entries import ModelText, SummaryReply, TextReply
-from app.language.beginnings import cut_off
+from app.language.sentences import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens, tokens_of_length
 
 SCHEMA_TOKENS = 200

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.artifacts.readers.logic.prompts import INDENT, SummaryOptions, lined, summary
-from app.language.beginnings import longest_fitting
 from app.language.chunking import Piece
+from app.language.sentences import longest_fitting
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 LEAST_PART_TOKENS = 100

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from app.artifacts.readers.logic.packing import ShownChunk
 from app.artifacts.readers.schemas import Citation
 from app.artifacts.tasks.logic.allowing import EXTRACTIVE
-from app.language.beginnings import cut_off
 from app.language.bm25 import Bm25
 from app.language.lexicon import language
 from app.language.scoring import score
-from app.language.sentences import first_fitting, short_sentences
+from app.language.sentences import cut_off, first_fitting, short_sentences
 from app.language.terms import Terms, together
 from app.language.text import content
 from app.language.tokens import CHARS_PER_TOKEN

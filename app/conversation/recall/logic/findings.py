@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from app.conversation.recall.logic.passages import RecallHit
 from app.kernel.text import fold
-from app.language.beginnings import longest_fitting
+from app.language.sentences import longest_fitting
 from app.platform.sessions.logic.event_text import EventText
 
 FLOOR = 0.25

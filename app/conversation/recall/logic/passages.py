@@ -15,8 +15,7 @@ from app.kernel.text import fold
 from app.language.bm25 import Bm25, count_holding
 from app.language.lexicon import word_set
 from app.language.sentences import short_sentences
-from app.language.terms import Terms, together
-from app.language.wording import OTHERS
+from app.language.terms import OTHERS, Terms, together
 from app.platform.sessions.logic.event_text import EventText, Speaker
 
 MAX_CHARS = 200_000

@@ -30,7 +30,7 @@ from app.conversation.summaries.logic.extractive import MODEL_ID
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.names import EngineName, EventName, SessionName
 from app.kernel.wire.memory_policy import BUILTIN, CHARS4
-from app.language.beginnings import cut_off
+from app.language.sentences import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 from app.platform.usage.logic import costs
 from app.platform.usage.logic.grouping import RECALL

@@ -33,8 +33,7 @@ from app.conversation.strategies.logic.lines import (
 )
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.shapes import ShownItem, as_gemini, as_openai
-from app.language.beginnings import longest_fitting
-from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
+from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END, longest_fitting
 from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
 

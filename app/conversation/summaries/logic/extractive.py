@@ -7,9 +7,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from app.conversation.strategies.logic.lines import line
-from app.language.beginnings import cut_off
 from app.language.scoring import score
-from app.language.sentences import first_fitting, sentences
+from app.language.sentences import cut_off, first_fitting, sentences
 
 MODEL_ID = "builtin:extractive"
 """Model id reported for such summaries."""

@@ -20,7 +20,7 @@ from app.conversation.summaries.logic.extractive import MODEL_ID, Utterance, ext
 from app.kernel.errors import ServiceError
 from app.kernel.wire.memory_policy import BUILTIN
 from app.kernel.wire.model_entries import SummaryReply
-from app.language.beginnings import cut_off
+from app.language.sentences import cut_off
 from app.language.tokens import BYTES_PER_TOKEN, estimate_tokens_of_bytes
 from app.platform.sessions.logic.event_text import EventText
 

@@ -1,8 +1,7 @@
 """Creation of many memories in one transaction, with a result per memory."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -18,11 +17,10 @@ from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.bulk.schemas import BatchCreateMemoriesRequest
-from app.memory.bulk.services.plan import BulkItem, Read, memory_prefix, placed, read_new, repeated
+from app.memory.bulk.services.plan import BulkItem, Read, placed, read_new, repeated
 from app.memory.bulk.store import repository
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry
 from app.memory.memories.schemas.memories import (
-    CreateMemoryRequest,
     Memory,
     RevisionFields,
     stored_type,
@@ -46,29 +44,13 @@ from app.platform.privacy.logic.guard import noted
 
 BATCH_CREATE = "memories.batchCreate"
 """Kind of a batch's operation."""
+_METHOD = Method(BATCH_CREATE, "BatchCreateMemories")
 _MAX_SCOPES = 100
 """Maximum number of scope values in an operation; with more, it covers all reachable scopes."""
 
-Prefix = Callable[[BulkItem], str]
 _Prepared = tuple[Creation, ChangeContext]
 Outcome = MemoryRow | ServiceError
 """Created memory, or the error that prevented its creation."""
-
-
-def _field_prefix(item: BulkItem) -> str:
-    return f"requests[{item.place}]."
-
-
-def _no_prefix(_: BulkItem) -> str:
-    return ""
-
-
-def _memory_path(item: BulkItem) -> str:
-    return memory_prefix(_field_prefix(item)).removesuffix(".")
-
-
-def _with_request(item: BulkItem, admitted: CreateMemoryRequest | InvalidArgument) -> Read:
-    return admitted if isinstance(admitted, InvalidArgument) else replace(item, request=admitted)
 
 
 @dataclass(frozen=True)
@@ -98,7 +80,7 @@ class BulkService:
         read = await each(
             list(enumerate(request.requests)), lambda numbered: read_new(settings, *numbered)
         )
-        read, masked = await self.admitted(name, read, _memory_path)
+        read, masked = await self.admitted(name, read)
         _refuse_repeated(read)
         if request.atomic:
             _raise_first(read)
@@ -117,34 +99,37 @@ class BulkService:
                 return change.replayed
             session, new = change.session, await change.reserved()
             creating = Creating(self.memories, session, change.engine, new, vectors)
-            outcomes = iter(await creating.create(items, _field_prefix))
+            outcomes = iter(await creating.create(items))
             results = [next(outcomes) if isinstance(entry, BulkItem) else entry for entry in read]
             if request.atomic:
                 _raise_first(results)
             change.operation = replace(new, scopes=_scopes(session, results))
             if creating.keeps_no_revisions:
                 change.note(revisionsDisabled=True)
-            response = _response(name_of_engine(new), results, is_atomic=request.atomic)
+            engine = EngineName.parse(new.engine_name)
+            response = _response(engine, results, is_atomic=request.atomic)
             return await change.done(response)
 
     async def admitted(
-        self, name: EngineName, read: Sequence[Read], path: Prefix
+        self, name: EngineName, read: Sequence[Read]
     ) -> tuple[list[Read], Mapping[str, int]]:
         """Return masked memories or errors, and the number of masked values by kind.
-
-        `path` returns the path of a memory in the request.
 
         Raises:
             NotFound: the engine does not exist.
         """
         items = [entry for entry in read if isinstance(entry, BulkItem)]
-        requests = [(path(item), item.request) for item in items]
+        requests = [(item.memory_prefix.removesuffix("."), item.request) for item in items]
         privacy = self.memories.privacy
         done, masked = await privacy.admit_each(name, Place.DIRECT, requests, TEXT_FIELDS)
-        results = iter(zip(items, done, strict=True))
+        admitted: dict[int, Read] = {
+            item.place: result
+            if isinstance(result, InvalidArgument)
+            else replace(item, request=result)
+            for item, result in zip(items, done, strict=True)
+        }
         return [
-            _with_request(*next(results)) if isinstance(entry, BulkItem) else entry
-            for entry in read
+            admitted[entry.place] if isinstance(entry, BulkItem) else entry for entry in read
         ], masked
 
     async def embedded(self, engine_id: int, items: Sequence[BulkItem]) -> dict[str, Vector]:
@@ -197,10 +182,8 @@ class Creating:
     vectors: Mapping[str, Vector]
     _writings: dict[object, ChangeContext] = field(default_factory=dict)
 
-    async def create(self, items: Sequence[BulkItem], place: Prefix = _no_prefix) -> list[Outcome]:
+    async def create(self, items: Sequence[BulkItem]) -> list[Outcome]:
         """Create memories with distinct ids; return a result for each.
-
-        `place` returns the prefix of an item's fields in errors.
 
         Raises:
             ResourceExhausted: the engine has no room for all memories.
@@ -209,15 +192,15 @@ class Creating:
         await check_room(
             self.session, self.memories.settings, engine_id, Counted.MEMORIES, len(items)
         )
-        made = await each(items, lambda item: self._prepare(item, place(item)))
-        wanted = [prepared for prepared in made if not isinstance(prepared, ServiceError)]
+        all_prepared = await each(items, self._prepare)
+        wanted = [prepared for prepared in all_prepared if not isinstance(prepared, ServiceError)]
         writing = self.memories.writing(self.engine, self.new, RevisionFields())
         written = iter(await ledger.create_free(self.session, writing, wanted))
         outcomes: list[Outcome] = []
-        for item, prepared in zip(items, made, strict=True):
+        for item, prepared in zip(items, all_prepared, strict=True):
             done = prepared if isinstance(prepared, ServiceError) else next(written)
             if done is None:
-                outcomes.append(id_taken(f"{place(item)}memoryId"))
+                outcomes.append(id_taken(f"{item.prefix}memoryId"))
             else:
                 outcomes.append(done if isinstance(done, ServiceError) else done.row)
         return outcomes
@@ -237,7 +220,7 @@ class Creating:
         outcomes: list[Outcome] = []
         changes: dict[int, tuple[ChangeContext, list[Change]]] = {}
         for item, row in wanted:
-            prepared = self._prepare(item, "")
+            prepared = self._prepare(item)
             if isinstance(prepared, ServiceError):
                 outcomes.append(prepared)
                 continue
@@ -254,7 +237,7 @@ class Creating:
         kept = [writing.keeps_revisions for writing in self._writings.values()]
         return bool(kept) and not any(kept)
 
-    def _prepare(self, item: BulkItem, prefix: str) -> _Prepared | ServiceError:
+    def _prepare(self, item: BulkItem) -> _Prepared | ServiceError:
         request, now = item.request, self.new.now
         try:
             check_scope(self.session, request.scope)
@@ -270,7 +253,7 @@ class Creating:
             )
             return creation, self._writing(request)
         except (InvalidArgument, NotFound) as error:
-            return placed(error, memory_prefix(prefix))
+            return placed(error, item.memory_prefix)
 
     @cached_property
     def _config(self) -> MemoryBankConfig:
@@ -312,10 +295,9 @@ def id_taken(field_name: str) -> AlreadyExists:
 
 
 def _refuse_repeated(read: list[Read]) -> None:
-    """Replace each memory that repeats an id of the batch by an error."""
     for item in repeated([entry for entry in read if isinstance(entry, BulkItem)]):
         read[item.place] = InvalidArgument.of_field(
-            f"{_field_prefix(item)}memoryId",
+            f"{item.prefix}memoryId",
             "was chosen for another memory of this batch, too; use another id.",
         )
 
@@ -324,11 +306,6 @@ def _raise_first(results: Sequence[object]) -> None:
     for result in results:
         if isinstance(result, ServiceError):
             raise result
-
-
-def name_of_engine(new: NewOperation) -> EngineName:
-    """Return the full name of an operation's engine."""
-    return EngineName.parse(new.engine_name)
 
 
 def _one_scope(items: Sequence[BulkItem]) -> Scopes | None:
@@ -355,7 +332,7 @@ def _response(
     rows = [row for row in results if isinstance(row, MemoryRow)]
     response: dict[str, Any] = {
         "@type": type_url("BatchCreateMemoriesResponse"),
-        "memories": [_named(engine, row, row.update_time) for row in rows],
+        "memories": [_named(engine, row) for row in rows],
     }
     if not is_atomic:
         response["results"] = [
@@ -367,14 +344,14 @@ def _response(
     return response
 
 
-def _named(engine: EngineName, row: MemoryRow, updated: datetime) -> dict[str, str]:
-    name = str(MemoryName(engine, row.memory_id))
-    return {"name": name, "updateTime": format_timestamp(updated), "etag": str(row.version)}
+def _named(engine: EngineName, row: MemoryRow) -> dict[str, str]:
+    return {
+        "name": str(MemoryName(engine, row.memory_id)),
+        "updateTime": format_timestamp(row.update_time),
+        "etag": str(row.version),
+    }
 
 
 def _status(error: object) -> dict[str, object]:
     assert isinstance(error, ServiceError)
     return error.as_operation_error()
-
-
-_METHOD = Method(BATCH_CREATE, "BatchCreateMemories")

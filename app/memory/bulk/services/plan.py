@@ -32,7 +32,6 @@ class ImportOptions:
     Attributes:
         work: the key of an operation shared by several requests; None: a separate operation.
         overwrite: True replaces different content of existing memories by the line's content.
-        max_errors: the maximum number of errors that are listed.
         may_set_times: True allows lines to set the times of their memories.
         may_restore: True lets lines restore deleted memories.
     """
@@ -50,7 +49,7 @@ class BulkItem:
 
     Attributes:
         place: the index in a batch, or the line number in an import.
-        memory_id: the id chosen by the caller, if any.
+        prefix: the path of its fields in errors; empty for a line.
         times: the times of the memory at its source; None: the memory is new.
     """
 
@@ -58,6 +57,12 @@ class BulkItem:
     request: CreateMemoryRequest
     memory_id: str | None
     times: Times | None = None
+    prefix: str = ""
+
+    @property
+    def memory_prefix(self) -> str:
+        """The path of the memory's fields in errors; empty if the memory is the whole line."""
+        return f"{self.prefix}memory." if self.prefix else ""
 
     def is_expired(self, now: datetime) -> bool:
         """Return True if the requested expiry time has passed."""
@@ -78,8 +83,8 @@ def read_new(settings: Settings, place: int, sent: Any) -> Read:  # noqa: ANN401
         # Without the input, which may contain the text of a memory.
         listed = error.errors(include_url=False, include_input=False, include_context=False)
         return invalid_fields([{**entry, "loc": (*where, *entry["loc"])} for entry in listed])
-    item = BulkItem(place, new.memory, new.memory_id)
-    return _checked(settings, item, prefix=f"requests[{place}].")
+    prefix = f"requests[{place}]."
+    return _checked(settings, BulkItem(place, new.memory, new.memory_id, prefix=prefix))
 
 
 def read_line(settings: Settings, options: ImportOptions, now: datetime, line: ImportLine) -> Read:
@@ -130,23 +135,18 @@ def _times(imported: ImportedMemory, options: ImportOptions, now: datetime) -> T
     return Times(created, updated)
 
 
-def _checked(settings: Settings, item: BulkItem, prefix: str = "") -> Read:
+def _checked(settings: Settings, item: BulkItem) -> Read:
     try:
         if item.memory_id is not None:
             check_chosen_id("memoryId", item.memory_id)
     except InvalidArgument as error:
-        return placed(error, prefix)
+        return placed(error, item.prefix)
     try:
         check_scope_size(settings, item.request.scope)
         check_metadata_size(settings, item.request.metadata)
     except InvalidArgument as error:
-        return placed(error, memory_prefix(prefix))
+        return placed(error, item.memory_prefix)
     return item
-
-
-def memory_prefix(prefix: str) -> str:
-    """Return the prefix of a memory's fields; empty if the memory is the whole message."""
-    return f"{prefix}memory." if prefix else ""
 
 
 def placed(error: ServiceError, prefix: str) -> ServiceError:

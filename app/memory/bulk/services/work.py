@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import Enum, auto
 from functools import partial
 
 from pydantic.alias_generators import to_camel
@@ -17,15 +18,16 @@ from pydantic.alias_generators import to_camel
 from app.adapters.concurrency import WriteBehind, each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
-from app.kernel.errors import NotFound, Reason, ServiceError
+from app.kernel.errors import AlreadyExists, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName, OperationName
 from app.memory.bulk.logic.chunks import ImportLine, chunked
 from app.memory.bulk.schemas import AnsweredImport, ImportMemoriesResponse, LineError
-from app.memory.bulk.services.bulk import BulkService, Creating
-from app.memory.bulk.services.conflicts import UNWRITTEN, Resolution, resolutions, resolve
-from app.memory.bulk.services.plan import BulkItem, ImportOptions, Read, read_line
+from app.memory.bulk.services.bulk import BulkService, Creating, Outcome, id_taken
+from app.memory.bulk.services.plan import BulkItem, ImportOptions, Read, read_line, repeated
 from app.memory.bulk.store import repository as bulk
+from app.memory.memories.schemas.memories import stored_type
 from app.memory.memories.store import repository as memories
+from app.memory.memories.store.tables import ColumnRole, MemoryRow, columns_of
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -49,6 +51,29 @@ _COUNTED = ("imported", "existing", "expired", "restored", "changed_here", "over
 """Counts in the response, besides `failed`."""
 _RECORDED = tuple(AnsweredImport.model_fields)
 """Counts in the operation's response."""
+_CONTENT = tuple(columns_of(MemoryRow, ColumnRole.CONTENT))
+
+
+class Resolution(Enum):
+    """Effect of a line on the memory with its id."""
+
+    CREATE = auto()
+    """No memory visible to the caller has the id."""
+    SKIP = auto()
+    """The memory exists with the same content."""
+    KEEP = auto()
+    """The memory exists with other content, and does not change."""
+    OVERWRITE = auto()
+    """The memory exists with other content, which the line's content replaces."""
+    RESTORE = auto()
+    """The memory is deleted, and the line restores it with the line's content."""
+    REFUSE = auto()
+    """The id belongs to a memory of another scope or type, or to one that must stay deleted."""
+
+
+UNWRITTEN = frozenset({Resolution.SKIP, Resolution.KEEP})
+"""Resolutions without a change to the memory."""
+_CHANGES = frozenset({Resolution.OVERWRITE, Resolution.RESTORE})
 _COUNTS: Mapping[Resolution, tuple[str, ...]] = {
     Resolution.CREATE: ("imported",),
     Resolution.SKIP: ("existing",),
@@ -63,11 +88,9 @@ class _Chunk:
     """Memories requested by a chunk of lines.
 
     Attributes:
-        last_line: the number of the last line.
         now: the time at which the lines were read.
         counts: the counts of lines that need no write.
         failed: the errors of lines that cannot be written, by line number.
-        masked: the number of masked values, by kind.
     """
 
     last_line: int
@@ -110,9 +133,7 @@ class Import:
 
     Args:
         service: the service, limited to the caller's rows.
-        name: the name of the engine.
         charge: called before each chunk except the first, which the request has paid for.
-        options: the options of the import.
     """
 
     def __init__(
@@ -156,7 +177,7 @@ class Import:
         """Read lines, leave out lines that need no write, and embed the others."""
         now = self._service.memories.clock.now()
         read = await self._read(lines, now)
-        read, masked = await self._service.admitted(self._name, read, lambda _: "")
+        read, masked = await self._service.admitted(self._name, read)
         failed = {
             line.number: entry
             for line, entry in zip(lines, read, strict=True)
@@ -260,12 +281,12 @@ class Import:
 
     def _with_counts(self, error: ServiceError) -> ServiceError:
         numbers = {"lines": self._counts.lines, **self._counts.numbers()}
-        told = {to_camel(name): str(number) for name, number in numbers.items()}
+        counts = {to_camel(name): str(number) for name, number in numbers.items()}
         return type(error)(
             error.message,
             error.reason,
             violations=error.violations,
-            metadata={**error.metadata, **told},
+            metadata={**error.metadata, **counts},
             retry_after_seconds=error.retry_after_seconds,
             http=error.http_status,
         )
@@ -293,3 +314,88 @@ def _with_results(chunk: _Chunk, results: Mapping[int, Resolution | ServiceError
         else:
             failed[line] = result
     return replace(chunk, counts=counts, failed=failed)
+
+
+def _resolution(row: MemoryRow | None, item: BulkItem, options: ImportOptions) -> Resolution:
+    """Decide the effect of a line on the live or recoverable memory with its id."""
+    if row is None:
+        return Resolution.CREATE
+    wanted = item.request
+    # Scope and type of a memory never change.
+    if row.scope != wanted.scope or row.memory_type != stored_type(wanted.memory_type):
+        return Resolution.REFUSE
+    if row.delete_time is not None:
+        return Resolution.RESTORE if options.may_restore else Resolution.REFUSE
+    content = wanted.content()
+    # Expiry and times are not compared; the provenance is derived from the content.
+    if all(getattr(row, name) == content[name] for name in _CONTENT):
+        return Resolution.SKIP
+    return Resolution.OVERWRITE if options.overwrite else Resolution.KEEP
+
+
+Result = Resolution | ServiceError
+"""Effect of a line, or the error that prevented it."""
+
+
+async def resolve(
+    creating: Creating, items: Sequence[BulkItem], options: ImportOptions
+) -> dict[int, Result]:
+    """Write the memories of lines; return the effects by line number.
+
+    A line with the id of an earlier line applies to the memory that the earlier line wrote.
+
+    Raises:
+        ResourceExhausted: the engine has no room for all memories.
+    """
+    results: dict[int, Result] = {}
+    while items:
+        again = {item.place for item in repeated(items)}
+        first = [item for item in items if item.place not in again]
+        results |= await _write(creating, first, options)
+        items = [item for item in items if item.place in again]
+    return results
+
+
+async def _write(
+    creating: Creating, items: Sequence[BulkItem], options: ImportOptions
+) -> dict[int, Result]:
+    """Write the memories of lines with distinct ids."""
+    session, engine_id = creating.session, creating.engine.engine_id
+    is_known = memories.is_known(creating.new.now)
+    ids = [item.memory_id for item in items if item.memory_id is not None]
+    # Locked before any insert, so that two imports cannot deadlock.
+    locked = await memories.lock(session, engine_id, ids, is_known) if ids else ()
+    rows = {row.memory_id: row for row in locked}
+    results: dict[int, Result] = dict(await resolutions(items, rows, options))
+    new = [item for item in items if results[item.place] is Resolution.CREATE]
+    changed = [
+        (item, rows[str(item.memory_id)]) for item in items if results[item.place] in _CHANGES
+    ]
+    results |= _errors(new, await creating.create(new))
+    results |= _errors([item for item, _ in changed], await creating.change(changed))
+    raced = [item for item in new if isinstance(results[item.place], AlreadyExists)]
+    ids = [str(item.memory_id) for item in raced]
+    rows = await bulk.find_all(session, engine_id, ids, is_known)
+    for place, how in (await resolutions(raced, rows, options)).items():
+        if how in UNWRITTEN:
+            results[place] = how
+    refused = [place for place, result in results.items() if result is Resolution.REFUSE]
+    return {**results, **{place: id_taken("memoryId") for place in refused}}
+
+
+async def resolutions(
+    items: Sequence[BulkItem], rows: Mapping[str, MemoryRow], options: ImportOptions
+) -> dict[int, Resolution]:
+    """Return the effects of lines on the memories with their ids, by line number."""
+    decided = await each(
+        items, lambda item: _resolution(rows.get(item.memory_id or ""), item, options)
+    )
+    return {item.place: how for item, how in zip(items, decided, strict=True)}
+
+
+def _errors(items: Sequence[BulkItem], outcomes: Sequence[Outcome]) -> dict[int, ServiceError]:
+    return {
+        item.place: outcome
+        for item, outcome in zip(items, outcomes, strict=True)
+        if isinstance(outcome, ServiceError)
+    }

@@ -1,9 +1,13 @@
-"""Names of erased resources in texts and in JSON."""
+"""Names of erased resources in texts and in JSON, and the pseudonyms of their scopes."""
 
+import hashlib
+import hmac
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
+
+from app.kernel.ids import canonical
 
 _ID = r"[\w.-]+"
 _IDS = {
@@ -16,6 +20,10 @@ _NAME = re.compile(
     "/(?:" + "|".join(rf"(?<=\b{name}/)(?P<{name}>{ids})" for name, ids in _IDS.items()) + ")"
 )
 _GONE: Final = object()
+
+_ALIAS_CHARS = 12
+_ID_CHARS = 16
+_PREFIX = "hmac-sha256:"
 
 
 class Mention(NamedTuple):
@@ -35,10 +43,10 @@ def mentions(text: str) -> list[Mention]:
     ]
 
 
-def ids_of(found: Iterable[Mention]) -> dict[str, set[str]]:
+def ids_of(all_mentions: Iterable[Mention]) -> dict[str, set[str]]:
     """Return the ids of mentions and of the task memories that contain them, by collection."""
     ids: dict[str, set[str]] = {}
-    for collection, name, _ in found:
+    for collection, name, _ in all_mentions:
         ids.setdefault(collection, set()).update((name, _parent(name)))
     return ids
 
@@ -120,3 +128,24 @@ def without(
     if len(others) == 1:
         left[others[0]] = [value for value in left[others[0]] if value != scope[others[0]]]
     return left
+
+
+@dataclass(frozen=True, repr=False)
+class Pseudonyms:
+    """The pseudonyms that one key makes; a holder of the key can test a guess."""
+
+    key: bytes
+
+    @property
+    def key_id(self) -> str:
+        """The id of the key; it does not reveal the key."""
+        return hashlib.sha256(b"pseudonym-key:" + self.key).hexdigest()[:_ID_CHARS]
+
+    def of(self, scope: Mapping[str, str]) -> str:
+        """Return the pseudonym of a scope."""
+        return _PREFIX + hmac.new(self.key, canonical(scope), hashlib.sha256).hexdigest()
+
+
+def alias_of(pseudonym: str) -> str:
+    """Return the short form that replaces names."""
+    return f"erased-{pseudonym.removeprefix(_PREFIX)[:_ALIAS_CHARS]}"

@@ -1,13 +1,17 @@
-"""Start of an erasure: its record, which ends writes to the scope, and its operation."""
+"""Erasures: their start, their certificates, and the list of them outside the database."""
 
+import asyncio
+import json
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import Counter
 
-from app.adapters.batches import paced
+from app.adapters.batches import SweepBatches, paced
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session, note
 from app.adapters.db.spread import Key
@@ -19,22 +23,24 @@ from app.kernel.errors import NotFound
 from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.limits import exhausted
 from app.kernel.names import EngineName, OperationName
-from app.memory.erasures.logic.pseudonyms import alias_of
-from app.memory.erasures.schemas import EraseScopeRequest
-from app.memory.erasures.services.certificates import USER, certificate, not_covered, pseudonyms_of
+from app.kernel.release import RELEASE
+from app.kernel.wire.scalars import format_timestamp
+from app.memory.erasures.logic.names import Pseudonyms, alias_of
+from app.memory.erasures.schemas import RESIDUE, EraseScopeRequest, EraseScopeResponse
 from app.memory.erasures.services.traces import Traces
 from app.memory.erasures.store import repository
 from app.memory.erasures.store.tables import ErasureRow
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
+from app.platform.operations.logic.states import ERASE_SCOPE, OperationState, type_url
 from app.platform.operations.schemas import Operation
 from app.platform.operations.store import erasure as stored
 from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
 
 _ERASURES = Counter(
     "memory_bank_erasures_total",
@@ -44,6 +50,10 @@ _ERASURES = Counter(
 
 MOST_RUNNING = 10
 """Limit for unfinished erasures of an engine."""
+
+LIST = "erasures.ndjson"
+"""The file in the data folder with a line for each erasure."""
+USER = "user_id"
 
 
 @contextmanager
@@ -76,11 +86,6 @@ class ErasureService:
     """Queues erasures, and counts what they would erase."""
 
     resources: Resources
-
-    @classmethod
-    def of(cls, resources: Resources) -> "ErasureService":
-        """Build the service from the process's resources."""
-        return cls(resources)
 
     async def start(
         self,
@@ -140,8 +145,8 @@ class ErasureService:
         if same is not None:
             await repository.resume(session, same, row.operation_id)
             return row
-        given = {"is_service_wide": is_service_wide}
-        await self._insert(session, engine, subject, row.operation_id, given)
+        values = {"is_service_wide": is_service_wide}
+        await self._insert(session, engine, subject, row.operation_id, values)
         return row
 
     async def _insert(
@@ -150,12 +155,12 @@ class ErasureService:
         engine: EngineName,
         subject: Subject,
         operation_id: str,
-        given: Mapping[str, Any],
+        values: Mapping[str, Any],
     ) -> None:
         """Insert the record of an erasure, which ends writes to its scope and work on it."""
         now = self.resources.clock.now()
         pseudonyms = await pseudonyms_of(session, self.resources.settings)
-        values = {
+        columns = {
             "engine_id": engine.engine,
             # It outlives the scope, of whose digest it must tell no part.
             "certificate_id": f"er_{new_id(now, NO_BUCKET)}",
@@ -168,18 +173,19 @@ class ErasureService:
             "counts": {},
             "pseudonymised": {},
             "start_time": now,
+            **values,
         }
-        is_known = "certificate_id" in given
-        await repository.add(session, {**values, **given}, is_known=is_known)
+        is_known = "certificate_id" in values
+        await repository.add(session, columns, is_known=is_known)
         await stored.stop_running(session, subject)
 
     async def repeat(
-        self, session: Session, name: EngineName, subject: Subject, given: Mapping[str, Any]
+        self, session: Session, name: EngineName, subject: Subject, values: Mapping[str, Any]
     ) -> OperationName:
         """Queue an erasure once more, with values that it had before a restore."""
         engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
         row = await operations.insert(session, self._operation(engine, subject))
-        await self._insert(session, engine, subject, row.operation_id, given)
+        await self._insert(session, engine, subject, row.operation_id, values)
         return OperationName(engine, row.operation_id)
 
     async def take_up(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
@@ -249,8 +255,8 @@ class ErasureService:
             while True:
                 async with paced(self.resources.db.snapshot()) as session:
                     count, after = await step.run(session, after, limit)
-                found = counts if step.removes else pseudonymised
-                found[step.table] = found.get(step.table, 0) + count
+                sums = counts if step.removes else pseudonymised
+                sums[step.table] = sums.get(step.table, 0) + count
                 if after is None:
                     break
         return counts, pseudonymised
@@ -258,3 +264,61 @@ class ErasureService:
 
 def _is_of(row: ErasureRow, subject: Subject) -> bool:
     return row.scope == subject.scope and row.has_sessions == subject.has_sessions
+
+
+async def take_up_failed(batches: SweepBatches) -> int:
+    """Queue the erasures again that failed, after pauses that grow; return how many."""
+    take_up = ErasureService(batches.resources).take_up
+    return await batches.spread(repository.find_failed, take_up)
+
+
+async def pseudonyms_of(session: Session, settings: Settings) -> Pseudonyms:
+    """Return the pseudonyms for the key in the settings, else for the key in the database."""
+    if settings.pseudonym_key:
+        return Pseudonyms(settings.pseudonym_key.get_secret_value().encode())
+    return Pseudonyms(await repository.pseudonym_key(session))
+
+
+def certificate(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the response of an erasure."""
+    response = EraseScopeResponse(release=RELEASE, residue=list(RESIDUE), **values)
+    return {"@type": type_url("EraseScopeResponse"), **response.wire()}
+
+
+def not_covered(subject: Subject, *, spares_keys: bool) -> list[str]:
+    """Return the kinds of data left out; sessions are erased only for the scope of a user."""
+    is_of_user = USER in subject.scope
+    has_sessions = subject.has_sessions and len(subject.scope) == 1
+    left = ["sessions"] if is_of_user and not has_sessions else []
+    return [*left, "api_keys"] if spares_keys else left
+
+
+def line_of(row: ErasureRow) -> str:
+    """Return the line of an erasure in the list."""
+    line = {
+        "certificateId": row.certificate_id,
+        "engine": row.engine_name,
+        "subject": row.subject,
+        "keyId": row.pseudonym_key_id,
+        "includeSessions": row.has_sessions,
+        "serviceWide": row.is_service_wide,
+        "time": format_timestamp(row.start_time),
+    }
+    return json.dumps(line) + "\n"
+
+
+async def append(settings: Settings, row: ErasureRow) -> None:
+    """Append an erasure to the list, if this service has a data folder; readers drop repeats."""
+    if settings.database_url is None:
+        await asyncio.to_thread(_append, settings.data_dir / LIST, line_of(row))
+
+
+def _append(path: Path, line: str) -> None:
+    with path.open("ab+") as file:
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            # End a line that was cut off: it must not damage the next one.
+            file.write(b"" if file.read() == b"\n" else b"\n")
+        file.write(line.encode())
+        file.flush()
+        os.fsync(file.fileno())

@@ -14,9 +14,8 @@ from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.scalars import Timestamp
-from app.memory.erasures.logic.pseudonyms import Pseudonyms
-from app.memory.erasures.services.certificates import pseudonyms_of
-from app.memory.erasures.services.erasures import ErasureService
+from app.memory.erasures.logic.names import Pseudonyms
+from app.memory.erasures.services.erasures import ErasureService, pseudonyms_of
 from app.memory.erasures.store import repository
 from app.platform.access.store import erasure as keys
 
@@ -116,13 +115,13 @@ async def _again(
     if scope is not None:
         service = ErasureService(resources)
         subject = Subject(engine.engine, scope, line.has_sessions)
-        given = {
+        values = {
             "certificate_id": line.certificate_id,
             "is_service_wide": line.is_service_wide,
         }
         # The backup may be older than the engine, but not than a key bound to the scope.
         with suppress(NotFound):
-            return [await service.repeat(session, engine, subject, given)]
+            return [await service.repeat(session, engine, subject, values)]
     await repository.add(session, _ended(engine, line), is_known=True)
     return []
 

@@ -42,8 +42,6 @@ class Traces:
     """The traces of one scope.
 
     Attributes:
-        erasures: hooks that find the resources of the scope.
-        subject: the scope.
         alias: the replacement for names and callers.
         tokens: the callers whose tokens are bound to the scope.
         is_service_wide: True to end or narrow keys that reach other engines, too.
@@ -60,8 +58,8 @@ class Traces:
         named = await _each(texts, lambda some: [*chain.from_iterable(map(mentions, some))])
         return await self._erased_of(session, chain.from_iterable(named))
 
-    async def _erased_of(self, session: Session, found: Iterable[Mention]) -> Erased:
-        named_in_all = ids_of(found)
+    async def _erased_of(self, session: Session, all_named: Iterable[Mention]) -> Erased:
+        named_in_all = ids_of(all_named)
         ids: dict[str, Collection[str]] = {}
         for erasure in self.erasures:
             named = named_in_all.get(erasure.collection or "")
@@ -305,14 +303,12 @@ def _texts_of_operation(row: OperationRow) -> Iterable[str]:
 
 
 def _is_of(row: KeptAnswer, erased: Erased, callers: Collection[str]) -> bool:
-    """Return True if a record of a request concerns the scope."""
     if row.caller.partition("#")[0] in callers:
         return True
     return any(erased.renamed(text) != text for text in _texts(row))
 
 
 def _texts(row: KeptAnswer) -> Iterable[str]:
-    """Return the texts of a record that name resources."""
     yield from texts_in(row.answer)
     yield from (f"events/{event[0]}" for event in (row.answer or {}).get("events", ()))
     if row.operation_id is not None:

@@ -12,18 +12,18 @@ from typing import Literal
 
 from app.kernel.text import fold
 from app.language.lexicon import LEXICONS, NEGATIONS, language, word_set
+from app.language.phrases import any_case
 from app.language.profile_words import MONTHS
 from app.language.sentences import CLAUSE
+from app.language.terms import ROLES
 from app.language.text import content, negated, stem, straight
-from app.language.wording import ROLES
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _WITHOUT_APOSTROPHES = re.compile(r"[^\W_]+")
 _WITHOUT_BLANKS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af]")
-_PHRASE = re.compile(
+_PHRASE = any_case(
     CLAUSE.pattern + r"|[\u3001\u3002\uff0c\uff1b\uff1a]|,(?=[^\s\d])"
-    rf"|\s(?:because|who|which|where|weil|porque|parce|{'|'.join(sorted(ROLES))})\s",
-    re.IGNORECASE,
+    rf"|\s(?:because|who|which|where|weil|porque|parce|{'|'.join(sorted(ROLES))})\s"
 )
 _BEGINNING = 3
 """Minimum number of equal leading letters of two words that count as alike."""
@@ -74,13 +74,13 @@ def touched(pieces: Sequence[str], quote: str) -> range:
     return range(first, sum(end < at + len(wanted) for end in ends) + 1)
 
 
-class Said:
+class TextWords:
     """The words of a text, for lookups of the words of a fact."""
 
     def __init__(self, text: str) -> None:
         plain = straight(text)
-        found = [*_WORD.findall(plain), *_WITHOUT_APOSTROPHES.findall(plain)]
-        self._words = frozenset(map(_folded, found))
+        all_words = [*_WORD.findall(plain), *_WITHOUT_APOSTROPHES.findall(plain)]
+        self._words = frozenset(map(_folded, all_words))
         self._alike: defaultdict[str, list[str]] = defaultdict(list)
         for word in self._words:
             self._alike[word[:_BEGINNING]].append(word)
@@ -115,7 +115,7 @@ class _Word:
     kind: _Kind
 
 
-def added(fact: str, said: Said) -> list[tuple[int, int]]:
+def added(fact: str, said: TextWords) -> list[tuple[int, int]]:
     """Return the start and end of each word of a fact that the user did not use."""
     return [
         (word.start, word.end)
@@ -125,10 +125,10 @@ def added(fact: str, said: Said) -> list[tuple[int, int]]:
     ]
 
 
-def is_without_additions(text: str, fact: str, said: Said) -> bool:
+def is_without_additions(text: str, fact: str, said: TextWords) -> bool:
     """Return True if a text is a fact with some words removed that the user did not use."""
     words = iter(fold(fact).split())
-    kept = Said(text)
+    kept = TextWords(text)
     return (
         bool(text)
         and all(word in words for word in fold(text).split())
@@ -141,21 +141,21 @@ def is_without_additions(text: str, fact: str, said: Said) -> bool:
     )
 
 
-def shares_a_word(fact: str, said: Said) -> bool:
+def shares_a_word(fact: str, said: TextWords) -> bool:
     """Return True if the user used a word of the fact."""
     return any(word.kind == "said" for phrase in _phrases(fact, said) for word in phrase)
 
 
-def adds_to(fact: str, said: Said) -> bool:
+def adds_to(fact: str, said: TextWords) -> bool:
     """Return True if a fact has a phrase or an attribute without any word of the user.
 
     The first phrase may have a verb that only the model used: "I like", before "tea".
     """
     phrases = list(_phrases(fact, said))
     kinds = [{word.kind for word in phrase} & {"said", "added"} for phrase in phrases]
-    told = [kind for kind in kinds if kind]
-    has_none = bool(told) and "said" not in set().union(*told[:2])
-    return has_none or {"added"} in told[1:] or any(map(_has_attribute, phrases))
+    counted = [kind for kind in kinds if kind]
+    has_none = bool(counted) and "said" not in set().union(*counted[:2])
+    return has_none or {"added"} in counted[1:] or any(map(_has_attribute, phrases))
 
 
 def _has_attribute(phrase: Sequence[_Word]) -> bool:
@@ -164,7 +164,7 @@ def _has_attribute(phrase: Sequence[_Word]) -> bool:
     return re.search(r"article(?: added)+ said", kinds) is not None
 
 
-def _phrases(fact: str, said: Said) -> Iterator[list[_Word]]:
+def _phrases(fact: str, said: TextWords) -> Iterator[list[_Word]]:
     plain = straight(fact)
     tongue = language(plain, "en")
     lexicon = LEXICONS.get(tongue)
@@ -179,7 +179,7 @@ def _phrases(fact: str, said: Said) -> Iterator[list[_Word]]:
         start = end
 
 
-def _kind(word: str, said: Said, stops: frozenset[str]) -> _Kind:
+def _kind(word: str, said: TextWords, stops: frozenset[str]) -> _Kind:
     plain = _folded(word)
     if plain in _ARTICLES:
         return "article"

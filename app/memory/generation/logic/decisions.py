@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from app.kernel.text import clean, fold
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.merging import ASKED
-from app.memory.generation.logic.additions import Said, is_without_additions
+from app.memory.generation.logic.additions import TextWords, is_without_additions
 from app.memory.generation.logic.checks import refusal
 from app.memory.generation.logic.outcomes import (
     Dropped,
@@ -40,7 +40,6 @@ class NewFact:
     """Candidates of one conversation with the same text; `candidate` is the latest one.
 
     Attributes:
-        positions: the positions of the candidates.
         near: the memories that the fact may be about, nearest first.
         has_more: True if a request to forget matches more memories than `near` has.
         later: the memories that a request to forget means, but that rest on a later time.
@@ -199,7 +198,7 @@ class _Decisions:
     def _cut(self, verdict: FactVerdict) -> None:
         """Use the model's shorter text of a new fact if it only removes added words."""
         candidate = self._facts[verdict.fact].candidate
-        said = Said(f"{candidate.context} {candidate.question}")
+        said = TextWords(f"{candidate.context} {candidate.question}")
         if is_without_additions(verdict.text, candidate.fact, said):
             self._texts[verdict.fact] = verdict.text
 

@@ -13,7 +13,6 @@ from pydantic import JsonValue
 
 from app.kernel.wire.json_schema import JsonObject
 from app.kernel.wire.json_values import alike, conforms, is_small, same, spelled
-from app.memory.generation.logic.items import found, joined, merged
 from app.memory.generation.logic.outcomes import DroppedValue, FieldReason
 from app.memory.generation.logic.profiles import (
     FieldChange,
@@ -21,6 +20,9 @@ from app.memory.generation.logic.profiles import (
     ProfileField,
     ProfileSchema,
     StoredField,
+    joined,
+    merged,
+    positions_of,
 )
 from app.memory.memories.logic.provenance import EndedFact
 
@@ -206,10 +208,10 @@ class _Plan:
             return None, None
         named = said.value if isinstance(said.value, list) else [said.value]
         if not isinstance(present, list):
-            is_meant = any(alike(present, one) for one in named)
+            is_meant = any(alike(present, name) for name in named)
             return (None, None) if is_meant else (present, "NOT_PRESENT")
         key = self._field_of(said).item_key
-        gone = {at for one in named for at in found(present, spelled(one), key)}
+        gone = {at for name in named for at in positions_of(present, spelled(name), key)}
         if not gone:
             return present, "NOT_PRESENT"
         return [item for at, item in enumerate(present) if at not in gone] or None, None
@@ -220,7 +222,7 @@ class _Plan:
         """Return a list with one item changed."""
         known = self._field_of(said)
         items = present if isinstance(present, list) else []
-        at = found(items, said.item, known.item_key)
+        at = positions_of(items, said.item, known.item_key)
         if len(at) != 1:
             return present, "NOT_PRESENT"
         item = merged(items[at[0]], said.value)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.language.facts import Candidate, Verdict
-from app.language.privacy.mask import is_only_mask
-from app.language.privacy.walk import Masked
+from app.language.privacy.walk import Masked, is_only_mask
 from app.memory.generation.logic.decisions import NewFact
 from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact
 from app.memory.generation.logic.profiles import FieldChange, FieldValue, StoredField
@@ -29,13 +28,13 @@ class Shown:
     def restored(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """Return the verdicts with the full text where the model left a masked text unchanged."""
         new = {
-            (masked.ordered_positions, masked.candidate.fact): one.candidate.fact
-            for one, masked in zip(self.facts, self.masked, strict=True)
+            (masked.ordered_positions, masked.candidate.fact): fact.candidate.fact
+            for fact, masked in zip(self.facts, self.masked, strict=True)
         }
         stored = {
             (was.memory_id, seen.fact): was.fact
-            for one, masked in zip(self.facts, self.masked, strict=True)
-            for was, seen in zip(one.near, masked.near, strict=True)
+            for fact, masked in zip(self.facts, self.masked, strict=True)
+            for was, seen in zip(fact.near, masked.near, strict=True)
         }
         return [
             replace(verdict, fact=new.get((verdict.candidates, verdict.fact), verdict.fact))
@@ -78,9 +77,9 @@ class Masking:
             InvalidArgument: the engine refuses a value in the content.
         """
         for guard in filter(None, (self.origin, self.guard)):
-            found = guard.admitted(content, "vertexSessionSource")
-            self.counts += found.counts
-            content = found.value
+            masked = guard.admitted(content, "vertexSessionSource")
+            self.counts += masked.counts
+            content = masked.value
         return content
 
     def across(self, texts: Sequence[str]) -> Sequence[str]:
@@ -91,7 +90,7 @@ class Masking:
                 self.counts += Counter(counts)
         return texts
 
-    def candidates(self, found: Sequence[Candidate]) -> list[Candidate]:
+    def candidates(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates masked, without candidates that contain only a mask."""
         kept = [
             replace(
@@ -101,7 +100,7 @@ class Masking:
                 context=self._of(candidate.context, is_counted=False),
                 question=self._of(candidate.question, is_counted=False),
             )
-            for candidate in found
+            for candidate in candidates
         ]
         says = [
             candidate for candidate in kept if candidate.forget or not self._is_only(candidate.fact)
@@ -141,22 +140,22 @@ class Masking:
         """Return the fields of profiles, masked for a model."""
         return [
             # Mask the value together with its name, which may be a label.
-            replace(one, value=next(iter(self.sent.without({one.field: one.value}).value.values())))
-            for one in stored
+            replace(field, value=self.sent.without({field.field: field.value}).value[field.field])
+            for field in stored
         ]
 
-    def values(self, found: Sequence[FieldValue]) -> list[FieldValue]:
+    def values(self, values: Sequence[FieldValue]) -> list[FieldValue]:
         """Return the statements about profiles masked, without values that are only a mask."""
         kept = [
             replace(
-                one,
+                value,
                 # A value to take back identifies a stored value, and is not written.
-                value=one.value if one.takes_back else self._named(one.field, one.value),
-                source=self._of(one.source, is_counted=False),
+                value=value.value if value.takes_back else self._named(value.field, value.value),
+                source=self._of(value.source, is_counted=False),
             )
-            for one in found
+            for value in values
         ]
-        says = [one for one in kept if not self._is_only(one.value)]
+        says = [value for value in kept if not self._is_only(value.value)]
         self.only += len(kept) - len(says)
         return says
 
@@ -192,8 +191,8 @@ class Masking:
             # The text of a deleted memory identifies it, and is not written.
             fact=change.fact if change.action == "DELETED" else self._of(change.fact),
             extracted=tuple(
-                QuotedFact(*(self._of(text, is_counted=False) for text in one))
-                for one in change.extracted
+                QuotedFact(*(self._of(text, is_counted=False) for text in quoted))
+                for quoted in change.extracted
             ),
             field=None if change.field is None else self._field(change.field),
         )
@@ -209,14 +208,14 @@ class Masking:
 
     def _of(self, value: Any, *, is_counted: bool = True) -> Any:  # noqa: ANN401 - any JSON
         if not isinstance(value, str):
-            found = self.guard.without(value)
+            masked = self.guard.without(value)
         elif (known := self._known.get(value)) is not None:
-            found = known
+            masked = known
         else:
-            found = self._known[value] = self.guard.without(value)
+            masked = self._known[value] = self.guard.without(value)
         if is_counted:
-            self.counts += found.counts
-        return found.value
+            self.counts += masked.counts
+        return masked.value
 
     def _is_only(self, value: object) -> bool:
         return not self.guard.is_idle and isinstance(value, str) and is_only_mask(value)

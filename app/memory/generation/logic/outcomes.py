@@ -1,9 +1,15 @@
-"""Records of the facts and fields that a generation drops, and the decisions it refuses (pure)."""
+"""Outcomes of a generation: what it drops, refuses and counts, and the sum of its rounds (pure).
+
+An operation reads an input that is too long for one generation in several rounds.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import Any, Literal
+
+from app.platform.usage.logic import costs
 
 MAX_LISTED_OUTCOMES = 100
 """Maximum of dropped facts, and of refused decisions, in a preview; the rest is only counted."""
@@ -46,6 +52,9 @@ FieldReason = Literal[
     "ALREADY_READ",
 ]
 UnmetReason = Literal["NOTHING_FOUND", "OLDER", "TOO_MANY", "REFUSED"]
+
+GENERATED = "generatedMemories"
+"""Field of a response that lists the changes."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,6 @@ class Unmet:
     """A request to forget that was not completely carried out.
 
     Attributes:
-        request: the words of the user.
         nearest: ids of the memories that it may refer to, nearest first.
         has_more: True if it matches more memories than one generation forgets.
     """
@@ -143,3 +151,36 @@ def sums(
         "refusedDecisionCounts": counted(refused),
     }
     return {name: value for name, value in counts.items() if value}
+
+
+def count_fitting(sizes: Iterable[int], most: int) -> int:
+    """Return the number of leading sizes whose sum stays within a bound."""
+    return sum(1 for _ in takewhile(lambda total: total <= most, accumulate(sizes)))
+
+
+def response_of_both(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the response of a round joined with the response of the rounds before."""
+    generated = [memory for part in (earlier, own) for memory in part.get(GENERATED, [])]
+    return {**earlier, **own, **({GENERATED: generated} if generated else {})}
+
+
+def together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata joined with the metadata of the earlier rounds: counts, costs, lists."""
+    joined = {key: _join(value, earlier[key]) for key, value in own.items() if key in earlier}
+    sums = {key: value for key, value in joined.items() if value is not None}
+    return {**costs.with_earlier(own, earlier), **sums}
+
+
+def _join(own: object, earlier: object) -> object:
+    """Return two counts, maps of counts or lists of records as one, or None for other values."""
+    match own, earlier:
+        case int(), int() if not isinstance(own, bool):
+            return own + earlier
+        case dict(), dict() if all(
+            type(count) is int for count in (*own.values(), *earlier.values())
+        ):
+            return dict(Counter(own) + Counter(earlier))
+        case list(), list():
+            return [*earlier, *own]
+        case _:
+            return None

@@ -5,16 +5,17 @@ alike, and deletions are limited. The later statement wins, in whatever order st
 statement neither changes nor ends a memory that rests on a later time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Self
 
+from app.language import merging
 from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.language.text import key
-from app.memory.generation.logic.decisions import VerdictDecisions
+from app.memory.generation.logic.decisions import Caps, VerdictDecisions, unmet
 from app.memory.generation.logic.outcomes import Dropped, DroppedValue
 from app.memory.generation.logic.profiles import FieldChange, with_context
-from app.memory.generation.logic.timing import in_time
+from app.memory.generation.logic.timing import in_time, reached, unreached
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
@@ -41,9 +42,7 @@ class PlannedChange:
         memory_id: the memory, None for a new one.
         version: the version that the memory had in the prompt, None for a new one.
         fact: the new text; on DELETED the old text; None for a field of a profile.
-        topics: the topics after the change.
         extracted: the extracted facts that the change rests on, for the revision.
-        reason: the reason, in a word or two.
         turns: positions in the input of the turns that the change rests on.
         field: the change of a profile's field, if it is one.
     """
@@ -83,13 +82,13 @@ class PlannedChange:
         """Return the facts that the change rests on, in the form of a revision."""
         if self.field is not None:
             return self.field.extracted_memories()
-        return [with_context({"fact": one.fact}, one.quote) for one in self.extracted]
+        return [with_context({"fact": quoted.fact}, quoted.quote) for quoted in self.extracted]
 
     @property
     def context(self) -> str | None:
         """The distinct words of users that the change rests on, in lines; None if unknown."""
         quotes = (
-            [one.quote for one in self.extracted]
+            [quoted.quote for quoted in self.extracted]
             if self.field is None
             else [value.source for value in self.field.extracted]
         )
@@ -185,3 +184,64 @@ def _is_sound(verdict: Verdict, near: Neighbour | None, candidates: int) -> bool
 
 
 _CHANGED: dict[Action, Changed] = {"CREATE": "CREATED", "UPDATE": "UPDATED", "DELETE": "DELETED"}
+
+
+def by_rules(
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    caps: Caps,
+    *,
+    by_meaning: bool,
+) -> Generator[None, None, Plan]:
+    """Make the plan of the built-in rules for the candidates, in steps.
+
+    `by_meaning` is True if the distances of `neighbours` compare meanings, not only words.
+    """
+    within_reach = [
+        reached(candidate, row) for candidate, row in zip(candidates, neighbours, strict=True)
+    ]
+    ruled = yield from merging.consolidate(
+        candidates,
+        within_reach,
+        max_deletes=caps.deletes,
+        max_forgets=caps.forgets,
+        by_meaning=by_meaning,
+    )
+    gone = {
+        verdict.memory_id: verdict.candidates
+        for verdict in ruled.verdicts
+        if verdict.action == "DELETE"
+    }
+    met = {at for positions in gone.values() for at in positions}
+    left_undone = [
+        unmet(
+            candidate,
+            "TOO_MANY" if at in ruled.capped else None,
+            [near for near in within_reach[at] if near.memory_id not in gone],
+            unreached(candidate, neighbours[at], by_meaning=by_meaning),
+        )
+        for at, candidate in enumerate(candidates)
+        if candidate.forget and (at not in met or at in ruled.capped)
+    ]
+    planned = plan(candidates, within_reach, ruled.verdicts, caps.all)
+    return replace(planned, outcome=replace(planned.outcome, unmet=left_undone))
+
+
+def unconsolidated(candidates: Sequence[Candidate]) -> Plan:
+    """Create a memory from each fact; a request to forget then has no effect."""
+    left_undone = [unmet(candidate, "REFUSED") for candidate in candidates if candidate.forget]
+    created = tuple(_created(candidate) for candidate in candidates if not candidate.forget)
+    return Plan(created, outcome=VerdictDecisions(unmet=left_undone))
+
+
+def _created(candidate: Candidate) -> PlannedChange:
+    return PlannedChange(
+        action="CREATED",
+        memory_id=None,
+        version=None,
+        fact=candidate.fact,
+        topics=candidate.topics,
+        extracted=(QuotedFact.of(candidate),),
+        reason="not consolidated",
+        turns=(candidate.turn,),
+    )

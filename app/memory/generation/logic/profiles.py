@@ -14,8 +14,9 @@ from typing import Any, Literal
 
 from pydantic import JsonValue
 
+from app.kernel.text import fold
 from app.kernel.wire.json_schema import JsonObject, read_schema
-from app.kernel.wire.json_values import coerced, conforms, is_small, options_of, types_of
+from app.kernel.wire.json_values import coerced, conforms, is_small, options_of, spelled, types_of
 from app.language import profiles as rules
 from app.language.facts import Turn
 from app.memory.generation.logic.outcomes import DroppedValue, FieldReason
@@ -151,8 +152,6 @@ class FieldChange:
         memory_id: the memory, None for a new one.
         version: the version of the memory when it was read, None for a new one.
         value: the new value; None if the field is removed.
-        reason: the reason, in a word or two.
-        extracted: the values that the change rests on.
         data: the whole `structuredContent.data` of the memory after the change.
     """
 
@@ -270,8 +269,8 @@ def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> Iterato
 
 
 def _valid(known: Mapping[str, ProfileSchema], filled: rules.Filled) -> FieldValue | None:
-    given: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
-    value = validated(known[filled.schema_id], filled.field, given)
+    stated: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
+    value = validated(known[filled.schema_id], filled.field, stated)
     action: Statement = "set" if not filled.clear else "remove" if filled.value else "clear"
     if value is None and action != "clear":
         return None
@@ -294,3 +293,36 @@ def stored_fields(
         StoredField(memory_id, version, schema_id, name, value, rests_on, is_held)
         for name, value in content["data"].items()
     ]
+
+
+def name_of(item: JsonValue, key: str | None) -> str:
+    """Return the name of an item: the value of its key, or the whole item."""
+    if isinstance(item, dict) and key is not None and key in item:
+        return spelled(item[key])
+    return spelled(item)
+
+
+def positions_of(items: Sequence[JsonValue], name: str, key: str | None) -> list[int]:
+    """Return the positions of items by name; case and punctuation only count if they must."""
+    names = [name_of(item, key) for item in items]
+    exact = [at for at, other in enumerate(names) if other.casefold() == name.strip().casefold()]
+    return exact or [at for at, other in enumerate(names) if fold(other) == fold(name)]
+
+
+def merged(item: JsonValue, new: JsonValue) -> JsonValue:
+    """Return an item with new parts; a value that is not an object is replaced."""
+    return {**item, **new} if isinstance(item, dict) and isinstance(new, dict) else new
+
+
+def joined(
+    present: Sequence[JsonValue], new: Sequence[JsonValue], key: str | None
+) -> tuple[list[JsonValue], list[JsonValue]]:
+    """Return the present items, changed by the objects that name them, and the other new items."""
+    changed, others = list(present), []
+    for item in new:
+        at = positions_of(changed, name_of(item, key), key) if isinstance(item, dict) else []
+        if len(at) == 1 and isinstance(changed[at[0]], dict):
+            changed[at[0]] = merged(changed[at[0]], item)
+        else:
+            others.append(item)
+    return changed, others

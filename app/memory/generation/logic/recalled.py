@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from app.language.phrases import any_case
 from app.language.search_languages import is_function_word
 
 _MAX_ENTRIES = 500
@@ -38,41 +39,35 @@ _NOTES = re.compile(
     r"^(?:\[[^\]]{0,60}\]|\(?\d{4}-\d\d-\d\d[^ ]{0,16}\)?:?)[ \t]+"
     r"|(?<![ \t])[ \t]{1,8}[\[(][^\[\]()]{0,60}[\])]$"
 )
-_OF_MEMORIES = re.compile(
+_OF_MEMORIES = any_case(
     r"\bmemor(?:y|ies)\b|\b(?:you|we|i) (?:already )?(?:know|knew|remember)\b|\babout the user\b"
     r"|\b(?:past|previous|earlier) conversations?\b|\buser(?:'s)? (?:profile|facts?|preferences)\b"
     r"|\berinnerungen?\b|\bgedächtnis\b|\büber (?:den|die) (?:be)?nutzer(?:in)?\b"
     r"|\brecuerdos?\b|\bmemorias?\b|\bsobre (?:el|la) usuari[oa]\b|\bsouvenirs?\b|\bmémoires?\b"
-    r"|\bsur l['\u2019]utilisat(?:eur|rice)\b",
-    re.IGNORECASE,
+    r"|\bsur l['\u2019]utilisat(?:eur|rice)\b"
 )
-_OF_CONTEXT = re.compile(
-    r"\b(?:contexte?o?|kontext|background|hintergrund|retrieved|known facts?|facts?)\b",
-    re.IGNORECASE,
+_OF_CONTEXT = any_case(
+    r"\b(?:contexte?o?|kontext|background|hintergrund|retrieved|known facts?|facts?)\b"
 )
-_OF_EITHER = re.compile(f"{_OF_MEMORIES.pattern}|{_OF_CONTEXT.pattern}", re.IGNORECASE)
-_OWN = re.compile(
-    r"\b(?:me|my|mine|myself|mich|mir|mein\w*|mí|mis?|moi|mon|ma|mes)\b", re.IGNORECASE
-)
+_OF_EITHER = any_case(f"{_OF_MEMORIES.pattern}|{_OF_CONTEXT.pattern}")
+_OWN = any_case(r"\b(?:me|my|mine|myself|mich|mir|mein\w*|mí|mis?|moi|mon|ma|mes)\b")
 _SPEAKER = (
     r"(?:(?:the )?(?:user|human|customer|current|new|latest|nutzer|benutzer)(?:['\u2019]s)? ?)?"
     r"(?:message|question|query|input|request|prompt|says|user|human|nachricht|frage|eingabe"
     r"|anfrage|mensaje|pregunta|consulta|usuario|demande|utilisateur)"
 )
-_MARK = re.compile(
-    rf"[*_#]{{0,3}} ?{_SPEAKER}[*_]{{0,2}}[ \t]*[:\uff1a]|#{{1,6}}[ \t]+{_SPEAKER}[ \t]*\Z",
-    re.IGNORECASE,
+_MARK = any_case(
+    rf"[*_#]{{0,3}} ?{_SPEAKER}[*_]{{0,2}}[ \t]*[:\uff1a]|#{{1,6}}[ \t]+{_SPEAKER}[ \t]*\Z"
 )
-_OF_USER = re.compile(
+_OF_USER = any_case(
     r"\buser(?:['\u2019]s)?\b(?:[ \t]+(\w+))?"
-    r"|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
-    re.IGNORECASE,
+    r"|\b(?:be)?nutzer(?:s|in)?\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b"
 )
 """A word for the user; the group is the next English word, which may name a thing ("interface")."""
 _KNOWLEDGE = frozenset({"memory", "memories", "profile", "fact", "facts", "preferences", "details"})
 
 
-class Told(Enum):
+class MemoryRelation(Enum):
     """The relation of a text to the memories of the scope."""
 
     NOTHING = auto()
@@ -152,25 +147,25 @@ class _JsonValues:
             self._faulty += 1
             return None
         texts = list(_texts_in(value))[:_MAX_ENTRIES]
-        return [RecalledEntry(begin, end, (_spellings(one),)) for one in texts], end
+        return [RecalledEntry(begin, end, (_spellings(text),)) for text in texts], end
 
 
 def blocks_of(text: str) -> list[RecalledBlock]:
     """Return the blocks of a turn, in order; if there is no other text, without the last block."""
-    found: list[RecalledBlock] = []
+    blocks: list[RecalledBlock] = []
     room = _MAX_ENTRIES
     for block in _blocks(_lines(text), _JsonValues(text)):
         if len(block.entries) > room:
             break
-        found.append(block)
+        blocks.append(block)
         room -= len(block.entries)
-    rest = _without(text, [(block.begin, block.end) for block in found])
+    rest = _without(text, [(block.begin, block.end) for block in blocks])
     # The user's own words may be under the last of several headings.
-    return found if rest.strip() else found[:-1]
+    return blocks if rest.strip() else blocks[:-1]
 
 
 def without_recalled(
-    text: str, blocks: Sequence[RecalledBlock], told: Callable[[str], Told]
+    text: str, blocks: Sequence[RecalledBlock], relation: Callable[[str], MemoryRelation]
 ) -> OwnWords:
     """Remove the recalled memories; `told` returns the relation of a text to the scope's memories.
 
@@ -181,13 +176,13 @@ def without_recalled(
     taken: list[tuple[int, int]] = []
     count = 0
     for block in blocks:
-        fates = [_told(entry, told) for entry in block.entries]
+        fates = [_relation_of_entry(entry, relation) for entry in block.entries]
         known = [
             (entry.begin, entry.end)
             for entry, fate in zip(block.entries, fates, strict=True)
-            if fate is not Told.NOTHING
+            if fate is not MemoryRelation.NOTHING
         ]
-        is_recalled = block.is_context or Told.EARLIER in fates
+        is_recalled = block.is_context or MemoryRelation.EARLIER in fates
         if is_recalled or (known and 2 * len(known) >= len(block.entries)):
             taken.append((block.begin, block.end))
             count += len(block.entries)
@@ -199,21 +194,25 @@ def without_recalled(
     return OwnWords(own[mark.end() :] if mark else own, count)
 
 
-def _told(entry: RecalledEntry, told: Callable[[str], Told]) -> Told:
+def _relation_of_entry(
+    entry: RecalledEntry, relation: Callable[[str], MemoryRelation]
+) -> MemoryRelation:
     """Return NOTHING if memories do not say one of the texts: a row may correct a memory."""
-    fates = [_told_of(spellings, told) for spellings in entry.texts]
-    for fate in (Told.NOTHING, Told.EARLIER):
+    fates = [_relation_of_text(spellings, relation) for spellings in entry.texts]
+    for fate in (MemoryRelation.NOTHING, MemoryRelation.EARLIER):
         if fate in fates:
             return fate
-    return Told.MEMORY
+    return MemoryRelation.MEMORY
 
 
-def _told_of(spellings: Sequence[str], told: Callable[[str], Told]) -> Told:
-    fates = {told(spelling) for spelling in spellings}
-    for fate in (Told.MEMORY, Told.EARLIER):
+def _relation_of_text(
+    spellings: Sequence[str], relation: Callable[[str], MemoryRelation]
+) -> MemoryRelation:
+    fates = {relation(spelling) for spelling in spellings}
+    for fate in (MemoryRelation.MEMORY, MemoryRelation.EARLIER):
         if fate in fates:
             return fate
-    return Told.NOTHING
+    return MemoryRelation.NOTHING
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -255,7 +254,7 @@ def _blocks(lines: Sequence[_TextLine], values: _JsonValues) -> Iterator[Recalle
 def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
     for aside in _ASIDE.finditer(line.text):
         texts = _SENTENCE.finditer(line.text, *aside.span(aside.lastindex or 0))
-        entries = tuple(_entry(line, *one.span()) for one in texts)
+        entries = tuple(_entry(line, *text.span()) for text in texts)
         if entries:
             begin, end = line.begin + aside.start(), line.begin + aside.end()
             yield RecalledBlock(begin, end, entries, is_context=False)
@@ -270,7 +269,7 @@ def _block_at(
     first = at
     if (inline := _INLINE.fullmatch(line.text)) is not None and _OF_MEMORIES.search(inline[1]):
         texts = _SENTENCE.finditer(line.text, inline.end(1) + 1)
-        entries = [_entry(line, *one.span()) for one in texts]
+        entries = [_entry(line, *text.span()) for text in texts]
         return _block(lines, at + 1, line.begin, line.end, entries, inline[1]), at + 1
     if _is_heading(line):
         heading = line.text
@@ -282,8 +281,8 @@ def _block_at(
     after = _end_of_entries(lines, first, has_heading=bool(heading))
     if after - first < (1 if heading else _LEAST_LIST):
         return None, at + 1
-    told = [lines[n] for n in range(first, after) if _WORD.search(lines[n].text)]
-    entries = [_entry(one, _start(one), len(one.text)) for one in told[:_MAX_ENTRIES]]
+    worded = [line for line in lines[first:after] if _WORD.search(line.text)][:_MAX_ENTRIES]
+    entries = [_entry(item, _start(item), len(item.text)) for item in worded]
     return _block(lines, after, line.begin, lines[after - 1].end, entries, heading), after
 
 
@@ -325,7 +324,7 @@ def _entry(line: _TextLine, begin: int, end: int) -> RecalledEntry:
     cells = text.split("|", _MAX_CELLS) if line.text.lstrip().startswith("|") else [text]
     # Single words, numbers and dates beside a memory are notes on it.
     texts = [cell for cell in cells if " " in cell.strip()] if len(cells) > 1 else cells
-    spellings = tuple(_spellings(one) for one in texts or [text])
+    spellings = tuple(_spellings(cell) for cell in texts or [text])
     return RecalledEntry(line.begin + begin, line.begin + end, spellings)
 
 
@@ -375,8 +374,8 @@ def _block(
 
 def _is_of_user(heading: str) -> bool:
     """Return True if a heading is about the user, not about a thing named after users."""
-    for found in _OF_USER.finditer(heading):
-        word = (found[1] or "").lower()
+    for match in _OF_USER.finditer(heading):
+        word = (match[1] or "").lower()
         if not word or word in _KNOWLEDGE or is_function_word(word):
             return True
     return False

@@ -15,6 +15,8 @@ from enum import Enum, auto
 _DIGEST_BYTES = 16
 _LEAST_LEFT = 0.9
 """Part of its lifetime that a known digest must have left; otherwise it is written again."""
+_EXACT, _ALONE = timedelta(days=90), timedelta(days=1)
+"""Lifetimes of the digest of a line, and of the digest of its text alone."""
 _BEFORE = 2
 """Number of preceding users' lines that, with its text, identify a line without id and time."""
 
@@ -33,11 +35,8 @@ class SaidLine:
     """A user's line in a request or a session.
 
     Attributes:
-        turn: the position of its event.
         text: its words, with a digest of its files.
         session: the session and its creation time, if the line is an event of a session.
-        event_id: the id that the sender gave the line, if any.
-        event_time: the time that the sender gave the line, if any.
     """
 
     turn: int
@@ -80,14 +79,6 @@ class _Digests:
     alone: bytes | None
 
 
-@dataclass(frozen=True)
-class Kept:
-    """Lifetimes of digests."""
-
-    exact: timedelta
-    alone: timedelta
-
-
 class Rereading:
     """The lines of one generation, compared with the lines that were read before.
 
@@ -112,20 +103,20 @@ class Rereading:
 
     def standings(self, known: Collection[bytes]) -> dict[int, LineStanding]:
         """Return the standing of each line, by the position of its event."""
-        found = [
+        are_known = [
             line.turn in self._overlap
             or (digests.exact is not None and not {digests.exact, digests.empty}.isdisjoint(known))
             for line, digests in zip(self._lines, self._digests, strict=True)
         ]
         for place, line in enumerate(self._lines):
-            if found[place] and not line.is_named and place >= _BEFORE:
+            if are_known[place] and not line.is_named and place >= _BEFORE:
                 # The line is recognised together with the two before it, if they are unnamed.
                 for earlier in range(place - _BEFORE, place):
-                    found[earlier] |= not self._lines[earlier].is_named
-        last = max((place for place, is_known in enumerate(found) if is_known), default=None)
+                    are_known[earlier] |= not self._lines[earlier].is_named
+        last = max((place for place, is_known in enumerate(are_known) if is_known), default=None)
         return {
             line.turn: LineStanding.KNOWN if is_known else self._unknown(place, last, known)
-            for place, (line, is_known) in enumerate(zip(self._lines, found, strict=True))
+            for place, (line, is_known) in enumerate(zip(self._lines, are_known, strict=True))
         }
 
     def _unknown(self, place: int, last: int | None, known: Collection[bytes]) -> LineStanding:
@@ -142,7 +133,6 @@ class Rereading:
         turns: Collection[int],
         left: Collection[int],
         known: Mapping[bytes, datetime],
-        kept: Kept,
         now: datetime,
     ) -> Mapping[bytes, datetime]:
         """Return the digests to store after a generation, with their expiry times.
@@ -153,11 +143,10 @@ class Rereading:
             known: the digests that were stored before, with their expiry times. The digests of
                 repeated lines are renewed. They are written only after a tenth of their lifetime,
                 since some clients send a whole session after each turn.
-            kept: the lifetimes of digests.
             now: the time of the generation.
         """
         ends: dict[bytes, datetime] = {}
-        lasting = now + kept.exact * _LEAST_LEFT
+        lasting = now + _EXACT * _LEAST_LEFT
         for line, digests in zip(self._lines, self._digests, strict=True):
             written = {
                 digest
@@ -167,9 +156,9 @@ class Rereading:
             digest = digests.exact if line.turn in left else digests.empty
             if line.turn in turns and digest is not None:
                 written.add(digest)
-            ends |= dict.fromkeys(written, now + kept.exact)
+            ends |= dict.fromkeys(written, now + _EXACT)
             if line.turn in turns and line.turn in left and digests.alone is not None:
-                ends[digests.alone] = now + kept.alone
+                ends[digests.alone] = now + _ALONE
         return ends
 
     def _digests_of(self, place: int, reader: LineReader) -> _Digests:
@@ -183,7 +172,7 @@ class Rereading:
         elif line.event_time is not None:
             exact = ("time", line.event_time.timestamp(), line.text)
         elif place >= _BEFORE:
-            exact = ("after", *(one.text for one in self._lines[place - _BEFORE : place + 1]))
+            exact = ("after", *(line.text for line in self._lines[place - _BEFORE : place + 1]))
         else:
             exact = None
         return _Digests(

@@ -1,20 +1,28 @@
-"""Lookup of quotes in a chunk of a conversation (pure)."""
+"""Lookup of quotes in a chunk of a conversation, also of quotes with a slip or an omission (pure).
 
+A near quote is no proof, so its fact has to be confirmed. The record keeps the user's exact words
+instead of the near quote.
+"""
+
+import html
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
 from app.kernel.text import fold
 from app.language.answers import answered, stands_for_another
 from app.language.dates import day_in
+from app.language.phrases import any_case
 from app.language.sentences import sentences
-from app.memory.generation.logic.additions import Said, touched
+from app.memory.generation.logic.additions import TextWords, touched
 from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide, latest
-from app.memory.generation.logic.quotes import NearWords, plain
 from app.memory.generation.logic.specifics import Origin
 
 _MIN_QUOTE_CHARS = 2
@@ -31,13 +39,30 @@ _MAX_EFFORT = 3_000_000
 _MAX_LINE_CHARS = 9
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
+_LABEL = any_case(
+    r"^\W*(?:(?:line\s+)?\d+\s+)?(?:U|R|user)(?:\s+\d{4}-\d\d-\d\d(?:\s+\w{3})?)?\s*:\s*"
+)
+"""The beginning of a line in a prompt."""
+_NUMBER = re.compile(r"\d+")
+_LEAST_CHARS = 8
+_LEAST_SIGNS = 4
+"""Minimum length of a quote to search for: in ASCII letters, and in scripts with more signs."""
+_MAX_QUOTE, _MAX_LINE = 400, 4_000
+"""Maximum characters of a quote and of a line that are compared."""
+_MAX_QUOTE_EFFORT = 150_000
+"""Maximum effort: about the effort of searching 400 letters of English in 4,000."""
+_LEAST_RUN = 3
+"""Minimum run of equal characters that counts as repeated."""
+_LEAST_SHARE = 0.8
+_LEAST_PAIRS = 0.64
+_CHARS_PER_RUN = 6
+
 
 @dataclass(frozen=True)
 class RepeatedWords:
     """The words of a user that a quote repeats.
 
     Attributes:
-        turn: the turn with these words.
         words: the quote, or for a near quote the user's words.
         is_near: True if the quote is not exact.
         is_sure: False if it is also uncertain that the quote refers to these words.
@@ -47,6 +72,59 @@ class RepeatedWords:
     words: str
     is_near: bool = False
     is_sure: bool = True
+
+
+@dataclass(frozen=True)
+class NearWords:
+    """A text in which quotes are searched for by the order of their letters and digits."""
+
+    text: str
+
+    @cached_property
+    def _letters(self) -> tuple[str, Sequence[int]]:
+        return _letters(self.text)
+
+    @cached_property
+    def _pairs(self) -> frozenset[str]:
+        return frozenset(_pairs(self._letters[0]))
+
+    @cached_property
+    def _numbers(self) -> frozenset[str]:
+        return frozenset(_NUMBER.findall(self.text))
+
+    def find(self, quote: str) -> str | None:
+        """Return the words that a quote nearly repeats, or None."""
+        wanted, _ = _letters(quote[:_MAX_QUOTE])
+        letters, places = self._letters
+        least = _LEAST_CHARS if wanted.isascii() else _LEAST_SIGNS
+        if not least <= len(wanted) or len(quote) > _MAX_QUOTE or len(letters) > _MAX_LINE:
+            return None
+        if not self._numbers.issuperset(_NUMBER.findall(quote)) or not self._may_have(wanted):
+            return None
+        if self.effort(quote) > _MAX_QUOTE_EFFORT:
+            return None
+        matcher = SequenceMatcher(None, letters, wanted, autojunk=False)
+        runs = [run for run in matcher.get_matching_blocks() if run.size >= _LEAST_RUN]
+        share = sum(run.size for run in runs) / len(wanted)
+        if share < _LEAST_SHARE or len(runs) > 1 + len(wanted) // _CHARS_PER_RUN:
+            return None
+        first, last = places[runs[0].a], places[runs[-1].a + runs[-1].size - 1]
+        return _whole_words(self.text, first, last + 1)
+
+    def effort(self, quote: str) -> int:
+        """Return the number of pairs of equal letters, as a measure of the time of a search."""
+        wanted = Counter(_letters(quote[:_MAX_QUOTE])[0])
+        pairs = sum(count * self._counts[letter] for letter, count in wanted.items())
+        return pairs + _MAX_QUOTE
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(self._letters[0])
+
+    def _may_have(self, wanted: str) -> bool:
+        """Return True if most pairs of letters are in the text; avoids a long comparison."""
+        pairs = _pairs(wanted)
+        return sum(pair in self._pairs for pair in pairs) >= _LEAST_PAIRS * len(pairs)
 
 
 @dataclass(frozen=True)
@@ -108,7 +186,6 @@ class Sources:
 
     @cached_property
     def _spent(self) -> Counter[str]:
-        """The effort spent so far on quotes without an exact match."""
         return Counter()
 
     def _turn_of(self, quote: str, claimed: int) -> int | None:
@@ -151,14 +228,14 @@ class Sources:
 
     def answers(self, quote: str, turn: int) -> str:
         """Return the assistant's last sentences before a turn if a quote may answer them."""
-        told: list[str] = []
+        chosen: list[str] = []
         left = _MAX_ANSWERED_CHARS if self._leans(quote) else 0
         for sentence in reversed(list(sentences(self._before(turn)))):
-            if left <= 0 or (told and len(sentence.text) > left):
+            if left <= 0 or (chosen and len(sentence.text) > left):
                 break
-            told.insert(0, sentence.text[-left:])
+            chosen.insert(0, sentence.text[-left:])
             left -= len(sentence.text) + 1
-        return " ".join(told)
+        return " ".join(chosen)
 
     def _leans(self, quote: str) -> bool:
         """Return True if a quote may need other words to be understood."""
@@ -188,9 +265,9 @@ class Sources:
         return " ".join(line.text for line in earlier if line.turn == earlier[-1].turn)
 
     @cached_property
-    def words(self) -> Said:
+    def words(self) -> TextWords:
         """The words of all the user's lines."""
-        return Said(" . ".join(self.said.values()))
+        return TextWords(" . ".join(self.said.values()))
 
     @cached_property
     def _own(self) -> dict[date, Origin]:
@@ -219,14 +296,14 @@ class Sources:
 
 
 def turns_of_lost(
-    lost: Sequence[Mapping[str, Any]], sources: Sources, told: Collection[int]
+    lost: Sequence[Mapping[str, Any]], sources: Sources, understood: Collection[int]
 ) -> set[int]:
     """Return the turns of entries that could not be parsed.
 
     An entry without a line may belong to any turn outside `told`, the turns of the other entries.
     """
     turns = {_turn_of_lost(entry, sources) for entry in lost}
-    unknown = set(sources.said).difference(told) if None in turns else set()
+    unknown = set(sources.said).difference(understood) if None in turns else set()
     return {turn for turn in turns if turn is not None} | (unknown - sources.context)
 
 
@@ -237,5 +314,34 @@ def _turn_of_lost(entry: Mapping[str, Any], sources: Sources) -> int | None:
     claimed = line if isinstance(line, int) and line in sources.said else None
     if claimed is not None or not isinstance(quote, str):
         return claimed
-    found = sources.find(quote, -1)
-    return None if found is None else found.turn
+    repeated = sources.find(quote, -1)
+    return None if repeated is None else repeated.turn
+
+
+def plain(quote: str) -> str:
+    """Return a quote without the label of its line, and with its HTML entities decoded."""
+    return _LABEL.sub("", html.unescape(quote))
+
+
+def _pairs(letters: str) -> list[str]:
+    return [letters[at : at + 2] for at in range(len(letters) - 1)]
+
+
+def _letters(text: str) -> tuple[str, Sequence[int]]:
+    """Return the letters and digits of a text without case and accents, and their positions."""
+    letters = [
+        (sign, place)
+        for place, character in enumerate(text)
+        for sign in unicodedata.normalize("NFKD", character).casefold()
+        if sign.isalnum()
+    ]
+    return "".join(sign for sign, _ in letters), [place for _, place in letters]
+
+
+def _whole_words(text: str, start: int, end: int) -> str:
+    """Return a part of a text, extended to whole words if the script has blanks."""
+    while start and text[start - 1].isalnum() and text[start - 1].isascii():
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end].isascii():
+        end += 1
+    return text[start:end]

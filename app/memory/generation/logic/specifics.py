@@ -15,11 +15,12 @@ from functools import cached_property
 from app.kernel.text import fold
 from app.language.dates import weekdays_named
 from app.language.dates_in_text import extracted, relative, words_of
-from app.language.figures import figures, ordinals, spells_a_number
 from app.language.lexicon import LEXICONS, language, word_set
+from app.language.phrases import any_case
 from app.language.profile_words import MONTHS
 from app.language.search_languages import configuration_of
 from app.language.text import names
+from app.language.values import figures, ordinals, spells_a_number
 
 _MONTHS_IN_DOUBT = 24
 """Maximum distance, in months, at which a date may follow from its line; the model must confirm."""
@@ -33,29 +34,25 @@ _HOURS = re.compile(r"(\d{1,2})\s?[hH](\d{2})\b")
 _NUMBER = re.compile(r"\d+(?:[.,:'\u2019]\d+)*")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)")
 _GROUPED = re.compile(r"\d(?:[\d .,:'\u2019()/\u00a0\u202f-]*\d)?")
-_AFTERNOON = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s?p\.?m\b", re.IGNORECASE)
+_AFTERNOON = any_case(r"(\d{1,2})(?:[:.](\d{2}))?\s?p\.?m\b")
 _PARTING = re.compile(r"[-\u2010-\u2015/\u00d7+&~]|(?<=\d)x(?=\d)")
 _SEPARATOR = re.compile(r"[.,:'\u2019]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+")
 _LONG_NUMBER = 4
 """Minimum digits of a number that may be grouped differently, as in telephone numbers."""
 _SHORTEST_STEM = 4
-_MEASURED = re.compile(
+_MEASURED = any_case(
     r"\d\s?(?:mm|cm|m|km|g|kg|lbs?|st|pounds?|stones?|pfund|ft|foot|feet|in|inch(?:es)?|mi|miles?|ml"
     r"|cl|l|oz|min|h|°|º|[€$£¥%])(?!\w)|['\u2019]\d{1,2}[\"\u201d]|\b\w+ at [\w.]+ dot \w+"
-    r"|\b(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b",
-    re.IGNORECASE,
+    r"|\b(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b"
 )
 """A measure, a spelt-out address or a decade; a fact may write it with other digits."""
-_UNIT_OF_TIME = re.compile(
+_UNIT_OF_TIME = any_case(
     r"\b(?:years?|yrs?|months?|weeks?|days?|decades?|anniversar\w+|birthday|jahr\w*|monat\w*|woche\w*"
     r"|tage?n?|geburtstag|años?|mes(?:es)?|semanas?|días?|aniversario|cumpleaños|ans?|années?|mois"
-    r"|semaines?|jours?|anniversaire)\b",
-    re.IGNORECASE,
+    r"|semaines?|jours?|anniversaire)\b"
 )
-_SHORT_YEAR = re.compile(
-    r"['\u2019]\d{2}\b|\b(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b", re.IGNORECASE
-)
+_SHORT_YEAR = any_case(r"['\u2019]\d{2}\b|\b(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b")
 _NAMED_IN_GERMAN = re.compile(
     r"\b(?:in|nach|aus|bei|von|für|mit|gegen|und|namens|genannt|heiß\w*|nenn\w*)\s+"
     r"[A-ZÄÖÜ][\w-]+(?:\s+[A-ZÄÖÜ][\w-]+)*"
@@ -248,7 +245,7 @@ def _follows(year: int | None, month: int | None, day: int | None, origin: Origi
 
 
 def _parts(moment: str) -> tuple[int | None, int | None, int | None]:
-    """Return year, month and day of a date in the form of `rules.moments`."""
+    """Return year, month and day of a date in the form of `dates_in_text`."""
     if moment.startswith("--"):
         month, _, day = moment[2:].partition("-")
         return None, int(month), int(day) if day else None

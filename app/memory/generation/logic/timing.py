@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from app.language.extraction import whole
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.merging import consolidate
 from app.memory.generation.logic.decisions import MERGED
@@ -86,7 +87,7 @@ def superseded(
 
     `ended` has facts by their hints. A fact that a memory has again does not count as taken back.
     """
-    found: dict[int, EndedFact] = {}
+    taken_back: dict[int, EndedFact] = {}
     for at, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
         hint = same(candidate.fact)
         known = ended.get(hint)
@@ -94,8 +95,8 @@ def superseded(
             continue
         stands = any(same(memory.fact) == hint for memory in row)
         if candidate.said_at < known.ended_at and not stands:
-            found[at] = known
-    return found
+            taken_back[at] = known
+    return taken_back
 
 
 def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
@@ -122,8 +123,10 @@ def unreached(
     later = [memory for memory in near if candidate.forget and is_newer(memory, candidate)]
     if not later:
         return []
-    ruled = consolidate(
-        [candidate], [later], max_deletes=0, max_forgets=len(later), by_meaning=by_meaning
+    ruled = whole(
+        consolidate(
+            [candidate], [later], max_deletes=0, max_forgets=len(later), by_meaning=by_meaning
+        )
     )
     meant = {verdict.memory_id for verdict in ruled.verdicts if verdict.action == "DELETE"}
     return [memory for memory in later if memory.memory_id in meant]

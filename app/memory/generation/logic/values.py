@@ -1,18 +1,22 @@
-"""Conversion of a model's reply to statements about the fields of profiles (pure).
+"""Fields of profiles in the prompt and in the reply of a model (pure).
 
-The checks are exact and the same in every language. They cover the quote, numbers and dates, and
-the schema of the field. The interpretation of the words is left to the model.
+Each line of the prompt stays within its limits. This keeps configurations and stored values from
+injecting text into the prompt.
+
+The checks of a reply are exact and the same in every language. They cover the quote, numbers and
+dates, and the schema of the field. The interpretation of the words is left to the model.
 """
 
+import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from pydantic import JsonValue
 
-from app.kernel.wire.json_values import coerced, conforms, is_small, spelled
-from app.memory.generation.logic.items import found, name_of
+from app.kernel.wire.json_schema import JsonObject
+from app.kernel.wire.json_values import coerced, conforms, is_small, spelled, types_of
 from app.memory.generation.logic.outcomes import DroppedValue, FieldReason
 from app.memory.generation.logic.profiles import (
     MAX_NAME_CHARS,
@@ -22,6 +26,8 @@ from app.memory.generation.logic.profiles import (
     Statement,
     StoredField,
     flat,
+    name_of,
+    positions_of,
     validated,
 )
 from app.memory.generation.logic.replies import ExtractedField
@@ -30,6 +36,25 @@ from app.memory.generation.logic.specifics import Origin, foreign
 
 _TIME_OF_DAY = re.compile(r"(?<=\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?\b")
 """The time of a moment in the form of a schema; people state its hour and minute only."""
+
+_MAX_DESCRIPTION_CHARS = 200
+_MAX_OPTIONS_CHARS = 1_000
+_MAX_FORM_CHARS = 300
+_MAX_VALUE_CHARS = 200
+"""Limits for a description, all options, the form of other values, and a present value."""
+_MAX_PARTS = 8
+"""Maximum number of properties of an object in a line."""
+_BOUNDS: Mapping[str, str] = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "above {}",
+    "exclusiveMaximum": "below {}",
+    "multipleOf": "a multiple of {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {}",
+    "maxItems": "at most {}",
+}
 
 
 @dataclass(frozen=True)
@@ -101,11 +126,11 @@ class _Statement:
     shown: JsonValue
 
     def read(self) -> FieldValue | FieldReason:
-        found = self.sources.find(self.said.quote, self.said.line)
+        repeated = self.sources.find(self.said.quote, self.said.line)
         # No second call confirms fields, so a near quote is not enough.
-        if found is None or not found.is_sure:
+        if repeated is None or not repeated.is_sure:
             return "NO_QUOTE"
-        turn = found.turn
+        turn = repeated.turn
         if turn in self.sources.context:
             return "ALREADY_READ"
         is_list = self.wanted.type == "array" or isinstance(self.present, list)
@@ -145,7 +170,6 @@ class _Statement:
         )
 
     def _item(self, text: str) -> JsonValue:
-        """Return an item, or its new parts, in the form of the list; None if it does not fit."""
         item = coerced(self.wanted.items, text)
         return item if item not in ("", [], {}) and is_small(item) else None
 
@@ -167,12 +191,11 @@ class _Statement:
         stored = self.present if isinstance(self.present, list) else []
         read = self._list(text)
         several = read if isinstance(read, list) else [read]
-        names = [text] if found(shown, text, key) else [name_of(one, key) for one in several]
-        return [
-            other
-            for name in names
-            for other in [name_of(stored[at], key) for at in found(shown, name, key)] or [name]
-        ]
+        is_one = positions_of(shown, text, key)
+        full: list[str] = []
+        for name in [text] if is_one else [name_of(item, key) for item in several]:
+            full += [name_of(stored[at], key) for at in positions_of(shown, name, key)] or [name]
+        return full
 
     def _unsaid(self, value: JsonValue, turn: int) -> FieldReason | None:
         """Return the reason to drop a value with a number or date without a source, or None."""
@@ -184,10 +207,79 @@ class _Statement:
         # A number may be derived only from words near the quote.
         near = (self.sources.said.get(turn, ""), self.sources.question(turn))
         own = Origin(tuple((words, day) for words in near), day)
-        details = {one.detail for one in foreign(text, anywhere)}
-        details &= {one.detail for one in foreign(text, present)}
+        details = {unsourced.detail for unsourced in foreign(text, anywhere)}
+        details &= {unsourced.detail for unsourced in foreign(text, present)}
         for unsourced in foreign(text, own):
             if unsourced.detail in details and not unsourced.may_follow:
                 is_date = unsourced.reason == "FOREIGN_DATE"
                 return "FOREIGN_DATE" if is_date else "FOREIGN_NUMBER"
         return None
+
+
+def field_lines(
+    schemas: Sequence[ProfileSchema], present: Sequence[StoredField] = ()
+) -> tuple[str, ...]:
+    """Return a line for each field: its description, and its value if it has one.
+
+    If a field has several values, the last one counts.
+    """
+    values = {(known.schema_id, known.field): _shown(known.value) for known in present}
+    return tuple(
+        f"{_line(schema, field)}{values.get((schema.schema_id, field.name), '')}"
+        for schema in schemas
+        for field in schema.fields
+    )
+
+
+def _line(schema: ProfileSchema, field: ProfileField) -> str:
+    kind = _kind(field)
+    meaning = flat(field.description or field.title, _MAX_DESCRIPTION_CHARS)
+    parts = (f"{schema.schema_id}.{field.label}", kind and f" ({kind})", meaning and f": {meaning}")
+    return "".join(parts)
+
+
+def _kind(field: ProfileField) -> str:
+    if field.options:
+        return f"one of {flat(', '.join(field.options), _MAX_OPTIONS_CHARS)}"
+    form = flat(", ".join(_forms(field.json_schema)), _MAX_FORM_CHARS)
+    if field.type != "array" or field.item_key is None:
+        return form
+    return f"{form}, by {flat(field.item_key, MAX_NAME_CHARS)}"
+
+
+def _forms(schema: JsonObject) -> Iterator[str]:
+    if kind := _type(schema):
+        yield kind
+    yield from (str(schema[name]) for name in ("format", "pattern") if name in schema)
+    yield from (words.format(schema[name]) for name, words in _BOUNDS.items() if name in schema)
+
+
+def _type(schema: JsonObject) -> str:
+    types, options = types_of(schema), schema.get("enum")
+    if isinstance(options, list):
+        return f"one of {', '.join(map(_plain, options))}"
+    if types == ["array"]:
+        return f"list of {_part(schema.get('items'))}".removesuffix(" of ")
+    if types == ["object"] and schema.get("properties"):
+        return _object(schema)
+    return " or ".join(types)
+
+
+def _part(schema: JsonValue) -> str:
+    return " ".join(_forms(schema)) if isinstance(schema, dict) else ""
+
+
+def _object(schema: JsonObject) -> str:
+    properties = schema.get("properties")
+    known = list(properties.items()) if isinstance(properties, dict) else []
+    return f"{{{', '.join(f'{name}: {_part(part)}' for name, part in known[:_MAX_PARTS])}}}"
+
+
+def _plain(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _shown(value: JsonValue) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    rest = "\u2026" if len(text) > _MAX_VALUE_CHARS else ""
+    return f" = {flat(text, _MAX_VALUE_CHARS)}{rest}"

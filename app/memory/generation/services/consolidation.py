@@ -14,7 +14,7 @@ from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
 from app.language.merging import ASKED
 from app.language.tokens import estimate_tokens_of_bytes
-from app.memory.generation.logic.additions import Said, added
+from app.memory.generation.logic.additions import TextWords, added
 from app.memory.generation.logic.decisions import (
     MAX_SHOWN_CHARS,
     Caps,
@@ -25,7 +25,7 @@ from app.memory.generation.logic.decisions import (
 from app.memory.generation.logic.prompts import MERGE, ShownFact, ShownMemory, merging
 from app.memory.generation.logic.replies import FactVerdict, FactVerdicts
 from app.memory.generation.logic.timing import reached, unreached
-from app.memory.generation.services.entries import EntryCounts
+from app.memory.generation.services.extraction import EntryCounts
 from app.memory.generation.services.neighbours import NearMemories
 
 _SCHEMA_TOKENS = 300
@@ -45,7 +45,6 @@ class Compared:
 
     Attributes:
         settled: verdicts for facts that a memory already has word for word.
-        open: all other facts.
     """
 
     settled: list[Verdict]
@@ -184,7 +183,6 @@ class Consolidation:
 
 
 def _dated(new: NewFact, today: date) -> NewFact:
-    """Set the day of the generation on a fact without a day."""
     day = new.candidate.said_on or today
     return replace(new, candidate=replace(new.candidate, said_on=day))
 
@@ -230,7 +228,7 @@ def _to_shown_fact(candidate: Candidate) -> ShownFact:
         candidate.said_on,
         candidate.said_at,
         candidate.forget,
-        added(candidate.fact, Said(f"{candidate.question} {said}")) if is_marked else (),
+        added(candidate.fact, TextWords(f"{candidate.question} {said}")) if is_marked else (),
     )
 
 

@@ -1,29 +1,107 @@
 """Conversation of a generation, in the order in which it took place, and its new lines."""
 
 import hashlib
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
+from typing import Any
 
 from app.kernel.text import clean
+from app.kernel.wire.scalars import format_timestamp
 from app.language.dates import moment_in
 from app.language.facts import Turn
-from app.memory.generation.logic.recalled import RecalledBlock, Told, blocks_of, without_recalled
+from app.memory.generation.logic.recalled import (
+    MemoryRelation,
+    RecalledBlock,
+    blocks_of,
+    without_recalled,
+)
 from app.memory.generation.logic.rereading import (
-    Kept,
     LineReader,
     LineStanding,
     Rereading,
     SaidLine,
 )
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.provenance import Provenance, StreamPlace
-from app.memory.generation.services.turns import Heard, files_of, is_users, turn_of
+from app.memory.generation.services.turns import TurnToRead, files_of, is_users, turn_of
+
+_DIGEST_BYTES = 16
 
 _CONTEXT_LINES = 8
 _CONTEXT_CHARS = 1_200
 """Maximum lines, and their characters, that are repeated as context before a run of new lines."""
-_KEPT = Kept(exact=timedelta(days=90), alone=timedelta(days=1))
+
+
+@dataclass(frozen=True)
+class StreamPlace:
+    """A source, and the number of each event of a generation in it.
+
+    Attributes:
+        times: the arrival times of events that have no time; empty if unknown.
+        again: the numbers of events that an earlier generation of the source has read.
+    """
+
+    source: str
+    positions: Sequence[int]
+    times: Sequence[datetime] = ()
+    again: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The provenance columns of a memory, by the event that it rests on.
+
+    Attributes:
+        place: the source of the events; None for given facts.
+        now: the time for events without a time.
+    """
+
+    times: Sequence[datetime | None]
+    place: StreamPlace | None
+    now: datetime
+
+    def said_at(self, turn: int) -> datetime:
+        """Return the time of a turn, but not later than now.
+
+        Otherwise, a client's fast clock would let a statement overrule all later ones.
+        """
+        moment = self.times[turn] if self.times else None
+        return self.now if moment is None or moment > self.now else moment
+
+    def of(self, turn: int | None) -> dict[str, Any]:
+        """Return the columns; `turn` is the last turn that the memory rests on, if any."""
+        if turn is None:
+            return {}
+        if self.place is None:
+            return {"source": None, "position": None, "event_time": self.now}
+        return {
+            "source": self.place.source,
+            "position": float(self.place.positions[turn]),
+            "event_time": self.said_at(turn),
+        }
+
+
+def place_of(scope: Mapping[str, str], events: Sequence[ContentEvent]) -> StreamPlace:
+    """Return the place of a conversation that has no name."""
+    said = [(event.event_id, _written(event.event_time), *_spoken(event)) for event in events]
+    source = digest("conversation", sorted(scope.items()), said)
+    return StreamPlace(source, range(1, len(events) + 1))
+
+
+def _written(moment: datetime | None) -> str:
+    return "" if moment is None else format_timestamp(moment)
+
+
+def _spoken(event: ContentEvent) -> tuple[str, str]:
+    turn = turn_of(event)
+    return turn.role, turn.text
+
+
+def digest(*values: object) -> str:
+    """Return a name for a source without one; the text cannot be recovered from it."""
+    written = json.dumps(values).encode()
+    return hashlib.blake2b(written, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -51,7 +129,7 @@ class Zones:
 
 
 @dataclass(frozen=True)
-class Spoken:
+class SourceEvents:
     """The events of one source, in its order.
 
     Attributes:
@@ -70,7 +148,7 @@ class Spoken:
         times = self.place.times if self.place is not None else ()
         return self.events[at].event_time or (times[at] if times else None)
 
-    def in_order(self) -> "Spoken":
+    def in_order(self) -> "SourceEvents":
         """Return the events in the order in which they took place; equal times keep their order.
 
         A user's event without a time gets the time of the request. Any other event without a time
@@ -88,7 +166,7 @@ class Spoken:
         return replace(self, events=[self.events[at] for at in order], place=place)
 
 
-class HeardConversation:
+class ReadConversation:
     """The turns of a generation, and the relation of each to the lines read before.
 
     Until `compare` is called, every line counts as new and as the user's own.
@@ -101,20 +179,20 @@ class HeardConversation:
         provenance: the provenance columns of the memories made from the events.
     """
 
-    def __init__(self, spoken: Spoken, zones: Zones, reader: LineReader) -> None:
-        self._spoken = spoken.in_order()
-        self.events = self._spoken.events
+    def __init__(self, source: SourceEvents, zones: Zones, reader: LineReader) -> None:
+        self._source = source.in_order()
+        self.events = self._source.events
         self.turns = [self._turn(at, zones) for at in range(len(self.events))]
         self.recalled = 0
         times = [turn.time for turn in self.turns]
-        now = zones.localised(self._spoken.now)
-        self.provenance = Provenance(times, self._spoken.place, now)
+        now = zones.localised(self._source.now)
+        self.provenance = Provenance(times, self._source.place, now)
         self._blocks: dict[int, list[RecalledBlock]] = {
             at: blocks
             for at, event in enumerate(self.events)
             if is_users(event) and (blocks := blocks_of(self.turns[at].text))
         }
-        place = self._spoken.place
+        place = self._source.place
         overlap = (
             {at for at, position in enumerate(place.positions) if position in place.again}
             if place is not None
@@ -125,7 +203,7 @@ class HeardConversation:
         self.standings: Mapping[int, LineStanding] = self._rereading.standings(())
 
     def _turn(self, at: int, zones: Zones) -> Turn:
-        moment = self._spoken.time(at)
+        moment = self._source.time(at)
         time = None if moment is None else zones.localised(moment)
         return replace(turn_of(self.events[at]), time=time)
 
@@ -137,7 +215,7 @@ class HeardConversation:
             words = " ".join(clean(self.turns[at].text).split())
             files = "".join(_digest(file.data or file.uri or "") for file in files_of(event))
             if words or files:
-                session = self._spoken.session
+                session = self._source.session
                 yield SaidLine(at, words + files, session, event.event_id, event.event_time)
 
     @property
@@ -151,12 +229,14 @@ class HeardConversation:
         blocks = (block for blocks in self._blocks.values() for block in blocks)
         return [text for block in blocks for entry in block.entries for text in entry.spellings]
 
-    def compare(self, known: Mapping[bytes, datetime], told: Callable[[str], Told]) -> None:
+    def compare(
+        self, known: Mapping[bytes, datetime], relation: Callable[[str], MemoryRelation]
+    ) -> None:
         """Apply the stored digests, and remove recalled memories from the turns."""
         self._known = known
         self.standings = self._rereading.standings(known)
         for at, blocks in self._blocks.items():
-            own = without_recalled(self.turns[at].text, blocks, told)
+            own = without_recalled(self.turns[at].text, blocks, relation)
             self.turns[at] = replace(self.turns[at], text=own.text)
             self.recalled += own.recalled
 
@@ -165,18 +245,18 @@ class HeardConversation:
         """Number of users' lines that were read before."""
         return sum(standing is LineStanding.KNOWN for standing in self.standings.values())
 
-    def heard(self) -> list[Heard]:
+    def to_read(self) -> list[TurnToRead]:
         """Return the turns to read: the new lines, and some lines before each run of them."""
         if not self.known:
-            return [Heard(at, turn) for at, turn in enumerate(self.turns)]
-        shown: list[Heard] = []
+            return [TurnToRead(at, turn) for at, turn in enumerate(self.turns)]
+        shown: list[TurnToRead] = []
         last = -1
         for at in self._new():
             between = range(last + 1, at)
             is_same_run = last >= 0 and not any(n in self.standings for n in between)
             before = {n: self.turns[n] for n in between} if is_same_run else self._context(between)
-            shown += [Heard(n, before[n], n in self.standings) for n in sorted(before)]
-            shown.append(Heard(at, self.turns[at]))
+            shown += [TurnToRead(n, before[n], n in self.standings) for n in sorted(before)]
+            shown.append(TurnToRead(at, self.turns[at]))
             last = at
         return shown
 
@@ -208,7 +288,7 @@ class HeardConversation:
             now: the time of the generation.
         """
         read = set(self._new()).difference(unread)
-        return self._rereading.read(read, left, self._known, _KEPT, now)
+        return self._rereading.read(read, left, self._known, now)
 
 
 def _digest(data: bytes | str) -> str:

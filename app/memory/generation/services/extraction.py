@@ -2,9 +2,13 @@
 
 import asyncio
 from collections.abc import Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any, TypeVar
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
+from app.kernel.wire.model_entries import EntriesReply, EntryTally
 from app.language import extraction as rules
 from app.language.facts import Candidate, Turn
 from app.language.tokens import estimate_tokens_of_bytes
@@ -22,10 +26,9 @@ from app.memory.generation.logic.replies import (
 from app.memory.generation.logic.sources import Sources, turns_of_lost
 from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.entries import EntryCounts
+from app.memory.generation.services.generation import MODEL_ENTRIES
 from app.memory.generation.services.generation_input import Material
-from app.memory.generation.services.pieces import in_pieces
-from app.memory.generation.services.turns import Heard, files_of, lines_of, utterances
+from app.memory.generation.services.turns import TurnToRead, files_of, lines_of, utterances
 
 _SCHEMA_TOKENS = 400
 """Generous estimate of the tokens of the reply's schema."""
@@ -33,6 +36,47 @@ _MIN_PIECE_TOKENS = 200
 _MAX_FILES = 20
 MAX_FILE_BYTES = 12 * 1024 * 1024
 """Maximum decoded bytes of one request's files; providers accept 20 MB of the longer JSON form."""
+
+_Result = TypeVar("_Result")
+_PIECE_SECONDS = 0.05
+# One thread for all generations, which take turns: Python runs one thread at a time anyway, and
+# each further thread would keep the event loop waiting.
+_THREAD = ThreadPoolExecutor(1, "rules")
+
+
+@dataclass
+class EntryCounts:
+    """The entries of all replies of one generation, by the name of their list.
+
+    Many mended or unreadable ones show that a model is too weak.
+    """
+
+    tallies: dict[str, EntryTally] = field(default_factory=dict)
+
+    def add(self, model_id: str, reply: EntriesReply) -> None:
+        """Count the entries of a reply that is used."""
+        for name, tally in reply.tallies.items():
+            self.tallies[name] = self.tallies.get(name, EntryTally()) + tally
+            readings = {
+                "SOUND": tally.sound,
+                "MENDED": tally.mended,
+                "UNREADABLE": tally.unreadable,
+            }
+            for reading, number in readings.items():
+                MODEL_ENTRIES.labels(model_id, name, reading).inc(number)
+
+    def details(self) -> Mapping[str, Any]:
+        """Return the metadata of the operation, without zeros."""
+        mended = {name: tally.mended for name, tally in self.tallies.items() if tally.mended}
+        lost = {name: tally.unreadable for name, tally in self.tallies.items() if tally.unreadable}
+        counts = {"mendedEntryCounts": mended, "unreadableEntryCounts": lost}
+        return {name: numbers for name, numbers in counts.items() if numbers}
+
+    @property
+    def dropped(self) -> list[Dropped]:
+        """The lost entries, without text, since they could not be parsed."""
+        lost = sum(tally.unreadable for tally in self.tallies.values())
+        return [Dropped("", "", "UNREADABLE")] * lost
 
 
 @dataclass
@@ -66,12 +110,12 @@ class Extracted:
 
 async def by_rules(material: Material) -> Extracted:
     """Extract with the built-in rules, off the event loop."""
-    heard, reading = await asyncio.to_thread(_reading, material)
-    turns = [one.turn for one in heard]
+    turns_to_read, reading = await asyncio.to_thread(_reading, material)
+    turns = [spoken.turn for spoken in turns_to_read]
     candidates = await in_pieces(reading.steps())
     values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
     # Facts from context lines were stored when the lines were first read.
-    new = {n: one for n, one in enumerate(heard) if not one.is_context}
+    new = {n: spoken for n, spoken in enumerate(turns_to_read) if not spoken.is_context}
     events = material.conversation.events
     if not material.guide.topics:
         candidates = []
@@ -95,14 +139,16 @@ async def by_rules(material: Material) -> Extracted:
             ),
         ],
         skipped_files=[
-            (one.at, file.media_type) for one in new.values() for file in files_of(events[one.at])
+            (spoken.at, file.media_type)
+            for spoken in new.values()
+            for file in files_of(events[spoken.at])
         ],
     )
 
 
-def _reading(material: Material) -> tuple[list[Heard], rules.Extraction]:
-    heard = utterances(material.conversation.heard())
-    turns = [one.turn for one in heard]
+def _reading(material: Material) -> tuple[list[TurnToRead], rules.Extraction]:
+    turns_to_read = utterances(material.conversation.to_read())
+    turns = [spoken.turn for spoken in turns_to_read]
     guide = material.guide
     reading = rules.Extraction(
         turns,
@@ -111,7 +157,7 @@ def _reading(material: Material) -> tuple[list[Heard], rules.Extraction]:
         time_zone=guide.time_zone,
         third_person=guide.third_person,
     )
-    return heard, reading
+    return turns_to_read, reading
 
 
 def _filled(
@@ -148,10 +194,10 @@ async def by_model(
     guide = material.guide
     if not guide.topics and not guide.fields:
         return result
-    heard = material.conversation.heard()
-    lines = await asyncio.to_thread(lines_of, heard)
+    turns_to_read = material.conversation.to_read()
+    lines = await asyncio.to_thread(lines_of, turns_to_read)
     events = material.conversation.events
-    new = {one.at: events[one.at] for one in heard if not one.is_context}
+    new = {spoken.at: events[spoken.at] for spoken in turns_to_read if not spoken.is_context}
     files = _readable_files(model, new, result)
     fixed = f"{extraction(guide)}\n{today(guide)}"
     room = model.max_input_tokens - estimate_tokens_of_bytes(fixed) - _SCHEMA_TOKENS
@@ -222,9 +268,9 @@ class _Reading:
         )
         result.values += grounded.values
         result.dropped_fields += grounded.dropped
-        told = {candidate.turn for candidate in believed.candidates}
-        told |= {value.turn for value in grounded.values}
-        result.unread |= await asyncio.to_thread(turns_of_lost, reply.lost, sources, told)
+        understood = {candidate.turn for candidate in believed.candidates}
+        understood |= {value.turn for value in grounded.values}
+        result.unread |= await asyncio.to_thread(turns_of_lost, reply.lost, sources, understood)
 
     async def _ask(self, prompt: Prompt, meter: Meter) -> ConversationReply:
         """Ask only for the results that the bank wants, as the reply's schema costs tokens too."""
@@ -253,3 +299,22 @@ def _readable_files(
                 if model.reads(file):
                     result.unread.add(turn)
     return taken
+
+
+async def in_pieces(steps: Generator[None, None, _Result]) -> _Result:
+    """Run the steps and return their result; other work can run between two pieces."""
+    loop = asyncio.get_running_loop()
+    while not (results := await loop.run_in_executor(_THREAD, _do_piece, steps)):
+        pass
+    return results[0]
+
+
+def _do_piece(steps: Generator[None, None, _Result]) -> list[_Result]:
+    """Run steps for a while; return a list with their result, or an empty list before the end."""
+    end = monotonic() + _PIECE_SECONDS
+    while monotonic() < end:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            return [ended.value]
+    return []

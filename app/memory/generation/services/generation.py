@@ -1,21 +1,23 @@
 """Start of a generation: the check of its request, and its operation in the queue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from typing import Any, Final
 
 from prometheus_client import Counter
 
-from app.adapters.db.session import Session
+from app.adapters.db.session import Session, note, reaches_engine
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
 from app.kernel.changes import IdempotencyKey
-from app.kernel.errors import InvalidArgument
+from app.kernel.clock import Clock
+from app.kernel.errors import InvalidArgument, NotFound
 from app.kernel.ids import scope_hash
 from app.kernel.limits import Counted
-from app.kernel.names import EngineName
+from app.kernel.names import EngineName, MemoryName, SessionName
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp
 from app.language.facts import ENGINE
@@ -24,13 +26,13 @@ from app.memory.generation.schemas import (
     GenerateMemoriesRequest,
     VertexSessionSource,
 )
-from app.memory.generation.services.origins import SourceSession, admit
 from app.memory.generation.services.turns import files_of
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
+from app.memory.memories.services.listing import find_version
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_more
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
@@ -40,7 +42,8 @@ from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
 from app.platform.usage.services.usage import UsageService
 from app.settings.settings import Settings
@@ -61,112 +64,114 @@ MASKED_FIELDS = {
     "revision_labels",
 }
 """Fields of a request that hold texts of users; names and ids are not masked."""
+_PREVIEWED = ("fact", "topics", "structuredContent")
+"""Fields of a memory in a preview."""
 PREVIEW: Final = operations.PREVIEW
 """Kind of the operation that only previews a generation."""
 
 
 @dataclass(frozen=True)
-class GenerationService:
-    """Queues generations; `jobs.py` runs them."""
+class SourceSession:
+    """A session that is the source of a generation.
 
-    memories: MemoryService
-    models: TextModels
-    usage: UsageService
-    privacy: PrivacyService
+    Attributes:
+        is_elsewhere: True if this engine is not the engine of the memories.
+    """
 
-    @classmethod
-    def of(cls, resources: Resources) -> "GenerationService":
-        """Build the service from the process's resources."""
-        return cls(
-            MemoryService.of(resources),
-            resources.models,
-            UsageService.of(resources),
-            PrivacyService.of(resources),
+    name: SessionName
+    engine: EngineRow
+    row: SessionRow
+    is_elsewhere: bool
+
+
+async def start(
+    resources: Resources,
+    name: EngineName,
+    request: GenerateMemoriesRequest,
+    once: IdempotencyKey | None,
+) -> OperationRow:
+    """Queue a generation; the generations of one scope run one after another.
+
+    Raises:
+        NotFound: the engine, or the session named as the source, does not exist.
+        InvalidArgument: the engine refuses a value in the request.
+        ResourceExhausted: the engine has used up its tokens of today, or has reached its limit
+            of waiting operations.
+    """
+    service, now = MemoryService.of(resources), resources.clock.now()
+    check_metadata_size(resources.settings, request.metadata)
+    _check_length(resources.settings, request)
+    place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
+    request, masked = await service.privacy.admit(name, place, request, MASKED_FIELDS)
+    method = Method(PREVIEW if request.validate_only else GENERATE, "GenerateMemories")
+    async with mutate(service, engines.locked(name), method, once, now=now) as change:
+        if change.replayed is not None:
+            return change.replayed
+        session, engine = change.session, change.engine
+        await change.check_queue()
+        read = request.vertex_session_source
+        origin = None if read is None else await admit_source(session, engine, read, now)
+        scope = _scope(request, origin)
+        check_scope_size(resources.settings, scope)
+        change.concerns(scope)
+        # A revision lifetime that ends in the past is the caller's error, so check it here.
+        service.writing(engine, change.operation, request)
+        has_facts = request.direct_memories_source is not None
+        change.operation = await _affordable(
+            resources, session, engine, change.operation, has_facts=has_facts
         )
+        change.note(**noted(masked))
+        # A preview writes nothing, so it does not have to wait for generations that write.
+        key = None if request.validate_only else scope_hash(scope).hex()
+        source = request.direct_contents_source
+        model = model_of(resources.models, engine)
+        queued = request.queued(
+            scope,
+            now,
+            None if origin is None else origin.row.create_time,
+            keeps_files=reads_files(model, source.events if source is not None else []),
+            is_told=service.privacy.is_told,
+        )
+        return await change.queue(key, queued)
 
-    async def start(
-        self, name: EngineName, request: GenerateMemoriesRequest, once: IdempotencyKey | None
-    ) -> OperationRow:
-        """Queue a generation; the generations of one scope run one after another.
 
-        Raises:
-            NotFound: the engine, or the session named as the source, does not exist.
-            InvalidArgument: the engine refuses a value in the request.
-            ResourceExhausted: the engine has used up its tokens of today, or has reached its limit
-                of waiting operations.
-        """
-        service = self.memories
-        now = service.clock.now()
-        check_metadata_size(service.settings, request.metadata)
-        _check_length(service.settings, request)
-        place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
-        request, masked = await self.privacy.admit(name, place, request, MASKED_FIELDS)
-        kind = PREVIEW if request.validate_only else GENERATE
-        method = Method(kind, "GenerateMemories")
-        async with mutate(service, engines.locked(name), method, once, now=now) as change:
-            if change.replayed is not None:
-                return change.replayed
-            session, engine = change.session, change.engine
-            await change.check_queue()
-            read = request.vertex_session_source
-            origin = None if read is None else await admit(session, engine, read, now)
-            scope = _scope(request, origin)
-            check_scope_size(service.settings, scope)
-            change.concerns(scope)
-            # A revision lifetime that ends in the past is the caller's error, so check it here.
-            service.writing(engine, change.operation, request)
-            model = model_of(self.models, engine)
-            has_facts = request.direct_memories_source is not None
-            change.operation = await self._affordable(
-                session, engine, change.operation, has_facts=has_facts
-            )
-            change.note(**noted(masked))
-            # A preview writes nothing, so it does not have to wait for generations that write.
-            key = None if request.validate_only else scope_hash(scope).hex()
-            source = request.direct_contents_source
-            keeps_files = reads_files(model, source.events if source is not None else [])
-            made = None if origin is None else origin.row.create_time
-            told = self.privacy.is_told
-            queued = request.queued(scope, now, made, keeps_files=keeps_files, is_told=told)
-            return await change.queue(key, queued)
+async def retry(
+    resources: Resources, session: Session, failed: OperationRow, new: NewOperation
+) -> NewOperation:
+    """Complete the retry of a failed generation.
 
-    async def renew(
-        self, session: Session, failed: OperationRow, new: NewOperation
-    ) -> NewOperation:
-        """Complete the retry of a failed generation.
+    Raises:
+        FailedPrecondition: its revisions would have expired already.
+        NotFound: the engine, or for this caller the source session, does not exist.
+        ResourceExhausted: the engine is at its limit of memories, or has used up its tokens.
+    """
+    engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
+    request = failed.request or {}
+    expires = request.get("revisionExpireTime")
+    if expires is not None and parse_timestamp(expires) <= new.now:
+        raise not_kept(failed)
+    if (read := request.get("vertexSessionSource")) is not None:
+        # The first attempt may have been requested by a caller with wider read access.
+        await admit_source(session, engine, VertexSessionSource.model_validate(read), new.now)
+    await check_more(session, resources.settings, engine.engine_id, Counted.MEMORIES)
+    has_facts = "directMemoriesSource" in request
+    return await _affordable(resources, session, engine, new, has_facts=has_facts)
 
-        Raises:
-            FailedPrecondition: its revisions would have expired already.
-            NotFound: the engine, or for this caller the source session, does not exist.
-            ResourceExhausted: the engine is at its limit of memories, or has used up its tokens.
-        """
-        engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
-        request = failed.request or {}
-        expires = request.get("revisionExpireTime")
-        if expires is not None and parse_timestamp(expires) <= new.now:
-            raise not_kept(failed)
-        if (read := request.get("vertexSessionSource")) is not None:
-            # The first attempt may have been requested by a caller with wider read access.
-            await admit(session, engine, VertexSessionSource.model_validate(read), new.now)
-        settings = self.memories.settings
-        await check_more(session, settings, engine.engine_id, Counted.MEMORIES)
-        has_facts = "directMemoriesSource" in request
-        return await self._affordable(session, engine, new, has_facts=has_facts)
 
-    async def _affordable(
-        self, session: Session, engine: EngineRow, new: NewOperation, *, has_facts: bool
-    ) -> NewOperation:
-        """Check the budget, and return the operation with its author and no costs yet.
+async def _affordable(
+    resources: Resources, session: Session, engine: EngineRow, new: NewOperation, *, has_facts: bool
+) -> NewOperation:
+    """Check the budget, and return the operation with its author and no costs yet.
 
-        Raises:
-            ResourceExhausted: the engine has used up its tokens of today.
-        """
-        model = model_of(self.models, engine)
-        # Given facts may need no model; if they do, the worker checks the budget.
-        if model is not None and not has_facts:
-            await self.usage.check_budget(session, engine.engine_id)
-        # Set from the start, so the metadata include the author even if the work fails.
-        return new.noting(**untouched(model, self.memories.settings))
+    Raises:
+        ResourceExhausted: the engine has used up its tokens of today.
+    """
+    model = model_of(resources.models, engine)
+    # Given facts may need no model; if they do, the worker checks the budget.
+    if model is not None and not has_facts:
+        await UsageService.of(resources).check_budget(session, engine.engine_id)
+    # Set from the start, so the metadata include the author even if the work fails.
+    return new.noting(**untouched(model, resources.settings))
 
 
 def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
@@ -186,13 +191,6 @@ def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
             f"must have at most {settings.max_generation_chars} characters of text in all;"
             f" got {length}.",
         )
-
-
-async def retry(
-    resources: Resources, session: Session, failed: OperationRow, new: NewOperation
-) -> NewOperation:
-    """Complete the retry of a failed generation."""
-    return await GenerationService.of(resources).renew(session, failed, new)
 
 
 def model_of(models: TextModels, engine: EngineRow) -> TextModel | None:
@@ -230,3 +228,72 @@ def reads_files(model: TextModel | None, events: Sequence[ContentEvent]) -> bool
         return False
     files = (file for event in events for file in files_of(event))
     return any(file.data is not None and model.reads(file) for file in files)
+
+
+async def find_source(
+    session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
+) -> SourceSession:
+    """Return the session of a source; `target` is the engine of the memories.
+
+    The session may be in another engine of the same project and location, if the caller has access
+    to that engine.
+
+    Raises:
+        FailedPrecondition: the engine of the session is being restored.
+        InvalidArgument: the name is invalid.
+        NotFound: the session does not exist for the caller.
+    """
+    own = name_of(target)
+    name = source.name_beside(own)
+    is_elsewhere = name.engine != own
+    engine = await _other_engine(session, target, name) if is_elsewhere else target
+    return SourceSession(name, engine, await sessions.get(session, name, now), is_elsewhere)
+
+
+async def admit_source(
+    session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
+) -> SourceSession:
+    """Find the session for a caller; reading another engine is also noted in the audit log.
+
+    Raises:
+        FailedPrecondition, InvalidArgument, NotFound: as in `find_source`.
+    """
+    origin = await find_source(session, target, source, now)
+    if origin.is_elsewhere:
+        note(session, resource=str(origin.name.engine), read=str(origin.name))
+    return origin
+
+
+async def _other_engine(session: Session, target: EngineRow, name: SessionName) -> EngineRow:
+    """Return the other engine in a session's name, unless the caller has no access to it.
+
+    Each engine is read by a separate statement, since they are on different nodes of a cluster.
+    """
+    is_near = name.engine.parent == name_of(target).parent
+    if not is_near or not reaches_engine(session, name.engine.engine):
+        raise NotFound.of(name)
+    try:
+        return await engines.get(session, name.engine)
+    except NotFound:
+        raise NotFound.of(name) from None
+
+
+async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
+    """Add the present text of each memory that still has the version of the plan."""
+    changes = [
+        await _with_before(session, change, clock) for change in stored.get("plannedChanges", [])
+    ]
+    return {**stored, **({"plannedChanges": changes} if changes else {})}
+
+
+async def _with_before(
+    session: Session, planned: Mapping[str, Any], clock: Clock
+) -> dict[str, Any]:
+    if "memory" not in planned:
+        return dict(planned)
+    name, version = MemoryName.parse(planned["memory"]["name"]), int(planned["etag"])
+    before = await find_version(session, name, version, clock.now())
+    if before is None:
+        return dict(planned)
+    wire = before.wire()
+    return {**planned, "before": {key: wire[key] for key in _PREVIEWED if key in wire}}

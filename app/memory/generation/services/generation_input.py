@@ -17,14 +17,13 @@ from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, with_utc_offset
 from app.language.facts import ENGINE
 from app.language.topics import effective
-from app.memory.generation.logic.field_lines import field_lines
 from app.memory.generation.logic.masking import Masking
+from app.memory.generation.logic.outcomes import count_fitting
 from app.memory.generation.logic.profiles import ProfileSchema, schemas_for
 from app.memory.generation.logic.prompts import VERSION, Example, Guide
-from app.memory.generation.logic.recalled import Told
+from app.memory.generation.logic.recalled import MemoryRelation
 from app.memory.generation.logic.rereading import LineReader
-from app.memory.generation.logic.rounds import count_fitting
-from app.memory.generation.logic.values import ShownFields
+from app.memory.generation.logic.values import ShownFields, field_lines
 from app.memory.generation.schemas import (
     ContentEvent,
     GenerateMemoriesRequest,
@@ -32,11 +31,15 @@ from app.memory.generation.schemas import (
     ReadTo,
     VertexSessionSource,
 )
-from app.memory.generation.services import origins
-from app.memory.generation.services.conversation import HeardConversation, Spoken, Zones
-from app.memory.generation.services.origins import SourceSession
+from app.memory.generation.services.conversation import (
+    ReadConversation,
+    SourceEvents,
+    StreamPlace,
+    Zones,
+    place_of,
+)
+from app.memory.generation.services.generation import SourceSession, find_source
 from app.memory.generation.services.profile_fields import read_fields
-from app.memory.generation.services.provenance import StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.memory.generation.store import repository
 from app.memory.memories.logic.search_hints import same
@@ -98,7 +101,7 @@ class Material:
         present: the fields in the prompt; empty without a model.
     """
 
-    conversation: HeardConversation
+    conversation: ReadConversation
     omitted_events: int
     read_to: ReadTo | None
     guide: Guide
@@ -133,12 +136,12 @@ async def read(
         source = request.vertex_session_source
         stored = None
         if source is not None:
-            found = await origins.find(session, engine, source, now)
-            if origin.session_time not in {None, found.row.create_time}:
+            stored_session = await find_source(session, engine, source, now)
+            if origin.session_time not in {None, stored_session.row.create_time}:
                 # The id was reused, maybe for a user whose sessions the caller may not read.
-                raise NotFound.of(found.name)
-            span = _span(found, source, origin.read_to)
-            stored = await _session_part(session, found, span, request, resources.settings)
+                raise NotFound.of(stored_session.name)
+            span = _span(stored_session, source, origin.read_to)
+            stored = await _session_part(session, stored_session, span, request, resources.settings)
         bank, scope = config_of(engine), request.scope or {}
         profiles, generation = schemas_for(bank, scope), bank.generation_config
         model = resources.models.choose(generation.model if generation is not None else None)
@@ -152,9 +155,9 @@ async def read(
     zones = Zones(_zone(request.time_zone), _zone(bank.time_zone))
     present = ShownFields(fields, await asyncio.to_thread(masking.shown_fields, fields))
     guide = _guide(config, profiles, request, zones.localised(now), zones.request)
-    spoken = await asyncio.to_thread(_spoken, request, origin, stored, masking, now)
+    source_events = await asyncio.to_thread(_source_events, request, origin, stored, masking, now)
     reader = _reader(request, guide, model)
-    conversation = await asyncio.to_thread(HeardConversation, spoken, zones, reader)
+    conversation = await asyncio.to_thread(ReadConversation, source_events, zones, reader)
     await _compare(resources, name, request, conversation)
     return Material(
         conversation=conversation,
@@ -219,20 +222,20 @@ def _span(origin: SourceSession, source: VertexSessionSource, read_to: ReadTo | 
     return EventSpan(origin.name.session, source.start_time, source.end_time, last_seq, after)
 
 
-def _spoken(
+def _source_events(
     request: GenerateMemoriesRequest,
     origin: ReadPart,
     stored: _SessionPart | None,
     masking: Masking,
     now: datetime,
-) -> Spoken:
+) -> SourceEvents:
     """Return the events of the request or of its session, and their place."""
     direct, moment = request.direct_contents_source, origin.time or now
     if direct is not None:
         place = origin.place or place_of(request.scope or {}, direct.events)
-        return Spoken(_across(direct.events, masking), moment, place)
+        return SourceEvents(_across(direct.events, masking), moment, place)
     if stored is None:
-        return Spoken((), moment)
+        return SourceEvents((), moment)
     events = [
         ContentEvent(
             content=_content(row, masking),
@@ -241,18 +244,18 @@ def _spoken(
         )
         for row in stored.events
     ]
-    found = stored.origin
-    place = StreamPlace(str(found.name), [row.seq for row in stored.events])
+    stored_session = stored.origin
+    place = StreamPlace(str(stored_session.name), [row.seq for row in stored.events])
     # The engine is left out, because an archive may restore it under another id.
-    session = f"{found.name.session} {format_timestamp(found.row.create_time)}"
-    return Spoken(_across(events, masking), moment, place, session)
+    session = f"{stored_session.name.session} {format_timestamp(stored_session.row.create_time)}"
+    return SourceEvents(_across(events, masking), moment, place, session)
 
 
 async def _compare(
     resources: Resources,
     name: EngineName,
     request: GenerateMemoriesRequest,
-    conversation: HeardConversation,
+    conversation: ReadConversation,
 ) -> None:
     """Compare the conversation with the lines that the scope has read, and with its memories."""
     scope, entries = request.scope or {}, conversation.entries[:_MAX_COMPARED]
@@ -266,13 +269,13 @@ async def _compare(
     if entries:
         async with resources.db.snapshot() as session:
             facts = await stored_facts.find_facts(session, name.engine, scope, entries, now)
-    await asyncio.to_thread(conversation.compare, known, partial(_told, facts))
+    await asyncio.to_thread(conversation.compare, known, partial(_relation_of, facts))
 
 
-def _told(facts: FactsOfScope, text: str) -> Told:
+def _relation_of(facts: FactsOfScope, text: str) -> MemoryRelation:
     if same(text) in facts.present:
-        return Told.MEMORY
-    return Told.EARLIER if same(text) in facts.earlier else Told.NOTHING
+        return MemoryRelation.MEMORY
+    return MemoryRelation.EARLIER if same(text) in facts.earlier else MemoryRelation.NOTHING
 
 
 def _reader(request: GenerateMemoriesRequest, guide: Guide, model: TextModel | None) -> LineReader:

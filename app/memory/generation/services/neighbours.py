@@ -109,8 +109,8 @@ class Neighbourhood:
         if any(candidate.forget and is_everything(candidate.fact) for candidate in candidates):
             async with self.resources.db.snapshot() as session:
                 forgotten = retrieval.newest(self._most_forgotten)
-                found = await retrieval.find_newest(session, self._query(), forgotten)
-            newest = [_to_neighbour(row) for row in found.rows]
+                newest_rows = await retrieval.find_newest(session, self._query(), forgotten)
+            newest = [_of_row(row) for row in newest_rows.rows]
             near = [
                 newest if candidate.forget and is_everything(candidate.fact) else row
                 for candidate, row in zip(candidates, near, strict=True)
@@ -131,17 +131,17 @@ class Neighbourhood:
             self.engine.engine, [candidate.fact for candidate in candidates]
         )
         query = self._query()
-        found = [
+        ids_of_all = [
             await self._search(candidate, vectors.get(candidate.fact), query, language)
             for candidate in candidates
         ]
-        ids = {memory_id for row in found for memory_id in row}
+        ids = {memory_id for row in ids_of_all for memory_id in row}
         rows = await fast_sql.find_near_by_ids(self.resources.db, query, sorted(ids))
         near = [
             await self._newest(query)
             if _forgets_everything(candidate)
-            else _select_shown(candidate, [_neighbour(rows[key]) for key in ids if key in rows])
-            for candidate, ids in zip(candidates, found, strict=True)
+            else _select_shown(candidate, [_to_neighbour(rows[key]) for key in ids if key in rows])
+            for candidate, ids in zip(candidates, ids_of_all, strict=True)
         ]
         return await self._in_time(candidates, near)
 
@@ -158,17 +158,17 @@ class Neighbourhood:
         wanted = CandidateQuery(candidate.fact, asked.language, model_id, values)
         if index is None and query.is_unfiltered:
             larger = LargeScopeSearch.of(self.resources)
-            found = await larger.find_candidates(db, query, wanted)
+            candidates = await larger.find_candidates(db, query, wanted)
         else:
             async with db.snapshot() as session:
-                found = await find_candidates(session, query, wanted, index)
-        return list(best_of(asked, *found, _SEARCHED, _OF_STATEMENTS))
+                candidates = await find_candidates(session, query, wanted, index)
+        return list(best_of(asked, *candidates, _SEARCHED, _OF_STATEMENTS))
 
     async def _in_time(
         self, candidates: Sequence[Candidate], near: Sequence[NearMemories]
     ) -> NearCandidates:
         """Leave out facts that were taken back after they were stated."""
-        rows = [one.memories for one in near]
+        rows = [memories.memories for memories in near]
         ended = superseded(candidates, rows, await self._find_ended(candidates, rows))
         standing = [at for at in range(len(candidates)) if at not in ended]
         return NearCandidates(
@@ -213,9 +213,9 @@ class Neighbourhood:
     async def _newest(self, query: ScopeQuery) -> NearMemories:
         """Return the newest memories, for a request to forget everything."""
         async with self.resources.db.snapshot() as session:
-            found = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
-        near = [_to_neighbour(row) for row in found.rows[:_SEARCHED]]
-        return NearMemories(near, len(found.rows) > _SEARCHED)
+            newest = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
+        near = [_of_row(row) for row in newest.rows[:_SEARCHED]]
+        return NearMemories(near, len(newest.rows) > _SEARCHED)
 
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
         """Return the nearest to each; None if the vectors' model no longer serves the engine."""
@@ -238,7 +238,7 @@ class Neighbourhood:
                     self._count,
                     index=index,
                 )
-            results += [[_neighbour(near) for near in hits] for hits in nearest]
+            results += [[_to_neighbour(near) for near in hits] for hits in nearest]
         return results
 
     async def _near_by_words(self, facts: Sequence[str]) -> list[list[Neighbour]]:
@@ -254,7 +254,7 @@ class Neighbourhood:
         # Rounding may leave a cosine slightly above 1 for equal texts.
         distances = np.sqrt(np.maximum(2 - 2 * cosines, 0))
         return [
-            [_to_neighbour(rows[n], float(row[n])) for n in np.argsort(row, kind="stable")[:limit]]
+            [_of_row(rows[n], float(row[n])) for n in np.argsort(row, kind="stable")[:limit]]
             for row in distances
         ]
 
@@ -316,19 +316,16 @@ def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemori
     return NearMemories([*near[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
 
 
-def _to_neighbour(row: MemoryRow, distance: float = 0.0) -> Neighbour:
-    return Neighbour(
-        memory_id=row.memory_id,
-        version=row.version,
-        fact=row.fact or "",
-        distance=distance,
-        topics=stored_topics(row.topics),
-        rests_on=row.rests_on,
-        is_held=row.held_time is not None,
+def _of_row(row: MemoryRow, distance: float = 0.0) -> Neighbour:
+    is_held = row.held_time is not None
+    return _to_neighbour(
+        NearMemory(
+            row.memory_id, row.version, row.fact, row.topics, row.rests_on, is_held, distance
+        )
     )
 
 
-def _neighbour(near: NearMemory) -> Neighbour:
+def _to_neighbour(near: NearMemory) -> Neighbour:
     return Neighbour(
         memory_id=near.memory_id,
         version=near.version,

@@ -48,7 +48,7 @@ async def _ended_fields(
     deleted = await stored_facts.find_deleted_profiles(session, engine_id, scope, now)
     return {
         (str(content["schemaId"]), name): ended
-        for content, ended in sorted(deleted, key=lambda one: one[1].ended_at)
+        for content, ended in sorted(deleted, key=lambda entry: entry[1].ended_at)
         for name in content["data"]
     }
 

@@ -1,20 +1,34 @@
-"""Summary of a generation, for its operation's metadata and its memories' provenance."""
+"""Summary of a generation, for its operation's metadata, and the response of a preview.
 
-from collections.abc import Collection, Sequence
+The planned texts of a preview are stored nowhere else, so the operation keeps them. The present
+texts of memories are added when the response is read, and therefore do not outlive the memories.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from app.adapters.llm.ports import Meter
 from app.kernel.names import EngineName, MemoryName
 from app.language.facts import ENGINE
 from app.memory.generation.logic.masking import Masking
-from app.memory.generation.logic.outcomes import Dropped, DroppedValue, Unmet, sums
-from app.memory.generation.logic.plan import Plan
+from app.memory.generation.logic.outcomes import (
+    MAX_LISTED_OUTCOMES,
+    Dropped,
+    DroppedValue,
+    Refused,
+    Unmet,
+    sums,
+)
+from app.memory.generation.logic.plan import Plan, PlannedChange
 from app.memory.generation.logic.prompts import VERSION
-from app.memory.generation.schemas import ReadTo
-from app.memory.generation.services.conversation import HeardConversation
 from app.memory.generation.services.extraction import Extracted
 from app.memory.generation.services.generation_input import Material
+from app.memory.generation.services.turns import topic_columns
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store.repository import UNMET_REQUESTS
 
 _MAX_SKIPPED_NAMED = 20
@@ -23,61 +37,55 @@ _MAX_SKIPPED_NAMED = 20
 
 @dataclass(frozen=True)
 class Summary:
-    """Facts about the work for the operation's metadata, and the provenance of its memories.
+    """The result of a generation, for the operation's metadata and the memories' provenance."""
 
-    Attributes:
-        left: positions of the turns that led to a memory, a change of one, or a decision.
-        unread: positions of the turns that were left out.
-    """
-
-    model_id: str | None
-    has_conversation: bool
-    details: dict[str, Any]
-    dropped: Sequence[Dropped]
-    dropped_fields: Sequence[DroppedValue]
-    unmet: Sequence[Unmet]
-    conversation: HeardConversation
-    left: frozenset[int]
-    unread: Collection[int]
-    read_to: ReadTo | None
+    inputs: Material
+    extracted: Extracted
+    planned: Plan
     masking: Masking
 
-    @classmethod
-    def of(
-        cls, inputs: Material, extracted: Extracted, planned: Plan, masking: Masking
-    ) -> "Summary":
-        """Build the summary once the changes are planned."""
-        dropped = [*extracted.dropped, *planned.outcome.dropped, *extracted.entries.dropped]
+    @property
+    def dropped(self) -> Sequence[Dropped]:
+        """The facts that do not become memories."""
+        lost = self.extracted.entries.dropped
+        return [*self.extracted.dropped, *self.planned.outcome.dropped, *lost]
+
+    @property
+    def dropped_fields(self) -> Sequence[DroppedValue]:
+        """The statements about fields of profiles that have no effect."""
+        return [*self.extracted.dropped_fields, *self.planned.dropped_fields]
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The counts for the operation's metadata."""
+        extracted, outcome = self.extracted, self.planned.outcome
         details: dict[str, Any] = {
             "candidateCount": len(extracted.candidates),
             **extracted.counts,
             **extracted.entries.details(),
-            **masking.details(),
+            **self.masking.details(),
+            **sums(self.dropped, outcome.refused, self.dropped_fields),
         }
-        dropped_fields = [*extracted.dropped_fields, *planned.dropped_fields]
-        details |= sums(dropped, planned.outcome.refused, dropped_fields)
-        if planned.outcome.verified:
-            details["verifiedFactCount"] = planned.outcome.verified
+        if outcome.verified:
+            details["verifiedFactCount"] = outcome.verified
         if extracted.skipped_files:
             details["skippedFileCount"] = len(extracted.skipped_files)
             details["skippedFiles"] = [
                 {"event": event, "mimeType": media_type}
                 for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
             ]
-        model_id = inputs.model.model_id if inputs.model is not None else None
-        return cls(
-            model_id=model_id,
-            has_conversation=bool(inputs.conversation.events),
-            details=details,
-            dropped=dropped,
-            dropped_fields=dropped_fields,
-            unmet=planned.outcome.unmet,
-            conversation=inputs.conversation,
-            left=_left(planned, [*dropped, *dropped_fields]),
-            unread=extracted.unread | planned.outcome.unread,
-            read_to=inputs.read_to,
-            masking=masking,
-        )
+        return details
+
+    def lines_read(self, now: datetime) -> Mapping[bytes, datetime]:
+        """Return the digests of the lines to store after a generation at `now`, with expiry times.
+
+        A line has a result if it led to a memory, a change of one, or a decision.
+        """
+        left = {turn for change in self.planned.changes for turn in change.turns}
+        outcomes: list[Dropped | DroppedValue] = [*self.dropped, *self.dropped_fields]
+        left |= {outcome.turn for outcome in outcomes if outcome.turn is not None}
+        unread = self.extracted.unread | self.planned.outcome.unread
+        return self.inputs.conversation.read_lines(left, unread, now)
 
     def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
         """Return the requests to forget that were not carried out, in the form of the metadata."""
@@ -88,21 +96,77 @@ class Summary:
                 **({"nearest": _names(engine, unmet)} if unmet.nearest else {}),
                 **({"hasMore": True} if unmet.has_more else {}),
             }
-            for unmet in self.unmet
+            for unmet in self.planned.outcome.unmet
         ]
         return {UNMET_REQUESTS: requests} if requests else {}
 
     def author(self, meter: Meter) -> tuple[str, str | None]:
         """Return the author and the version of the prompts; given facts may need no model."""
-        if self.model_id is not None and (meter.by_model or self.has_conversation):
-            return self.model_id, VERSION
+        model = self.inputs.model
+        if model is not None and (meter.by_model or self.inputs.conversation.events):
+            return model.model_id, VERSION
         return ENGINE, None
-
-
-def _left(planned: Plan, dropped: Sequence[Dropped | DroppedValue]) -> frozenset[int]:
-    turns = {turn for change in planned.changes for turn in change.turns}
-    return frozenset(turns | {one.turn for one in dropped if one.turn is not None})
 
 
 def _names(engine: EngineName, unmet: Unmet) -> list[str]:
     return [str(MemoryName(engine, memory_id)) for memory_id in unmet.nearest]
+
+
+def preview(
+    engine: EngineName,
+    author: str,
+    planned: Plan,
+    dropped: Sequence[Dropped],
+    fields: Sequence[DroppedValue],
+) -> dict[str, Any]:
+    """Return the response to store; `engine` is the stored full name."""
+    most = MAX_LISTED_OUTCOMES
+    lists = {
+        "plannedChanges": [_render_change(engine, change) for change in planned.changes],
+        "droppedFacts": [
+            _render(engine, fact, "fact", "quote", "reason", optional="detail")
+            for fact in dropped[:most]
+        ],
+        "droppedFields": [
+            _render(engine, value, "schema_id", "field", "quote", "reason")
+            for value in fields[:most]
+        ],
+        "refusedDecisions": [
+            _render(engine, decision, "fact", "action", "reason", optional="text")
+            for decision in planned.outcome.refused[:most]
+        ],
+    }
+    filled = {name: entries for name, entries in lists.items() if entries}
+    return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **filled}
+
+
+def _render(
+    engine: EngineName, outcome: Dropped | DroppedValue | Refused, *names: str, optional: str = ""
+) -> dict[str, Any]:
+    """Return attributes of an outcome on the wire; an empty `optional` one is left out."""
+    fields = {to_camel(name): getattr(outcome, name) for name in names}
+    if outcome.memory_id is not None:
+        fields["memory"] = {"name": str(MemoryName(engine, outcome.memory_id))}
+    if optional and (text := getattr(outcome, optional)):
+        fields[optional] = text
+    return fields
+
+
+def _render_change(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
+    fields: dict[str, Any] = {"action": change.action, "reason": change.reason}
+    if change.memory_id is not None:
+        fields |= {
+            "memory": {"name": str(MemoryName(engine, change.memory_id))},
+            "etag": str(change.version),
+        }
+    if change.action != "DELETED":
+        fields["after"] = _render_after(change)
+    if extracted := change.extracted_memories():
+        fields["extractedMemories"] = extracted
+    return fields
+
+
+def _render_after(change: PlannedChange) -> dict[str, Any]:
+    if change.field is not None:
+        return {"structuredContent": change.field.structured_content()}
+    return {"fact": change.fact, "topics": topic_columns(change.topics)}

@@ -65,7 +65,7 @@ def _is_of_user(role: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Heard:
+class TurnToRead:
     """A turn to read, by its position; it is only context if it was read before."""
 
     at: int
@@ -73,23 +73,23 @@ class Heard:
     is_context: bool = False
 
 
-def utterances(heard: Sequence[Heard]) -> list[Heard]:
+def utterances(turns: Sequence[TurnToRead]) -> list[TurnToRead]:
     """Join consecutive turns of a user that form one statement, at the position of the last.
 
     They have no answer or end mark between them and, if times are known, under ten seconds.
     """
-    joined: list[Heard] = []
-    for one in heard:
+    joined: list[TurnToRead] = []
+    for after in turns:
         before = joined[-1] if joined else None
-        if before is None or not _is_next(before, one) or not _continues(before.turn, one.turn):
-            joined.append(one)
+        if before is None or not _is_next(before, after) or not _continues(before.turn, after.turn):
+            joined.append(after)
             continue
-        text = f"{before.turn.text.rstrip()} {one.turn.text.lstrip()}"
-        joined[-1] = replace(one, turn=replace(one.turn, text=text))
+        text = f"{before.turn.text.rstrip()} {after.turn.text.lstrip()}"
+        joined[-1] = replace(after, turn=replace(after.turn, text=text))
     return joined
 
 
-def _is_next(before: Heard, after: Heard) -> bool:
+def _is_next(before: TurnToRead, after: TurnToRead) -> bool:
     """Return True if two turns are adjacent and the later one is at least as new."""
     return after.at == before.at + 1 and (before.is_context or not after.is_context)
 
@@ -117,20 +117,20 @@ def _goes_on(before: str, after: str) -> bool:
     return is_function_word(before.rsplit(maxsplit=1)[-1].lower())
 
 
-def lines_of(heard: Sequence[Heard]) -> list[TranscriptLine]:
+def lines_of(turns: Sequence[TurnToRead]) -> list[TranscriptLine]:
     """Return the words of each turn, for a model to read.
 
     System texts are left out, and so is text that a service inserted into a user's turn.
     """
     lines = []
-    for one in heard:
-        turn = one.turn
+    for spoken in turns:
+        turn = spoken.turn
         role = turn.role.strip().lower()
         is_source = role in USER_ROLES
         text = own_words(clean(turn.text)) if is_source else clean(turn.text)
         text = _BLANKS.sub(" ", text).strip()
         if text and role not in _UNHEARD_ROLES:
-            lines.append(TranscriptLine(one.at, is_source, text, turn.time, one.is_context))
+            lines.append(TranscriptLine(spoken.at, is_source, text, turn.time, spoken.is_context))
     return lines
 
 

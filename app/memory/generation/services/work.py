@@ -26,22 +26,19 @@ from app.language.facts import ENGINE, Candidate
 from app.memory.generation.logic.decisions import Caps
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.outcomes import fates
-from app.memory.generation.logic.plan import Plan, considered, plan
+from app.memory.generation.logic.plan import Plan, by_rules, considered, plan, unconsolidated
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.rereading import LineStanding
-from app.memory.generation.logic.ruling import by_rules, unconsolidated
 from app.memory.generation.schemas import GenerateMemoriesRequest, ReadTo
 from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Compared, Consolidation, compared
-from app.memory.generation.services.conversation import HeardConversation
-from app.memory.generation.services.extraction import Extracted
+from app.memory.generation.services.conversation import ReadConversation
+from app.memory.generation.services.extraction import Extracted, in_pieces
 from app.memory.generation.services.generation_input import Material, ReadPart
 from app.memory.generation.services.neighbours import NearCandidates, NearMemories, Neighbourhood
-from app.memory.generation.services.pieces import in_pieces
-from app.memory.generation.services.previews import preview
 from app.memory.generation.services.profile_fields import with_profiles
-from app.memory.generation.services.summary import Summary
+from app.memory.generation.services.summary import Summary, preview
 from app.memory.generation.services.turns import topics_of
 from app.memory.generation.services.writer import GenerationWriter
 from app.memory.generation.store import repository
@@ -89,9 +86,7 @@ class GenerationTask:
     """A generation to run, with the hooks of its caller.
 
     Attributes:
-        kind: the kind of its work.
         caller: the id of the key that requested it; None for the service itself.
-        request: the request, with its scope.
         step: awaited between the calls of a model; raises if the work must stop.
         begin: awaited in the transaction of the changes, before them; returns the id of the
             operation that their revisions refer to.
@@ -100,7 +95,6 @@ class GenerationTask:
             or was stopped.
         go_on: awaited in place of `finish` if another round has to read more of a session, with
             the last event that was read.
-        origin: the part of the conversation that is read.
     """
 
     engine: EngineName
@@ -121,15 +115,14 @@ class GenerationTask:
 class Generation:
     """One run of one generation."""
 
-    task: GenerationTask
     resources: Resources
-    scope: Neighbourhood
-    meter: Meter
+    task: GenerationTask
+    meter: Meter = field(default_factory=Meter)
 
-    @classmethod
-    def of(cls, resources: Resources, task: GenerationTask) -> "Generation":
-        """Build the work from the process's resources."""
-        return cls(task, resources, Neighbourhood(resources, task.engine, task.request), Meter())
+    @property
+    def scope(self) -> Neighbourhood:
+        """The scope, with the memories to compare."""
+        return Neighbourhood(self.resources, self.task.engine, self.task.request)
 
     async def run(self) -> None:
         """Extract, then plan and apply until no memory changes in between.
@@ -172,7 +165,9 @@ class Generation:
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
         kept = set(map(id, candidates))
-        extracted.unread |= {one.turn for one in extracted.candidates if id(one) not in kept}
+        extracted.unread |= {
+            candidate.turn for candidate in extracted.candidates if id(candidate) not in kept
+        }
         extracted.count("knownEventCount", inputs.conversation.known)
         extracted.count("recalledLineCount", inputs.conversation.recalled)
         candidates = [_timed(candidate, inputs.conversation) for candidate in candidates]
@@ -197,9 +192,9 @@ class Generation:
             embed = embedding.vectors if self.task.request.validate_only else embedding.facts
             vectors = await embed(self.task.engine.engine, facts)
             try:
-                summary = Summary.of(inputs, extracted, planned, masking)
+                summary = Summary(inputs, extracted, planned, masking)
                 with tracing.span("write"):
-                    await self._apply(planned, vectors, summary)
+                    await self._apply(vectors, summary)
             except Aborted as aborted:
                 if attempt == _MAX_PLANS:
                     raise _keeps_changing() from aborted
@@ -217,8 +212,8 @@ class Generation:
     async def _extracted(self, inputs: Material) -> Extracted:
         source = self.task.request.direct_memories_source
         if source is not None:
-            given = [(memory.fact, topics_of(memory.topics)) for memory in source.direct_memories]
-            return Extracted(direct(given) if inputs.takes_facts else [])
+            facts = [(memory.fact, topics_of(memory.topics)) for memory in source.direct_memories]
+            return Extracted(direct(facts) if inputs.takes_facts else [])
         if inputs.model is None:
             return await extraction.by_rules(inputs)
         most = self.resources.settings.tuning.generation_max_pieces
@@ -235,21 +230,21 @@ class Generation:
             return await self._by_model(candidates, inputs, consolidation)
         if self.task.request.disable_consolidation:
             return unconsolidated(candidates)
-        found = await self.scope.near(candidates)
-        by_meaning = _MEASURED_MODEL in found.model_id
+        near = await self.scope.near(candidates)
+        by_meaning = _MEASURED_MODEL in near.model_id
         planned = await in_pieces(
-            by_rules(found.candidates, found.rows, self._caps, by_meaning=by_meaning)
+            by_rules(near.candidates, near.rows, self._caps, by_meaning=by_meaning)
         )
-        return planned.with_dropped(found.older)
+        return planned.with_dropped(near.older)
 
     async def _by_model(
         self, candidates: Sequence[Candidate], inputs: Material, consolidation: Consolidation
     ) -> Plan:
         is_consolidated = not self.task.request.disable_consolidation
-        found = NearCandidates(candidates, [NearMemories()] * len(candidates))
+        near = NearCandidates(candidates, [NearMemories()] * len(candidates))
         if is_consolidated:
-            found = await self.scope.searched(candidates, inputs.search_language)
-        facts = compared(found.candidates, found.near)
+            near = await self.scope.searched(candidates, inputs.search_language)
+        facts = compared(near.candidates, near.near)
         if not is_consolidated and not facts.needs_model:
             return unconsolidated(candidates)
         ids = {memory.memory_id for new in facts.open for memory in new.near}
@@ -260,26 +255,24 @@ class Generation:
         masked = Compared(facts.settled, list(shown.masked))
         done = await consolidation.decide(masked, shown.histories, today)
         verdicts = shown.restored(done.verdicts)
-        planned = plan(found.candidates, found.rows, verdicts, self._caps.all)
+        planned = plan(near.candidates, near.rows, verdicts, self._caps.all)
         dropped = [*done.dropped, *planned.outcome.dropped]
         decided = replace(planned, outcome=replace(done, dropped=dropped))
-        return decided.with_dropped(found.older)
+        return decided.with_dropped(near.older)
 
     @property
     def _caps(self) -> Caps:
         settings = self.resources.settings
         return Caps(settings.generation_max_deletes, settings.generation_max_forgets)
 
-    async def _apply(
-        self, planned: Plan, vectors: Mapping[str, Vector], summary: "Summary"
-    ) -> None:
+    async def _apply(self, vectors: Mapping[str, Vector], summary: Summary) -> None:
         """Make all changes and end the operation in one transaction.
 
         Raises:
             Aborted: a memory has changed since it was read.
         """
         task, service = self.task, MemoryService.of(self.resources)
-        now = self.resources.clock.now()
+        planned, now = summary.planned, self.resources.clock.now()
         author, version = summary.author(self.meter)
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, task.engine, Lock.SHARED)
@@ -290,7 +283,7 @@ class Generation:
                 prompt_version=version,
             )
             most = self.resources.settings.tuning.max_metadata_entries
-            origin = summary.conversation.provenance
+            origin = summary.inputs.conversation.provenance
             writer = GenerationWriter(session, engine, writing, task.request, origin, most)
             if task.request.validate_only:
                 await writer.check(planned.changes)
@@ -301,17 +294,16 @@ class Generation:
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
-                read = summary.conversation.read_lines(summary.left, summary.unread, now)
                 scope = task.request.scope or {}
-                await repository.keep(session, task.engine.engine, scope, read)
+                await repository.keep(session, task.engine.engine, scope, summary.lines_read(now))
             await self._record_costs(session)
             end = task.finish
-            if summary.read_to is not None:
+            if summary.inputs.read_to is not None:
                 assert task.go_on is not None
-                end = partial(task.go_on, summary.read_to)
+                end = partial(task.go_on, summary.inputs.read_to)
             await end(session, response, self._details(summary, writing) | fates(response))
 
-    def _details(self, summary: "Summary", writing: ChangeContext) -> dict[str, Any]:
+    def _details(self, summary: Summary, writing: ChangeContext) -> dict[str, Any]:
         """Return the metadata of the operation."""
         return {
             **summary.details,
@@ -344,12 +336,12 @@ class Generation:
             log.warning("generation.costs_not_recorded", error=describe(error))
 
 
-def _timed(found: _SaidT, conversation: HeardConversation) -> _SaidT:
+def _timed(finding: _SaidT, conversation: ReadConversation) -> _SaidT:
     """Add the time of the words to a finding, and a mark if it may be a repetition."""
     return replace(
-        found,
-        said_at=conversation.provenance.said_at(found.turn),
-        is_repeat=conversation.standings.get(found.turn) is LineStanding.PERHAPS,
+        finding,
+        said_at=conversation.provenance.said_at(finding.turn),
+        is_repeat=conversation.standings.get(finding.turn) is LineStanding.PERHAPS,
     )
 
 
@@ -374,7 +366,6 @@ def _keeps_changing() -> Aborted:
 
 
 def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response, empty if there are no changes."""
     response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse")}
     if generated:
         response |= {"author": author, "generatedMemories": list(generated)}

@@ -11,7 +11,7 @@ from app.kernel.errors import Aborted, Reason
 from app.kernel.names import MemoryName, RevisionName
 from app.memory.generation.logic.plan import PlannedChange
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
-from app.memory.generation.services.provenance import Provenance
+from app.memory.generation.services.conversation import Provenance
 from app.memory.generation.services.turns import metadata_column, topic_columns
 from app.memory.memories.logic.policy import Cause, memory_expiry
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
@@ -159,13 +159,13 @@ class GenerationWriter:
 
         If merged metadata would have too many entries, only the request's metadata are kept.
         """
-        given = metadata_column(self.request)
+        sent = metadata_column(self.request)
         if self.request.metadata is None:
             return row.user_metadata
         if self.request.metadata_merge_strategy is MetadataMergeStrategy.MERGE:
-            merged = {**row.user_metadata, **given}
-            return merged if len(merged) <= self.max_metadata_entries else given
-        return given
+            merged = {**row.user_metadata, **sent}
+            return merged if len(merged) <= self.max_metadata_entries else sent
+        return sent
 
 
 def _context_of(change: PlannedChange, row: MemoryRow) -> str | None:

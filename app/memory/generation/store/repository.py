@@ -43,15 +43,15 @@ async def find_known(
     """
     if not digests:
         return {}
-    reach, values = db.reach(ReadLineRow, "r")
-    given = {
+    reach, reach_values = db.reach(ReadLineRow, "r")
+    values = {
         "engine": engine_id,
         "scope": scope_hash(scope),
         "digests": list(digests),
         "now": now,
     }
-    found = await db.run(*filled(_KNOWN.format(reach=reach), given | values))
-    return dict(found)
+    rows = await db.run(*filled(_KNOWN.format(reach=reach), values | reach_values))
+    return dict(rows)
 
 
 async def keep(

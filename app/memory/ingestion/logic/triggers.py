@@ -1,4 +1,4 @@
-"""Rules that decide when a stream's events are ripe for generation (pure).
+"""Rules that decide when a stream's events are ripe, and which one generation reads (pure).
 
 | Part of the rule | The stream is ripe |
 | --- | --- |
@@ -16,12 +16,13 @@ generation at a fixed interval", "if the stream is inactive for the specified du
 most recent event".
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from app.kernel.errors import Reason, Unavailable
+from app.memory.generation.logic.outcomes import count_fitting
 from app.platform.engines.logic.config import GenerationRule, GenerationTriggerConfig
 from app.platform.operations.logic.states import OperationState
 
@@ -33,10 +34,8 @@ class Buffer:
     """Waiting events of a stream.
 
     Attributes:
-        begin: the time at which the stream began.
         oldest: the arrival of the oldest waiting event.
         newest: the arrival of the last event.
-        count: the number of waiting events.
         is_flushed: True if a caller has requested immediate processing of some events.
     """
 
@@ -100,3 +99,54 @@ def _is_full(rule: GenerationRule, buffer: Buffer) -> bool:
 def _to_next_tick(interval: timedelta, buffer: Buffer) -> timedelta:
     """Return the time from the oldest event's arrival to the next tick; never zero."""
     return interval - (buffer.oldest - buffer.begin) % interval
+
+
+@dataclass(frozen=True)
+class ListedEvent:
+    """An event, without its content.
+
+    Attributes:
+        time: the sender's time; the arrival time if the sender gave none.
+        batch_limit: the maximum size of a batch with this event; None: no limit.
+        event_id: the sender's id of the event, if any.
+        event_time: the sender's time of the event, if any.
+        utc_offset: the sender's offset from UTC in minutes, if known.
+    """
+
+    seq: int
+    time: datetime
+    arrival_time: datetime
+    content_bytes: int
+    batch_limit: int | None
+    event_id: str | None = None
+    event_time: datetime | None = None
+    utc_offset: int | None = None
+
+
+def in_order(event: ListedEvent) -> tuple[datetime, int]:
+    """Return the sort key of an event."""
+    return event.time, event.seq
+
+
+def first_batch(due: Sequence[ListedEvent], most_bytes: int) -> Sequence[ListedEvent]:
+    """Return the events for one generation within the limits, but at least one.
+
+    Events that failed before get separate batches, so they cannot block other events.
+    """
+    if not due:
+        return ()
+    limit = due[0].batch_limit
+    alike = [event for event in due if event.batch_limit == limit]
+    fitting = _fitting(alike[:limit], most_bytes)
+    return alike[: max(1, fitting)]
+
+
+def last(events: Sequence[ListedEvent], count: int, most_bytes: int) -> Sequence[ListedEvent]:
+    """Return the last events: at most `count`, and at most `most_bytes` in total."""
+    latest = events[max(0, len(events) - count) :]
+    fitting = _fitting(latest[::-1], most_bytes)
+    return latest[len(latest) - fitting :]
+
+
+def _fitting(events: Sequence[ListedEvent], most_bytes: int) -> int:
+    return count_fitting((event.content_bytes for event in events), most_bytes)

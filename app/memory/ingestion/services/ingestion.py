@@ -24,8 +24,8 @@ from app.kernel.limits import exhausted
 from app.kernel.names import WILDCARD, EngineName
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp, utc_offset
-from app.memory.erasures.logic.pseudonyms import Pseudonyms
-from app.memory.erasures.services.certificates import pseudonyms_of
+from app.memory.erasures.logic.names import Pseudonyms
+from app.memory.erasures.services.erasures import pseudonyms_of
 from app.memory.generation.schemas import MAX_EVENT_ID_CHARS, ContentEvent
 from app.memory.generation.services.generation import (
     MASKED_FIELDS,
@@ -144,9 +144,9 @@ class IngestionService:
         default = bank.generation_trigger_config if bank is not None else None
         rule = rule_for(request.generation_trigger_config, default)
         source = request.direct_contents_source
-        given = source.events if source is not None else []
+        events = source.events if source is not None else []
         model = model_of(self.resources.models, engine)
-        rows = await self._add_events(session, stream, given, model)
+        rows = await self._add_events(session, stream, events, model)
         added = len(rows)
         values: dict[str, Any] = {"rule": rule and rule.wire()}
         if request.force_flush and stream.aside_time is not None:
@@ -165,7 +165,7 @@ class IngestionService:
                 "last_arrival_time": max(stream.last_arrival_time, now),
                 "oldest_pending_time": stream.oldest_pending_time or now,
             }
-        return await repository.change(session, stream, values), len(given) - added
+        return await repository.change(session, stream, values), len(events) - added
 
     async def _add_events(
         self,
@@ -385,11 +385,11 @@ async def _admitted(
     if before is None or after is None:
         return request, masked
     pairs = list(zip(before.events, after.events, strict=True))
-    if all(one.event_id == other.event_id for one, other in pairs):
+    if all(sent_event.event_id == masked_event.event_id for sent_event, masked_event in pairs):
         return request, masked
     async with privacy.db.snapshot() as session:
         pseudonyms = await pseudonyms_of(session, privacy.settings)
-    events = [_distinct(one, other, pseudonyms) for one, other in pairs]
+    events = [_distinct(sent_event, masked_event, pseudonyms) for sent_event, masked_event in pairs]
     source = after.model_copy(update={"events": events})
     return request.model_copy(update={"direct_contents_source": source}), masked
 

@@ -61,8 +61,8 @@ async def count_aside(
         )
         .group_by(*stream)
     )
-    found = await session.execute(statement)
-    return {StreamKey(engine_id, digest, stream_id): count for digest, stream_id, count in found}
+    counts = await session.execute(statement)
+    return {StreamKey(engine_id, digest, stream_id): count for digest, stream_id, count in counts}
 
 
 async def find_operations(

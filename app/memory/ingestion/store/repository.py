@@ -29,7 +29,7 @@ from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.store.tables import ErasureRow
-from app.memory.ingestion.logic.plan import ListedEvent
+from app.memory.ingestion.logic.triggers import ListedEvent
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.platform.engines.logic.config import GenerationRule
 from app.platform.engines.store.tables import EngineRow
@@ -226,7 +226,6 @@ class Waiting:
     """Waiting events of a stream.
 
     Attributes:
-        count: the number of all waiting events.
         bytes: the total length of their contents in bytes.
         oldest: the arrival of the oldest event.
         ready: the number of events that are not set aside.

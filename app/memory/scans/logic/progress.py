@@ -9,7 +9,7 @@ PROGRESS = "progress"
 
 
 @dataclass(frozen=True)
-class Found:
+class BatchResults:
     """Results of a batch: counts by table and kind, and names of affected resources."""
 
     counts: Mapping[str, Mapping[str, int]]
@@ -21,7 +21,6 @@ class ScanProgress:
     """Position and results of a scan.
 
     Attributes:
-        step: index of the table that is being scanned.
         after: key of the last scanned row in the table; empty: no row is scanned yet.
         counts: number of sensitive values, by table and kind.
         names: names of resources with sensitive values, up to a limit.
@@ -47,15 +46,15 @@ class ScanProgress:
         return {PROGRESS: vars(self) | {"after": list(self.after), "names": list(self.names)}}
 
     def with_batch(
-        self, found: Found, after: Sequence[str] | None, most_names: int
+        self, results: BatchResults, after: Sequence[str] | None, most_names: int
     ) -> "ScanProgress":
         """Return the progress after a batch; if `after` is None, the next table follows."""
         counts = {table: dict(kinds) for table, kinds in self.counts.items()}
-        for table, kinds in found.counts.items():
+        for table, kinds in results.counts.items():
             sums = counts.setdefault(table, {})
             for kind, number in kinds.items():
                 sums[kind] = sums.get(kind, 0) + number
-        names = tuple(dict.fromkeys((*self.names, *found.names)))
+        names = tuple(dict.fromkeys((*self.names, *results.names)))
         return replace(
             self,
             step=self.step + (after is None),

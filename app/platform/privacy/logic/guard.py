@@ -13,8 +13,7 @@ from app.kernel.wire.privacy_config import (
     compile_all,
 )
 from app.kernel.wire.violations import MAX_VIOLATIONS
-from app.language.privacy.mask import mask_together
-from app.language.privacy.walk import Masked, masked
+from app.language.privacy.walk import Masked, mask_together, masked
 
 MASKED_COUNTS = "maskedCounts"
 """Field of an operation's metadata: masked values, by kind."""

@@ -1,1 +1,0 @@
-"""Use cases of scans; the entry is `scans.py`."""

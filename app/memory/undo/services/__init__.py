@@ -1,1 +1,0 @@
-"""Use cases of undo; the entry is `undo.py`."""
