@@ -39,8 +39,7 @@ from app.process.imports.items import ItemError, Json, check_storable, fields_of
 from app.process.imports.products import Converted, ItemLine, Rejected
 from app.process.imports.records import Record, read_records
 from app.process.remote_api import connected
-from app.process.restoring import WantedRestore, run
-from app.process.target_engine import TargetEngine
+from app.process.restoring import TargetEngine, WantedRestore, run
 
 _CONTAINERS = ("memoryRevisions", "memory_revisions")
 _NAME = re.compile(r"(?:.*/)?memories/([^/]+)/revisions/([^/]+)")

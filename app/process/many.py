@@ -15,15 +15,16 @@ from app.adapters.metrics import added_up, forget_gauges, forget_parent, remove_
 from app.adapters.postgres.embedded import Holder
 from app.adapters.uvicorn.sharing import ConnectionShare, ConnectionShares
 from app.process.listening import (
+    ProcessPlace,
     ServeError,
     address_of,
     bind_api,
     bind_metrics,
     bind_worker,
     port_of,
+    status_of,
+    tell_stopping,
 )
-from app.process.place import ProcessPlace
-from app.process.reporting import status_of, tell_stopping
 from app.process.supervisor import ProcessRole, ProcessSupervisor, Start
 from app.process.watchdog import AFTER_GRACE_SECONDS
 from app.settings.environment import environment

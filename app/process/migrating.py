@@ -13,7 +13,7 @@ from app.adapters.postgres.backup import BACKUPS, RunningCluster, take_full
 from app.adapters.postgres.catalog import BEFORE, BackupFolder
 from app.adapters.postgres.embedded import Holder, embedded_postgres
 from app.adapters.postgres.manifest import BackupError
-from app.process.erasure_lists import keep_copy
+from app.process.backup_steps import keep_copy
 from app.settings.settings import Settings
 
 log = structlog.get_logger()

@@ -40,7 +40,7 @@ from app.memory.revisions.store import labels, repository
 from app.memory.revisions.store.labels import WantedLabels
 from app.memory.revisions.store.repository import ReadRevision
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of, name_of
+from app.platform.engines.store.tables import config_of, name_of
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow

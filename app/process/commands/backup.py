@@ -12,8 +12,7 @@ from app.adapters.postgres.backup import BACKUPS, RunningCluster, Taken
 from app.adapters.postgres.catalog import BackupFolder
 from app.adapters.postgres.embedded import running_postgres
 from app.adapters.postgres.manifest import BackupError, Report
-from app.process.backup_steps import DataDir, Directory, backup_steps, read_embedded
-from app.process.erasure_lists import keep_copy
+from app.process.backup_steps import DataDir, Directory, backup_steps, keep_copy, read_embedded
 from app.settings.settings import Settings
 
 

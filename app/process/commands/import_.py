@@ -25,7 +25,7 @@ from app.process.imports.records import FileError, read_records
 from app.process.imports.sending import Importer, undo
 from app.process.progress import progress, stoppable
 from app.process.remote_api import KeyFile, Url, connected
-from app.process.target_engine import TargetEngine
+from app.process.restoring import TargetEngine
 
 _SAMPLES = 5
 _SHOWN_CHARS = 400

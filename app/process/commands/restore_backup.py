@@ -18,10 +18,9 @@ from app.kernel.checks import CheckName, Level
 from app.kernel.errors import InvalidArgument
 from app.memory.erasures.services.certificates import LIST
 from app.memory.erasures.services.restores import read_lines
-from app.process.backup_steps import Directory, backup_steps
+from app.process.backup_steps import Directory, backup_steps, joined, lists_of
 from app.process.commands.erasures import repeated
 from app.process.database_check import check_database
-from app.process.erasure_lists import joined, lists_of
 from app.process.features import register
 from app.settings.settings import Settings
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.artifacts.readers.logic.packing import ShownChunk
 from app.artifacts.readers.schemas import Citation
-from app.artifacts.tasks.logic.allowing import EXTRACTIVE
+from app.artifacts.tasks.logic.kinds import EXTRACTIVE
 from app.language.beginnings import cut_off
 from app.language.bm25 import Bm25
 from app.language.lexicon import language

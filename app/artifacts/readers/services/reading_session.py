@@ -12,7 +12,7 @@ from app.artifacts.readers.schemas import ReadFields
 from app.artifacts.readers.services.calls import check_awaited
 from app.artifacts.readers.services.open_namespace import OpenNamespace, list_unread
 from app.artifacts.readers.store import lookups
-from app.artifacts.tasks.logic.allowing import BUILTIN_NAMES, Allowed
+from app.artifacts.tasks.logic.kinds import BUILTIN_NAMES, Allowed
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
 from app.artifacts.tasks.store.keys import ContentPlace
@@ -22,7 +22,7 @@ from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName
 from app.kernel.wire.memory_policy import BUILTIN
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.operations import GivenUp
 
 MAX_DEPTH = 3

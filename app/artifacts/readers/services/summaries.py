@@ -7,8 +7,16 @@ from itertools import accumulate
 
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic.packing import pack
-from app.artifacts.readers.logic.prompts import ReaderSummary, SummaryOptions, summary, within
-from app.artifacts.readers.logic.summarising import SummaryParts, SummaryRoom, calls_of, room_for
+from app.artifacts.readers.logic.prompts import (
+    ReaderSummary,
+    SummaryOptions,
+    SummaryParts,
+    SummaryRoom,
+    calls_of,
+    room_for,
+    summary,
+    within,
+)
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
 from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from app.adapters.db.lists import list_page
 from app.adapters.db.pages import Slice
-from app.artifacts.tasks.schemas.exports import (
+from app.artifacts.tasks.schemas.tasks import (
     ExportedFile,
     ExportNamespaceRequest,
     ExportNamespaceResponse,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Session
-from app.artifacts.tasks.schemas.policies import (
+from app.artifacts.tasks.schemas.tasks import (
     ListToolPoliciesResponse,
     ToolPolicy,
     UpdateToolPolicyRequest,
@@ -18,7 +18,7 @@ from app.kernel.idempotency import IdempotencyKey
 from app.kernel.paging import PageRequest
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.mutation import write
 
 

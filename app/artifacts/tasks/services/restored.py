@@ -3,7 +3,7 @@
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import is_readable
 from app.adapters.resources import Resources
-from app.artifacts.tasks.store import restored
+from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.indexing import index_restored
 from app.artifacts.tasks.store.keys import ContentPlace
 from app.kernel.errors import InvalidArgument, Reason
@@ -17,18 +17,18 @@ async def complete(resources: Resources, session: Session, engine: EngineRow) ->
     Raises:
         InvalidArgument: the pages of an artifact do not match its size or digest.
     """
-    wrong = await restored.find_incomplete(session, engine.engine_id)
+    wrong = await repository.find_incomplete(session, engine.engine_id)
     if wrong is not None:
         message = f"{wrong}: sizeBytes and sha256 must agree with its pages."
         raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
-    await restored.count_again(session, engine.engine_id)
+    await repository.count_again(session, engine.engine_id)
     readable, others = [], []
-    for namespace, artifact in await restored.list_begun(session, engine.engine_id):
+    for namespace, artifact in await repository.list_begun(session, engine.engine_id):
         if is_readable(artifact.media_type, artifact.sniffed_type or BYTES):
             readable.append((namespace, ContentPlace.of(artifact)))
         else:
             others.append(artifact.content_id)
-    await restored.make_ready(session, engine.engine_id, others)
+    await repository.make_ready(session, engine.engine_id, others)
     if readable:
         now = resources.clock.now()
         await index_restored(session, resources.settings, engine, readable, now)

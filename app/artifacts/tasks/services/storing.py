@@ -31,8 +31,8 @@ from app.artifacts.tasks.services.outputs import (
     items_of,
 )
 from app.artifacts.tasks.services.preparing import Prepared, prepare
-from app.artifacts.tasks.services.references import prompt_text, warned
 from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.services.views import prompt_text, warned
 from app.artifacts.tasks.store import contents, erasure, policies, repository
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
@@ -44,8 +44,7 @@ from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
 

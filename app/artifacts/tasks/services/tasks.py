@@ -28,7 +28,7 @@ from app.artifacts.tasks.services.embedding import check_embedder
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, NamespaceWrites
 from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
-from app.artifacts.tasks.store import listing, policies, repository, vectors
+from app.artifacts.tasks.store import indexing, listing, policies, repository
 from app.artifacts.tasks.store.contents import Pages
 from app.artifacts.tasks.store.indexing import embed_later
 from app.artifacts.tasks.store.keys import ContentPlace
@@ -43,7 +43,7 @@ from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.mutation import write
 from app.platform.privacy.services.privacy import PrivacyService
 from app.settings.settings import Settings
@@ -180,7 +180,7 @@ class TaskService:
                 is_chosen = row.embedding_model != before
                 check_embedder(self.embedders, row, is_chosen=is_chosen)
                 if is_chosen:
-                    await vectors.remove(session, name)
+                    await indexing.remove(session, name)
                 if "embedding_model" in values:
                     await embed_later(session, self.settings, name_of(engine), row, now)
             return await self._read_namespace(session, name, now)

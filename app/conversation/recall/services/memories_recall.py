@@ -29,7 +29,7 @@ from app.kernel.wire.scalars import parse_timestamp
 from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
 from app.memory.retrieval.services.retrieval import MAX_COUNT, RetrievalService
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.store import repository as sessions
 

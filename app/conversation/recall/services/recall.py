@@ -17,7 +17,7 @@ from app.conversation.recall.services.responses import check_names, recalled
 from app.kernel.names import SessionName
 from app.language.terms import Terms
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.logic.event_text import EventNumbers, EventText
 from app.platform.sessions.store import event_texts

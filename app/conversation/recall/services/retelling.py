@@ -19,9 +19,8 @@ from app.kernel.wire.memory_policy import BUILTIN
 from app.language.beginnings import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 from app.platform.usage.logic import costs
-from app.platform.usage.logic.grouping import RECALL
-from app.platform.usage.services.recording import recorded
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.logic.costs import RECALL
+from app.platform.usage.services.usage import UsageService, recorded
 
 MORE = 4
 """Factor between the passages and tokens given to a model and those allowed in its answer."""

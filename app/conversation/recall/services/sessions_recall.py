@@ -21,7 +21,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName
 from app.kernel.paging import decode_token, encode_token, typed_key
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.store import repository as sessions
 

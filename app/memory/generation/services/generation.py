@@ -30,8 +30,7 @@ from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of
 from app.platform.limits.services.quotas import check_more
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
 from app.platform.operations.services.mutation import Method, mutate

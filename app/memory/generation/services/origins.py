@@ -12,8 +12,7 @@ from app.kernel.errors import NotFound
 from app.kernel.names import SessionName
 from app.memory.generation.schemas import VertexSessionSource
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 

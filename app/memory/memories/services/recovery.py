@@ -15,7 +15,7 @@ from app.memory.memories.store.changes import Change, Hold
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of
+from app.platform.engines.store.tables import config_of
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow
 

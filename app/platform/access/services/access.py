@@ -1,4 +1,4 @@
-"""Authentication by API keys and tokens, and the use cases of keys."""
+"""Authentication by API keys and tokens, the last use of keys, and the use cases of keys."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -28,9 +28,7 @@ from app.kernel.permissions import Permission, Role
 from app.kernel.wire.scalars import moment_after
 from app.platform.access.logic.credentials import has_shape, hash_of, mint
 from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
-from app.platform.access.services.last_used import LastUses
-from app.platform.access.services.lookups import KeyLookups, KnownKey
-from app.platform.access.services.remembered import MetricsReaders
+from app.platform.access.services.lookups import KeyLookups, KnownKey, MetricsReaders
 from app.platform.access.store import repository
 from app.platform.access.store.tables import ApiKeyRow
 from app.platform.audit.store import repository as audit
@@ -39,6 +37,9 @@ from app.settings.settings import Settings
 
 if TYPE_CHECKING:
     from app.platform.access.services.tokens import TokenService
+from collections.abc import Collection
+
+from app.kernel.failures import describe
 
 log = structlog.get_logger()
 
@@ -46,6 +47,11 @@ _CONFIGURED = "configured"
 _FIRST = "first"
 _READER_SECONDS = 2.0
 """Timeout for looking up the key of a known metrics reader, since scrapers do not wait."""
+log = structlog.get_logger()
+
+PRECISION = timedelta(minutes=1)
+"""A use is written only if the last written one is at least this old."""
+_MAX_KNOWN = 4_096
 
 
 def open_tokens(settings: Settings, clock: Clock) -> "TokenService | None":
@@ -57,6 +63,51 @@ def open_tokens(settings: Settings, clock: Clock) -> "TokenService | None":
     )
 
     return TokenService(settings, clock)
+
+
+class LastUses:
+    """The uses seen by one process: at most one write per key in `PRECISION`.
+
+    One write runs at a time; keys used meanwhile are in the next one.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._noted: dict[str, datetime] = {}
+        self._unwritten: dict[str, datetime] = {}
+        self._writing: asyncio.Task[None] | None = None
+
+    def note(self, key_id: str, now: datetime, stored: datetime | None) -> None:
+        """Note that a key is used now; `stored` is its last use in the database."""
+        noted = self._noted.get(key_id)
+        if _is_recent(stored, now) or _is_recent(noted, now):
+            return
+        if noted is None and len(self._noted) >= _MAX_KNOWN:
+            del self._noted[next(iter(self._noted))]
+        self._noted[key_id] = self._unwritten[key_id] = now
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_all())
+
+    async def settle(self) -> None:
+        """Wait until all noted uses are written or have failed."""
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    async def _write_all(self) -> None:
+        try:
+            while self._unwritten:
+                uses, self._unwritten = self._unwritten, {}
+                await self._write(uses.keys(), max(uses.values()))
+        finally:
+            self._writing = None
+
+    async def _write(self, key_ids: Collection[str], now: datetime) -> None:
+        try:
+            async with self._db.transaction() as session:
+                await repository.note_uses(session, key_ids, now)
+        except Exception as error:  # noqa: BLE001 - the requests have their answers without it
+            # Not `exception`: see `describe`.
+            log.warning("keys.use_not_written", error=describe(error))
 
 
 @dataclass(frozen=True)
@@ -348,3 +399,7 @@ def _expiry(request: CreateKeyRequest, now: datetime) -> datetime | None:
     if request.expire_time is not None and request.expire_time <= now:
         raise InvalidArgument.of_field("expireTime", "must lie in the future.")
     return request.expire_time
+
+
+def _is_recent(moment: datetime | None, now: datetime) -> bool:
+    return moment is not None and abs(now - moment) < PRECISION

@@ -32,10 +32,9 @@ from app.platform.engines.schemas import (
     check_served,
 )
 from app.platform.engines.services.engine_cache import EngineCache
-from app.platform.engines.store import reachable, repository
+from app.platform.engines.store import repository
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.mutation import (
     Method,
@@ -233,7 +232,7 @@ class EngineService:
         asked = engines.filtered_page(page, self.settings, filter_text, parent=str(location))
 
         async def read(session: Session) -> tuple[Sequence[EngineRow], str | None]:
-            there = await reachable.is_elsewhere(session, away)
+            there = await repository.is_elsewhere(session, away)
             statement = repository.select_engines(location, reach, there)
             return await list_page(session, statement, asked)
 

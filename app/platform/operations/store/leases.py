@@ -38,10 +38,9 @@ from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store import counting, repository
-from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.queue import PENDING, RUNNING, UNREACHED
 from app.platform.operations.store.repository import Ended
-from app.platform.operations.store.tables import OperationRow
+from app.platform.operations.store.tables import OperationRow, Owned
 from app.platform.operations.store.waking import tell, wake
 
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")

@@ -28,8 +28,7 @@ from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
 from app.platform.operations.logic.states import OperationState, metadata_url
 from app.platform.operations.store import counting
-from app.platform.operations.store.owned import Owned
-from app.platform.operations.store.tables import OperationRow, name_of
+from app.platform.operations.store.tables import OperationRow, Owned, name_of
 from app.platform.operations.store.waking import tell, wake
 
 PREVIEW = "generation.preview"

@@ -1,13 +1,13 @@
 """Use cases of a session's events: append one or several, list, erase."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from app.adapters.cooperative import each
 from app.adapters.db.lists import list_page
-from app.adapters.db.session import Database
+from app.adapters.db.session import Database, Session
 from app.adapters.db.session import Session as DatabaseSession
 from app.adapters.resources import EventListener, Resources
 from app.kernel.clock import Clock
@@ -21,12 +21,11 @@ from app.kernel.permissions import Permission
 from app.kernel.scopes import bucket_of_user
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.services.mutation import write
 from app.platform.privacy.services.privacy import PrivacyService
-from app.platform.sessions.logic.event_text import Step, step_of
+from app.platform.sessions.logic.event_text import ExchangePlace, Step, step_of
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.events import (
     AppendedEvent,
@@ -39,7 +38,6 @@ from app.platform.sessions.schemas.events import (
     SessionEvent,
 )
 from app.platform.sessions.schemas.sessions import check_state_size
-from app.platform.sessions.services.changes import Appended, ErasedEvent, notify
 from app.platform.sessions.store import append_batch, erasure, repository, shared
 from app.platform.sessions.store.append_batch import At, Standing
 from app.platform.sessions.store.shared import StateChange
@@ -345,3 +343,47 @@ def _response(
         for event_id, seq, exchange in numbered
     ]
     return BatchAppendEventsResponse(events=events, last_seq=events[-1].seq)
+
+
+@dataclass(frozen=True)
+class Appended:
+    """A session after an append with an answer.
+
+    Attributes:
+        memory_policy: the policy in the session's row; None: the engine's policy applies.
+        last_seq: the number of the newest event.
+        place: the place of the newest event; its `complete` is the last complete exchange.
+    """
+
+    engine: EngineRow
+    session_id: str
+    user_id: str
+    memory_policy: Mapping[str, Any] | None
+    last_seq: int
+    place: ExchangePlace
+    cleared_seq: int
+    cleared_exchange: int
+    now: datetime
+
+
+@dataclass(frozen=True)
+class ErasedEvent:
+    """An event whose content has been erased, named by its number in the session."""
+
+    engine: EngineRow
+    name: SessionName
+    seq: int
+    now: datetime
+
+
+async def notify(
+    listeners: Iterable[EventListener], session: Session, change: Appended | ErasedEvent
+) -> None:
+    """Call all listeners in order; an exception from one rolls the transaction back.
+
+    `Registry.event_listeners` get an `Appended` after an append that answers the user; the
+    exchange is then complete. `Registry.event_erasers` get an `ErasedEvent`. The session's row is
+    locked at that time.
+    """
+    for listener in listeners:
+        await listener(session, change)

@@ -12,7 +12,7 @@ from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy
 from app.adapters.resources import Resources
 from app.kernel.clock import Clock
-from app.kernel.errors import InvalidArgument
+from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.etags import check_etag
 from app.kernel.fieldmask import changed_fields
 from app.kernel.idempotency import IdempotencyKey
@@ -24,7 +24,7 @@ from app.kernel.scopes import bucket_of_user
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, moment_after
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.logic.states import EMPTY, type_url
 from app.platform.operations.services.mutation import Method, mutate, write
 from app.platform.operations.store.tables import OperationRow
@@ -273,3 +273,15 @@ def _made_id(request: CreateSessionRequest, now: datetime) -> str:
 
 _CREATE = Method(CREATE, "CreateSession")
 _DELETE = Method("sessions.delete", "Delete")
+
+
+async def check(_: Resources, session: DatabaseSession, engine: EngineRow) -> None:
+    """Check the numbers of an engine's sessions.
+
+    Raises:
+        InvalidArgument: the numbers of a session differ from its events.
+    """
+    wrong = await repository.find_miscounted(session, engine.engine_id)
+    if wrong is not None:
+        message = f"sessions/{wrong}: lastSeq and exchanges must agree with its last event."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)

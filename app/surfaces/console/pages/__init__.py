@@ -28,7 +28,7 @@ from app.surfaces.console.pages import (
     undo,
     usage,
 )
-from app.surfaces.console.routing import Route
+from app.surfaces.console.visits import Route
 
 ROUTES: tuple[Route, ...] = (
     *signing.ROUTES,

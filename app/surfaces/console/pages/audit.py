@@ -3,9 +3,8 @@
 from starlette.responses import Response
 
 from app.surfaces.console.filterrow import FilterField, FilterRow, contains, equals, made_between
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 _OF_ENGINE = (
     FilterField("caller", TEXTS.caller, equals("caller")),

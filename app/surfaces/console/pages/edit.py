@@ -14,9 +14,8 @@ from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of
-from app.surfaces.console.routing import Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Route, Visit, redirect
 
 _OBJECTS = ("metadata", "structuredContent")
 """The fields with JSON objects."""

@@ -16,9 +16,8 @@ from app.surfaces.console.filterrow import (
     until,
 )
 from app.surfaces.console.pages.memory import may_erase
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import TOKEN_PARAMETER, Visit
+from app.surfaces.console.visits import ENGINE, TOKEN_PARAMETER, Route, Visit
 
 TOPICS = (
     "USER_PERSONAL_INFO",

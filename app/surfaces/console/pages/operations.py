@@ -19,10 +19,9 @@ from app.surfaces.console.filterrow import (
 )
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages import revisions
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit, redirect
+from app.surfaces.console.visits import ENGINE, Route, Visit, redirect
 
 PATH = f"{ENGINE}/operations/{{operation}}"
 _STATES = ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED")

@@ -9,9 +9,8 @@ from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json, Query
 from app.surfaces.console.pages import server, streams, usage
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import ROWS, Visit
+from app.surfaces.console.visits import ENGINE, ROWS, Route, Visit
 
 _SHOWN = 5
 

@@ -16,9 +16,8 @@ from app.surfaces.console.filterrow import (
     made_between,
     named,
 )
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 
 _ACTIONS = ("CREATED", "UPDATED", "DELETED", "ROLLED_BACK", "UNDELETED", "REDACTED")
 _LABELS = FilterChips("label", TEXTS.filter_label, "labels", "revisions/labels")

@@ -8,12 +8,10 @@ from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
 from app.surfaces.api import ApiRefusal
-from app.surfaces.console.diffs import changes
 from app.surfaces.console.forms import VersionForm, read_form
-from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of
-from app.surfaces.console.routing import Route
+from app.surfaces.console.pages.memory import COMPARED, PATH, changes, comparable, path_of, url_of
 from app.surfaces.console.templating import last_part
-from app.surfaces.console.visits import CONFLICT, Visit, redirect
+from app.surfaces.console.visits import CONFLICT, Route, Visit, redirect
 
 
 class RollbackForm(VersionForm):

@@ -13,9 +13,8 @@ from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow
 from app.surfaces.console.forms import number_of
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 
 BOTH = "both"
 """The choice that shows the rankings side by side."""

@@ -14,10 +14,9 @@ from app.language.tokens import estimate_tokens
 from app.surfaces import filters
 from app.surfaces.api import Json
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import TOKEN_PARAMETER, Visit, redirect
+from app.surfaces.console.visits import ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
 
 PATH = f"{ENGINE}/sessions/{{session}}"
 _SUMMARIES = "summaries"

@@ -9,9 +9,8 @@ from app.surfaces.console.filterrow import (
     changed_between,
     equals,
 )
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 _CHIPS = (FilterChips("label", TEXTS.filter_label, "labels"),)
 _FIELDS = (FilterField("user", TEXTS.user, equals("user_id")), *changed_between())

@@ -17,10 +17,9 @@ from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.usage import QUOTAS
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
 
 _PATH = f"{ENGINE}/settings"
 _PARTS = {

@@ -16,10 +16,9 @@ from app.surfaces.console.pages.operations import (
     summary_of,
     url_of,
 )
-from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit, redirect
+from app.surfaces.console.visits import Route, Visit, redirect
 
 _SHOWN = 200
 """Largest number of undone and of skipped memories that the preview lists."""
