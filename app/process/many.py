@@ -174,7 +174,6 @@ class _Processes:
         return status
 
     def _leave(self, name: str) -> None:
-        """Forget a process that has ended."""
         forget_gauges(name)
         if self.shares is not None and name.isdigit():
             self.shares.leave(int(name))

@@ -23,7 +23,7 @@ from app.adapters.uvicorn.server import connections_of, served
 from app.kernel.clock import Clock
 from app.kernel.release import RELEASE
 from app.platform.access.services.access import AccessService
-from app.platform.processes.services.processes import ProcessKind, beating
+from app.platform.processes.service import ProcessKind, beating
 from app.process.listening import (
     ALONE,
     ProcessPlace,
@@ -287,7 +287,7 @@ def handed_over(key: str | None, data_dir: Path) -> list[str]:
     if key is None:
         return []
     if sys.stdout.isatty():
-        told = f"API key, shown only this once: {key}"
+        line = f"API key, shown only this once: {key}"
     else:
         path = data_dir.resolve() / FILE
         try:
@@ -297,9 +297,9 @@ def handed_over(key: str | None, data_dir: Path) -> list[str]:
             log.error("admin_key.not_written", path=str(path), error=error.strerror)  # noqa: TRY400 - the reason is in the line
             return []
         log.info("admin_key.written", path=str(path))
-        told = f"API key, in a file that you should remove once you have read it: {path}"
+        line = f"API key, in a file that you should remove once you have read it: {path}"
     return [
-        told,
+        line,
         "Send it as 'Authorization: Bearer KEY'; in a browser it is the password of /docs.",
     ]
 

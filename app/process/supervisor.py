@@ -223,12 +223,12 @@ class ProcessSupervisor:
     def _hear(self, child: _Child) -> None:
         """Read the report of a process; an empty one means that it ended before it was up."""
         assert child.report is not None
-        told = os.read(child.report, _TOLD_BYTES)
+        report = os.read(child.report, _TOLD_BYTES)
         os.close(child.report)
         child.report = None
-        if told and self._status is None:
+        if report and self._status is None:
             child.is_up = True
-            child.role.hear(told.decode().rstrip("\n"))
+            child.role.hear(report.decode().rstrip("\n"))
 
     def _note(self, numbers: bytes) -> None:
         """Forward signals; a second signal kills the remaining processes."""

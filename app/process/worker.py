@@ -13,7 +13,7 @@ from app.adapters.resources import Resources
 from app.kernel.failures import describe
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.waking import CHANNEL
-from app.platform.processes.services.processes import Activity
+from app.platform.processes.service import Activity
 from app.process.features import FEATURES, jobs, register
 
 log = structlog.get_logger()

@@ -14,8 +14,13 @@ from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.artifacts.tasks.logic.kinds import ArtifactState
-from app.artifacts.tasks.services.embedding import embedder_of, parts_of
-from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
+from app.artifacts.tasks.services.preparing import (
+    columns_of,
+    cutting_of,
+    embedder_of,
+    language_of,
+    parts_of,
+)
 from app.artifacts.tasks.store import contents, erasure, indexing, repository
 from app.artifacts.tasks.store.contents import PAGE_BYTES
 from app.artifacts.tasks.store.indexing import (
@@ -25,8 +30,7 @@ from app.artifacts.tasks.store.indexing import (
     QueuedIndexing,
     embed_later,
 )
-from app.artifacts.tasks.store.keys import ContentPlace
-from app.artifacts.tasks.store.tables import ArtifactRow
+from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
 from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
 from app.kernel.media_types import BYTES
 from app.kernel.names import EngineName

@@ -142,7 +142,6 @@ class UpkeepService:
 
 
 def _tick_of(sweep: str) -> str:
-    """Return the name under which the success of a sweep is stored."""
     return f"swept {sweep}"
 
 

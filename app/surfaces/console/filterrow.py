@@ -88,14 +88,9 @@ class FilterRow:
         switches: Sequence[str] = (),
         conditions: Conditions = MappingProxyType({}),
     ) -> "FilterRow":
-        """Read the row from a URL.
+        """Read the row from a URL; `switches` name other parameters to keep in links.
 
-        Args:
-            query: the query of the URL.
-            fields: the fields of the row.
-            kinds: the kinds of chips.
-            switches: other parameters to keep in links.
-            conditions: the conditions of the key, if the screen has to filter by scope itself.
+        A screen that has to filter by scope itself passes the conditions of the key.
         """
         locked = locked_pairs(conditions)
         return cls(
@@ -214,11 +209,11 @@ def until(field: str, name: str, label: str) -> FilterField:
     )
 
 
-def made_between(field: str) -> tuple[FilterField, FilterField]:
-    """Return the filter fields for a range of a time field."""
+def made_between() -> tuple[FilterField, FilterField]:
+    """Return the filter fields for a range of the time of creation."""
     return (
-        since(field, "after", TEXTS.filter_after),
-        until(field, "before", TEXTS.filter_before),
+        since("create_time", "after", TEXTS.filter_after),
+        until("create_time", "before", TEXTS.filter_before),
     )
 
 

@@ -63,8 +63,8 @@ class Visit:
     @property
     def resources(self) -> Resources:
         """The resources of the process."""
-        found: Resources = self.request.app.state.resources
-        return found
+        resources: Resources = self.request.app.state.resources
+        return resources
 
     @property
     def now(self) -> datetime:
@@ -99,11 +99,6 @@ class Visit:
     async def listed(self, path: str, chosen: str, *more: tuple[str, str]) -> Listed:
         """Return a page of a list, or the API's error message about the filter.
 
-        Args:
-            path: the path of the list in the API.
-            chosen: the user's filter; empty: none.
-            more: further parameters.
-
         Raises:
             ApiRefusal: the API refuses for any reason except the filter.
         """
@@ -119,27 +114,19 @@ class Visit:
         self,
         template: str,
         row: FilterRow,
-        found: Listed,
+        listed: Listed,
         /,
         status: int | None = None,
         **values: object,
     ) -> Response:
-        """Render a page of a list with its filter row.
-
-        Args:
-            template: the name of the template.
-            row: the user's filters.
-            found: the API's response to the filters.
-            status: the HTTP status; None: 400 for a filter error, else 200.
-            values: further values for the template.
-        """
-        token = found.answer["nextPageToken"]
-        as_filtered = BAD_REQUEST if found.fault else 200
+        """Render a page of a list with its filter row; status 400 reports a filter error."""
+        token = listed.answer["nextPageToken"]
+        as_filtered = BAD_REQUEST if listed.fault else 200
         return self.render(
             template,
             as_filtered if status is None else status,
             filters=row,
-            fault=found.fault,
+            fault=listed.fault,
             older=row.query(**{TOKEN_PARAMETER: token}) if token else None,
             **values,
         )
@@ -148,11 +135,6 @@ class Visit:
         """Return all matches of a filter in a list as a file.
 
         A first request for one row finds errors while an error page can still be shown.
-
-        Args:
-            path: the path of the list in the API.
-            chosen: the filter; empty: none.
-            file: the name of the file.
 
         Raises:
             ApiRefusal: the API refuses the list.

@@ -92,7 +92,6 @@ _Reader = tuple[str, Callable[[Bank], Awaitable[str]]]
 
 
 def _reader(uri: str) -> _Reader | None:
-    """Return a resource's media type and reader function; None: there is no such resource."""
     if uri == _RECENT:
         return _MARKDOWN, _recent
     if profile := _PROFILE.fullmatch(uri):

@@ -30,13 +30,7 @@ _Page = types.PaginatedRequestParams | None
 
 
 async def run(url: str, scope: Mapping[str, str], key: str) -> None:
-    """Serve until standard input ends.
-
-    Args:
-        url: the URL of the service's MCP endpoint.
-        scope: the pairs to add to the key's scope.
-        key: the API key.
-    """
+    """Serve until standard input ends."""
     pairs = urlencode({f"{PREFIX}{name}": value for name, value in scope.items()})
     separator = "&" if "?" in url else "?"
     server = _Remote(url + (f"{separator}{pairs}" if pairs else ""), url, key).server()

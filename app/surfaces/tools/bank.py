@@ -161,13 +161,13 @@ class Bank:
         Raises:
             ApiRefusal: the API refuses for any reason except missing data or permission.
         """
-        made = (operation["response"] or Json())["generatedMemories"] or []
-        changes = await asyncio.gather(*map(self._change, made))
+        generated = (operation["response"] or Json())["generatedMemories"] or []
+        changes = await asyncio.gather(*map(self._change, generated))
         return [change for change in changes if change is not None]
 
-    async def _change(self, made: Json) -> dict[str, Any] | None:
-        memory, action = last_part(made["memory"]["name"]), made["action"]
-        reads: list[Awaitable[str | None]] = [self._before(memory, made["previousRevision"])]
+    async def _change(self, generated: Json) -> dict[str, Any] | None:
+        memory, action = last_part(generated["memory"]["name"]), generated["action"]
+        reads: list[Awaitable[str | None]] = [self._before(memory, generated["previousRevision"])]
         if action != "DELETED":
             reads.append(_if_there(self.memory(memory), fact_of))
         before, *after = await asyncio.gather(*reads)

@@ -24,7 +24,7 @@ from app.adapters.lag import watched
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.language.facts import ENGINE
-from app.platform.processes.services.processes import ProcessKind, read_server
+from app.platform.processes.service import ProcessKind, read_server
 from app.settings.secret_files import secret_names
 from app.settings.settings import Settings
 from app.settings.shown import HIDDEN

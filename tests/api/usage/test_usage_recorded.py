@@ -11,9 +11,9 @@ from app.adapters.llm.ports import Meter, Usage
 from app.adapters.resources import Resources
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName
+from app.platform.usage import service as usage
 from app.platform.usage.logic.costs import RECALL
-from app.platform.usage.services import usage
-from app.platform.usage.services.usage import recorded
+from app.platform.usage.service import recorded
 from tests.support.bank import ENGINE, ENGINE_URL, ok
 
 _ENGINE = EngineName.parse(ENGINE)

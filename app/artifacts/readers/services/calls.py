@@ -13,7 +13,7 @@ from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.kernel.errors import Cancelled, Reason
 from app.platform.operations.services.operations import GivenUp
 from app.platform.usage.logic.costs import QUERY
-from app.platform.usage.services.usage import UsageService, recorded
+from app.platform.usage.service import UsageService, recorded
 
 
 @dataclass

@@ -106,7 +106,7 @@ def answer(query: str, shown: Sequence[ShownChunk], max_tokens: int) -> Made:
 
 def summary(shown: Sequence[ShownChunk], max_tokens: int) -> Made:
     """Return the sentences with the most frequent content words, in text order."""
-    sampled = _sample_sentences(shown, _MAX_LOOKED_AT)
+    sampled = _sample_sentences(shown)
     tongue = language(" ".join(sampled[n].text[:80] for n in spaced(len(sampled), 25)))
     stems = {
         sentence.number: content(sentence.text[:_SAMPLE_CHARS], tongue) for sentence in sampled
@@ -127,13 +127,13 @@ def spaced(total: int, most: int = MAX_CHUNKS) -> range | list[int]:
     return range(total) if total <= most else [n * total // most for n in range(most)]
 
 
-def _sample_sentences(shown: Sequence[ShownChunk], most: int) -> list[_Sentence]:
-    """Return all sentences, or `most` evenly spaced ones if there are more.
+def _sample_sentences(shown: Sequence[ShownChunk]) -> list[_Sentence]:
+    """Return all sentences, or `_MAX_LOOKED_AT` evenly spaced ones if there are more.
 
     Sentences are counted before any are kept, since a text may have a hundred times as many.
     """
     total = sum(1 for _ in _sentences(shown))
-    wanted = frozenset(spaced(total, most))
+    wanted = frozenset(spaced(total, _MAX_LOOKED_AT))
     return [
         _Sentence(number, at, start, text)
         for number, (at, start, text) in enumerate(_sentences(shown))

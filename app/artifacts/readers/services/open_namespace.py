@@ -194,8 +194,8 @@ async def list_unread(
 
     Takes part in the caller's transaction.
     """
-    found = await lookups.list_unreadable(session, name, now, _EXPLAINED)
-    ids = [one.content_id for one in found]
+    rows = await lookups.list_unreadable(session, name, now, _EXPLAINED)
+    ids = [row.content_id for row in rows]
     failed = await failures(session, name.memory.engine.engine, ids)
-    unread = [ExplainedArtifact(one, failed.get(one.content_id)) for one in found]
-    return sorted(unread, key=lambda one: one.failure is None)
+    unread = [ExplainedArtifact(row, failed.get(row.content_id)) for row in rows]
+    return sorted(unread, key=lambda row: row.failure is None)

@@ -14,7 +14,7 @@ from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
 from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading
 from app.artifacts.readers.store import lookups
-from app.artifacts.tasks.services.embedding import embedder_of
+from app.artifacts.tasks.services.preparing import embedder_of
 from app.artifacts.tasks.store import indexing
 from app.kernel.errors import InvalidArgument, Reason, ServiceError
 from app.language.chunking import Piece
@@ -110,12 +110,11 @@ async def _embed_query(resources: Resources, model_id: str, query: str) -> Vecto
 
 
 async def _by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Reading:
-    """Answer by extracting the sentences that share the rarest words with the question."""
     packed = pack(pieces, _BOUNDLESS)
-    made = await asyncio.to_thread(
+    excerpt = await asyncio.to_thread(
         extractive.answer, request.query, packed.shown, request.answer_tokens
     )
-    return Reading(made.text, packed.chunks_used, packed.truncated, made.citations)
+    return Reading(excerpt.text, packed.chunks_used, packed.truncated, excerpt.citations)
 
 
 async def _by_model(

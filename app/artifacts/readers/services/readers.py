@@ -34,10 +34,9 @@ from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.kinds import Kind
 from app.artifacts.tasks.logic.kinds import Reader as Method
 from app.artifacts.tasks.schemas.tasks import Reference
-from app.artifacts.tasks.services.embedding import embedder_of
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import OutputItem
-from app.artifacts.tasks.services.preparing import check_storable, prepare
+from app.artifacts.tasks.services.preparing import check_storable, embedder_of, prepare
 from app.artifacts.tasks.services.storing import (
     ArtifactBatch,
     Derived,
@@ -226,8 +225,8 @@ class ReaderService:
             return await queries.answer(self._parts, opened, asking, body)
 
         parts = {"query": body.query, "topK": body.top_k, "answerTokens": body.answer_tokens}
-        fields, made = await self._read(body, Method.QUERY, body.answer_tokens, parts, make)
-        return QueryNamespaceResponse(**fields, citations=list(made.citations) if made else [])
+        fields, result = await self._read(body, Method.QUERY, body.answer_tokens, parts, make)
+        return QueryNamespaceResponse(**fields, citations=list(result.citations) if result else [])
 
     async def summarize(self, body: SummarizeNamespaceRequest) -> SummarizeNamespaceResponse:
         """Summarise a whole namespace.
@@ -245,8 +244,10 @@ class ReaderService:
             "template": body.template,
             "maxTokens": body.max_tokens,
         }
-        fields, made = await self._read(body, Method.SUMMARIZE, body.max_tokens, parts, make)
-        return SummarizeNamespaceResponse(**fields, cut=(made is not None and made.is_cut) or None)
+        fields, result = await self._read(body, Method.SUMMARIZE, body.max_tokens, parts, make)
+        return SummarizeNamespaceResponse(
+            **fields, cut=(result is not None and result.is_cut) or None
+        )
 
     async def _read(
         self, body: ReadFields, method: Method, tokens: int, parts: dict[str, Any], make: Make
@@ -263,13 +264,13 @@ class ReaderService:
         asking = None
         if reader is not None:
             asking = Asking(self._parts, opened, reader, self.is_given_up, meter)
-        made = await make(opened, asking)
-        new = await self._end(opened, wish, body, made.text)
-        read = opened.coverage(made.chunks_used, truncated=made.truncated)
+        result = await make(opened, asking)
+        new = await self._end(opened, wish, body, result.text)
+        read = opened.coverage(result.chunks_used, truncated=result.truncated)
         fields = _response_fields(opened, meter, new, read)
-        fields[wish.name] = None if new else made.text
+        fields[wish.name] = None if new else result.text
         is_its_own = opened.may_show and not (new and new.is_reused)
-        return fields, made if is_its_own else None
+        return fields, result if is_its_own else None
 
     @property
     def _keeping(self) -> DerivedStore:
@@ -326,7 +327,6 @@ class ReaderService:
 def _wish(
     opened: OpenNamespace, method: Method, tokens: int, parts: dict[str, Any]
 ) -> DerivedRequest:
-    """Return the parameters of a text to store."""
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [artifact.content_id for artifact in opened.artifacts]

@@ -15,7 +15,7 @@ from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.kinds import BUILTIN_NAMES, Allowed
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
-from app.artifacts.tasks.store.keys import ContentPlace
+from app.artifacts.tasks.store.tables import ContentPlace
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
 from app.kernel.permissions import Permission
@@ -156,7 +156,9 @@ def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:
 
 def _unreadable(opened: OpenNamespace) -> InvalidArgument:
     message = f"namespaces/{opened.name.namespace} has no readable text."
-    failed = next((one.failure for one in opened.unread if one.failure is not None), None)
+    failed = next(
+        (artifact.failure for artifact in opened.unread if artifact.failure is not None), None
+    )
     if failed is not None:
         message += f" The indexing of an artifact failed: {failed}"
     metadata = {"artifacts": str(opened.unreadable)}

@@ -134,9 +134,9 @@ def decide(output: Output, held: OutputPolicy, limits: OutputLimits) -> OutputDe
         if element.kind not in PASSING
     ]
     if all(_is_blank(item) for item in items):
-        told = _JOINER.join(info.text for info in passed if info.text.strip())
+        joined = _JOINER.join(info.text for info in passed if info.text.strip())
         return OutputDecision(
-            Disposition.PASSTHROUGH if told else Disposition.EMPTY, told or EMPTY_TEXT
+            Disposition.PASSTHROUGH if joined else Disposition.EMPTY, joined or EMPTY_TEXT
         )
     if not _is_stored(items, held):
         return OutputDecision(Disposition.INLINE, _JOINER.join(map(_render_inline, elements)))

@@ -5,7 +5,7 @@ from app.adapters.documents.extracting import is_readable
 from app.adapters.resources import Resources
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.indexing import index_restored
-from app.artifacts.tasks.store.keys import ContentPlace
+from app.artifacts.tasks.store.tables import ContentPlace
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.media_types import BYTES
 from app.platform.engines.store.tables import EngineRow

@@ -19,7 +19,6 @@ from app.artifacts.tasks.schemas.tasks import (
     StoreArtifactsRequest,
     StoreArtifactsResponse,
 )
-from app.artifacts.tasks.services.embedding import check_choice
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import (
     OutputDecision,
@@ -30,7 +29,7 @@ from app.artifacts.tasks.services.outputs import (
     handling,
     items_of,
 )
-from app.artifacts.tasks.services.preparing import Prepared, prepare
+from app.artifacts.tasks.services.preparing import Prepared, check_choice, prepare
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.services.views import prompt_text, warned
 from app.artifacts.tasks.store import contents, erasure, policies, repository
@@ -334,7 +333,6 @@ class StoringService:
 
 
 def _shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> dict[str, Any]:
-    """Return the fields of a response that show what was stored."""
     tool, activity = request.tool or _STORED, request.activity or _STORED
     may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
     return {
@@ -346,11 +344,11 @@ def _shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> di
 
 async def _names(session: Session, batch: ArtifactBatch, row: NamespaceRow) -> list[str]:
     """Return the artifacts' names; unnamed artifacts are numbered."""
-    made = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
+    names = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
     taken = {item.name for item in batch.items if item.name is not None}
-    taken |= (await repository.find_names(session, batch.name, made)).keys()
+    taken |= (await repository.find_names(session, batch.name, names)).keys()
     return [
         # A suffix is added if the numbered name is already taken.
         item.name or (f"{name}-{secrets.token_hex(4)}" if name in taken else name)
-        for item, name in zip(batch.items, made, strict=True)
+        for item, name in zip(batch.items, names, strict=True)
     ]

@@ -24,15 +24,14 @@ from app.artifacts.tasks.schemas.tasks import (
     TaskMemory,
     UpdateNamespaceRequest,
 )
-from app.artifacts.tasks.services.embedding import check_embedder
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, NamespaceWrites
 from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
+from app.artifacts.tasks.services.preparing import check_embedder
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
 from app.artifacts.tasks.store import indexing, listing, policies, repository
 from app.artifacts.tasks.store.contents import Pages
 from app.artifacts.tasks.store.indexing import embed_later
-from app.artifacts.tasks.store.keys import ContentPlace
-from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.clock import Clock
 from app.kernel.errors import PermissionDenied, Reason
@@ -45,7 +44,7 @@ from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, T
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.mutation import write
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 from app.settings.settings import Settings
 
 

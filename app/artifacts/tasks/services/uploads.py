@@ -28,9 +28,8 @@ from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, repository
 from app.artifacts.tasks.store.contents import PAGE_BYTES, Pages
 from app.artifacts.tasks.store.indexing import embed_later, index_later
-from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.listing import list_indexing_failed
-from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, Reason, ResourceExhausted, ServiceError
 from app.kernel.media_types import MediaType
@@ -43,7 +42,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import name_of
 from app.platform.privacy.logic.guard import Guard
-from app.platform.privacy.services.privacy import count
+from app.platform.privacy.service import count
 
 log = structlog.get_logger()
 
@@ -382,12 +381,12 @@ def masked(
         check_digest(digest, hashlib.sha256(data).digest())
     value = _parsed(data) if kind is Kind.JSON else None
     if value is not None:
-        found = guard.admitted(value, _FIELD)
-        text = json.dumps(found.value, ensure_ascii=False, separators=(",", ":"))
-        return text.encode(errors="surrogatepass") if found.counts else data, found.counts
+        admission = guard.admitted(value, _FIELD)
+        text = json.dumps(admission.value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode(errors="surrogatepass") if admission.counts else data, admission.counts
     charset = charset_of(data, MediaType.parse(media_type).charset)
-    found = guard.admitted(data.decode(charset), _FIELD)
-    return found.value.encode(charset) if found.counts else data, found.counts
+    admission = guard.admitted(data.decode(charset), _FIELD)
+    return admission.value.encode(charset) if admission.counts else data, admission.counts
 
 
 def _parsed(data: bytes) -> Any:  # noqa: ANN401 - any JSON value

@@ -147,13 +147,7 @@ def policy_of(memory: TaskMemoryName, row: ToolPolicyRow) -> ToolPolicy:
 
 
 def readable_with(*, has_text: bool, has_reader: bool, has_sinks: bool) -> list[Reader]:
-    """Return the readers that can use the artifacts.
-
-    Args:
-        has_text: whether any artifact has a text for readers.
-        has_reader: whether any reader may read their namespace.
-        has_sinks: whether the service has a sink to export to.
-    """
+    """Return the readers that can use the artifacts."""
     reading = [Reader.QUERY, Reader.SUMMARIZE] if has_text and has_reader else []
     return [*reading, Reader.EXPORT] if has_sinks else reading
 

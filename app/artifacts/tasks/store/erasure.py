@@ -36,14 +36,15 @@ from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
 from app.artifacts.tasks.logic.kinds import ArtifactState
-from app.artifacts.tasks.store.keys import NamespaceKey, is_in
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
     ChunkRow,
+    NamespaceKey,
     NamespaceRow,
     PageRow,
     ToolPolicyRow,
     VectorRow,
+    is_in,
 )
 from app.kernel.checks import CheckName
 from app.kernel.limits import Counted
@@ -321,7 +322,6 @@ async def remove_expired_namespaces(
 
 
 def _is_over(session: Session, grace: timedelta) -> ColumnElement[bool]:
-    """Select namespaces that have expired and are empty."""
     inside = exists().where(
         is_in(ArtifactRow, NamespaceRow),
     )

@@ -15,8 +15,14 @@ from app.adapters.db.session import Session
 from app.adapters.llm.ports import Vectors
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store import contents, repository
-from app.artifacts.tasks.store.keys import ContentPlace, is_in
-from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow, VectorRow
+from app.artifacts.tasks.store.tables import (
+    ArtifactRow,
+    ChunkRow,
+    ContentPlace,
+    NamespaceRow,
+    VectorRow,
+    is_in,
+)
 from app.kernel.names import EngineName
 from app.kernel.task_names import NamespaceName
 from app.kernel.wire.base import WireModel
@@ -163,8 +169,8 @@ async def failures(
     Operations are kept only for a limited time.
     """
     keys = {_key(content_id): content_id for content_id in content_ids}
-    found = await queue.last_errors(session, engine_id, INDEX, keys)
-    return {keys[key]: message for key, message in found.items()}
+    errors = await queue.last_errors(session, engine_id, INDEX, keys)
+    return {keys[key]: message for key, message in errors.items()}
 
 
 async def give_up(session: Session, place: ContentPlace) -> None:

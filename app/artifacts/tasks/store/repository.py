@@ -33,8 +33,14 @@ from app.adapters.db.pages import ReadRows, Slice, read_page
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.contents import PAGE_BYTES
-from app.artifacts.tasks.store.keys import ContentPlace, is_in, is_readable
-from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, PageRow
+from app.artifacts.tasks.store.tables import (
+    ArtifactRow,
+    ContentPlace,
+    NamespaceRow,
+    PageRow,
+    is_in,
+    is_readable,
+)
 from app.kernel.errors import Aborted, AlreadyExists, NotFound, Reason
 from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.names import EngineName
@@ -408,8 +414,8 @@ async def find_incomplete(session: Session, engine_id: int) -> str | None:
         )
         .limit(1)
     )
-    found = (await session.execute(statement)).one_or_none()
-    return None if found is None else "taskMemories/{}/namespaces/{}/artifacts/{}".format(*found)
+    row = (await session.execute(statement)).one_or_none()
+    return None if row is None else "taskMemories/{}/namespaces/{}/artifacts/{}".format(*row)
 
 
 async def count_again(session: Session, engine_id: int) -> None:

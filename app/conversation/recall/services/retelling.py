@@ -20,7 +20,7 @@ from app.language.beginnings import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 from app.platform.usage.logic import costs
 from app.platform.usage.logic.costs import RECALL
-from app.platform.usage.services.usage import UsageService, recorded
+from app.platform.usage.service import UsageService, recorded
 
 MORE = 4
 """Factor between the passages and tokens given to a model and those allowed in its answer."""

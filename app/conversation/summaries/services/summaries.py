@@ -47,7 +47,7 @@ from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store import shared
 from app.platform.usage.logic.costs import Sums, money
 from app.platform.usage.schemas import UsageSums
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.service import UsageService
 from app.settings.settings import Settings
 
 _REGENERATE = Method(queue.REGENERATE, "RegenerateSummary")

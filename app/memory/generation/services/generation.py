@@ -39,9 +39,9 @@ from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 from app.platform.usage.logic import costs
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.service import UsageService
 from app.settings.settings import Settings
 
 MODEL_ENTRIES = Counter(

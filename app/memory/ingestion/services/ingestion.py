@@ -53,7 +53,7 @@ from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 
 log = structlog.get_logger()
 

@@ -52,7 +52,7 @@ from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 from app.settings.settings import Settings
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})

@@ -210,16 +210,16 @@ class AccessService(Authenticator):
             The key created because none existed; it is shown once.
         """
         now = self.clock.now()
-        made = None
+        secret = None
         async with self.db.transaction() as session:
             await repository.hold(session)
             if configured is not None:
                 await _configure(session, configured, now)
             elif not await repository.exists(session):
-                made = mint()
-                await _insert_admin(session, _FIRST, made, now)
+                secret = mint()
+                await _insert_admin(session, _FIRST, secret, now)
         self.lookups.forget()
-        return made
+        return secret
 
 
 def _not_valid() -> Unauthenticated:
@@ -263,7 +263,6 @@ async def _insert_admin(session: Session, name: str, secret: str, now: datetime)
 
 
 def _event(method: str, key_id: str, now: datetime) -> NewEvent:
-    """Return the audit event of an action at the start of the service."""
     return NewEvent(Audited(None, method, f"keys/{key_id}", engine_id=None), now)
 
 
@@ -299,6 +298,8 @@ class KeyService:
 
     async def create(self, request: CreateKeyRequest) -> ApiKey:
         """Create a key; its secret is in the answer and nowhere else.
+
+        Former secrets work until the end of the grace period.
 
         Raises:
             InvalidArgument: the expiry lies in the past.
@@ -338,9 +339,7 @@ class KeyService:
     async def revoke(self, key_id: str, *, force: bool = False) -> ApiKey:
         """Revoke a key for good; a revoked key is unchanged.
 
-        Args:
-            key_id: the id of the key.
-            force: True to allow revoking even the last key that can manage keys.
+        Force revokes even the last key that can manage keys.
 
         Raises:
             FailedPrecondition: it is the last key that can manage keys.
@@ -361,9 +360,7 @@ class KeyService:
     async def rotate(self, key_id: str, grace: timedelta) -> ApiKey:
         """Give a key a new secret; it is in the answer and nowhere else.
 
-        Args:
-            key_id: the id of the key.
-            grace: the time for which its former secrets still work.
+        Former secrets work until the end of the grace period.
 
         Raises:
             FailedPrecondition: the key is revoked or has expired.

@@ -164,7 +164,6 @@ class KeyLookups:
             raise _unavailable("The database is too slow to look the key up at the moment.")
 
     async def _confirm(self) -> None:
-        """Clear the cache if a key has ended since."""
         now = self._now()
         async with self._db.snapshot() as session:
             version = await repository.find_version(session)
@@ -305,13 +304,7 @@ class MetricsReaders:
         self._kept[secret_hash] = _Remembered(key, version, now)
 
     def find(self, secret: str, version: int | None, now: datetime) -> KnownKey | None:
-        """Return the remembered key of a secret, unless some key may have ended since.
-
-        Args:
-            secret: the secret sent.
-            version: the version of the keys known to the process; None: unknown.
-            now: the current time.
-        """
+        """Return the remembered key of a secret, unless some key may have ended since."""
         kept = self._kept.get(hash_of(secret))
         if kept is None or now - kept.time >= _METRICS_LIFE or not kept.key.works(now):
             return None

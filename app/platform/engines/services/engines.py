@@ -98,12 +98,12 @@ class EngineService:
         """
         list_first = partial(repository.list_with_encryption, limit=_MOST_LOGGED + 1)
         try:
-            found = await self.db.read_all(list_first)
+            encrypted = await self.db.read_all(list_first)
         except ServiceError as error:
             log.warning("engine.encryption_specs_not_read", reason=error.reason)
             return
-        if found:
-            warn_of_encryption(found[:_MOST_LOGGED], has_more=len(found) > _MOST_LOGGED)
+        if encrypted:
+            warn_of_encryption(encrypted[:_MOST_LOGGED], has_more=len(encrypted) > _MOST_LOGGED)
 
     async def create(
         self,
@@ -243,7 +243,6 @@ class EngineService:
         )
 
     def _changed(self, request: ReasoningEngineRequest, mask: str | None) -> frozenset[str]:
-        """Return the fields that an update changes."""
         paths = parse_mask(mask)
         check_served(paths or ())
         changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)

@@ -336,7 +336,6 @@ ENGINES = List(
 
 
 def _is_within(reach: Reach) -> ColumnElement[bool]:
-    """Select the engines within a caller's reach."""
     parts = ((EngineRow.engine_id, reach.engines), (EngineRow.project, reach.projects))
     return and_(true(), *(column.in_(sorted(some)) for column, some in parts if some is not None))
 

@@ -82,11 +82,11 @@ class Claiming:
     async def _claim_any(self, passed: PassedOver) -> Claim | None:
         now = self._clock.now()
         lost: list[str] = []
-        while found := await queue.find(self._db, now, lost, passed):
-            for _, theirs in groupby(found, attrgetter("engine_id")):
+        while candidates := await queue.find(self._db, now, lost, passed):
+            for _, theirs in groupby(candidates, attrgetter("engine_id")):
                 if (claim := await self.take(_wanted(list(theirs), now))) is not None:
                     return claim
-            lost += [each.operation_id for each in found]
+            lost += [each.operation_id for each in candidates]
         return None
 
     async def _claim_by_hints(self, passed: PassedOver) -> Claim | None:
@@ -119,15 +119,15 @@ class Claiming:
         await self._db.nodes.check(engine_id)
         # A claim is not cut off: once it is committed, nobody else would run the operation.
         async with asyncio.timeout(self._silent_seconds):
-            found = await queue.find_of_engine(self._db, engine_id, now, passed.callers)
-        claim = await self.take(_wanted(found, now)) if found else None
-        if passed.callers and not found:
+            candidates = await queue.find_of_engine(self._db, engine_id, now, passed.callers)
+        claim = await self.take(_wanted(candidates, now)) if candidates else None
+        if passed.callers and not candidates:
             self._left.add(engine_id)
-        if passed.callers or (found and claim is None):
+        if passed.callers or (candidates and claim is None):
             # What was passed over stays due; what others hold, they note themselves.
             return claim
         taken = claim.owned.operation_id if claim is not None else None
-        left = [each.due_time for each in found if each.operation_id != taken]
+        left = [each.due_time for each in candidates if each.operation_id != taken]
         try:
             due = left[0] if left else await self._next_of(hint, now)
         except (ServiceError, TimeoutError):
@@ -165,6 +165,8 @@ class Claiming:
             await waking.leave(self._db, dict(engines))
 
 
-def _wanted(found: Sequence[FreeOperation], now: datetime) -> WantedOperations:
+def _wanted(candidates: Sequence[FreeOperation], now: datetime) -> WantedOperations:
     """Return what was found in an engine, of which one that is still due is to be claimed."""
-    return WantedOperations(found[0].engine_id, [each.operation_id for each in found], now)
+    return WantedOperations(
+        candidates[0].engine_id, [each.operation_id for each in candidates], now
+    )

@@ -159,12 +159,12 @@ async def take(
         "lease": lease,
     }
     try:
-        found = (await session.execute(_TAKE, values)).one_or_none()
+        row = (await session.execute(_TAKE, values)).one_or_none()
     except IntegrityError:
         return None
-    if found is None:
+    if row is None:
         return None
-    *columns, before = found
+    *columns, before = row
     if before == OperationState.RUNNING:
         counting.count_taken_over()
     claimed = dict(zip(_CLAIMED, columns, strict=True))
@@ -280,11 +280,11 @@ async def wait_for_node(
     since: datetime,
 ) -> None:
     """Requeue an operation that cannot reach a node since a time; the attempt does not count."""
-    told = {"lastError": error["message"], UNREACHED: format_timestamp(since)}
+    details = {"lastError": error["message"], UNREACHED: format_timestamp(since)}
     values = {
         "due_time": due,
         "attempts": OperationRow.attempts - 1,
-        "details": OperationRow.details.op("||")(cast(told, JSONB)),
+        "details": OperationRow.details.op("||")(cast(details, JSONB)),
     }
     await _give_back(session, owned, ended, values)
 

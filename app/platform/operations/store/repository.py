@@ -80,8 +80,8 @@ class NewOperation:
 
     def __post_init__(self) -> None:
         if not self.operation_id:
-            made = new_id(self.now, bucket_of_scopes(self.scopes))
-            object.__setattr__(self, "operation_id", str(made))
+            number = new_id(self.now, bucket_of_scopes(self.scopes))
+            object.__setattr__(self, "operation_id", str(number))
 
     def queued(self, key: str | None, request: dict[str, Any]) -> "NewOperation":
         """Return a copy for a worker, with the serialising key and the request."""

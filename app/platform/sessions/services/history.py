@@ -24,7 +24,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.services.mutation import write
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 from app.platform.sessions.logic.event_text import ExchangePlace, Step, step_of
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.events import (
@@ -77,7 +77,7 @@ class _Event:
 
 
 @dataclass(frozen=True)
-class _Made:
+class _Creation:
     """The time of an append, and the bucket of the session's user."""
 
     now: datetime
@@ -125,8 +125,8 @@ class EventService:
             at = At(now, request.timestamp)
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
             await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
-            made = _Made(now, bucket_of_user(stands.user_id))
-            row = _row(name, event, stands.last_seq, stands.place.exchange, made)
+            creation = _Creation(now, bucket_of_user(stands.user_id))
+            row = _row(name, event, stands.last_seq, stands.place.exchange, creation)
             await append_batch.insert_events(session, [row])
             if event.step is Step.ANSWERS:
                 await self._notify_listeners(session, engine, name, stands, now)
@@ -196,11 +196,11 @@ class EventService:
         """Append events to a session, checking the number of its last event if one is expected."""
         before = await append_batch.lock(session, name, now)
         _check_last(name, before.last_seq, expected)
-        made = _Made(now, bucket_of_user(before.user_id))
+        creation = _Creation(now, bucket_of_user(before.user_id))
         rows, place, delta = [], before.place, dict[str, Any]()
         for seq, event in enumerate(events, before.last_seq + 1):
             place = place.after(event.step)
-            rows.append(_row(name, event, seq, place.exchange, made))
+            rows.append(_row(name, event, seq, place.exchange, creation))
             delta |= event.delta
         stands = replace(before, last_seq=before.last_seq + len(events), place=place)
         parts = StateParts.of(delta)
@@ -321,23 +321,24 @@ def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
         )
 
 
-def _row(name: SessionName, event: _Event, seq: int, exchange: int, made: _Made) -> dict[str, Any]:
+def _row(
+    name: SessionName, event: _Event, seq: int, exchange: int, creation: _Creation
+) -> dict[str, Any]:
     """Return the columns of an event, with its number and its exchange's."""
     return {
         "engine_id": name.engine.engine,
         "session_id": name.session,
         "seq": seq,
-        "event_id": str(new_id(made.now, made.bucket)),
+        "event_id": str(new_id(creation.now, creation.bucket)),
         "exchange": exchange,
         **event.columns,
-        "create_time": made.now,
+        "create_time": creation.now,
     }
 
 
 def _response(
     session: SessionName, numbered: Sequence[tuple[str, int, int] | list[Any]]
 ) -> BatchAppendEventsResponse:
-    """Build the answer to an append; `session` is the stored full name."""
     events = [
         AppendedEvent(name=str(EventName(session, event_id)), seq=seq, exchange=exchange)
         for event_id, seq, exchange in numbered

@@ -29,7 +29,7 @@ from app.platform.operations.logic.states import EMPTY, type_url
 from app.platform.operations.services.mutation import Method, mutate, write
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.sessions import (
     CreateSessionRequest,
@@ -258,7 +258,6 @@ class SessionService:
         check_policy(request.memory_policy, self.models, self.settings, "memoryPolicy")
 
     def _expiry(self, request: SessionFields, now: datetime) -> datetime:
-        """Return the expiry of a session: the requested one, else the default."""
         if request.expire_time is not None:
             if request.expire_time <= now:
                 raise InvalidArgument.of_field("expireTime", "must lie in the future.")

@@ -286,7 +286,7 @@ async def update_session(
 
 async def find_miscounted(session: Session, engine_id: int) -> str | None:
     """Return the id of a session whose events are not numbered from 1 to its last number."""
-    found = (
+    counted = (
         select(
             _EVENT.session_id,
             func.count().label("count"),
@@ -297,15 +297,15 @@ async def find_miscounted(session: Session, engine_id: int) -> str | None:
         .group_by(_EVENT.session_id)
         .subquery()
     )
-    last = func.coalesce(found.c.last, 0)
+    last = func.coalesce(counted.c.last, 0)
     is_wrong = or_(
         SessionRow.last_seq != last,
-        SessionRow.exchanges != func.coalesce(found.c.exchanges, 0),
-        func.coalesce(found.c.count, 0) != last,
+        SessionRow.exchanges != func.coalesce(counted.c.exchanges, 0),
+        func.coalesce(counted.c.count, 0) != last,
     )
     statement = (
         select(SessionRow.session_id)
-        .outerjoin(found, found.c.session_id == SessionRow.session_id)
+        .outerjoin(counted, counted.c.session_id == SessionRow.session_id)
         .where(and_(SessionRow.engine_id == engine_id, is_wrong))
         .limit(1)
     )

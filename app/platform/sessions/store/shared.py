@@ -86,7 +86,6 @@ async def write(session: Session, change: StateChange) -> None:
 def _changed(
     change: StateChange, sent: Mapping[str, Any], stored: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the sent values that differ from the stored ones."""
 
     def is_there(key: str, value: object) -> bool:
         if value is None and change.removes_nulls:

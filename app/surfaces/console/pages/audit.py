@@ -11,13 +11,12 @@ _OF_ENGINE = (
     FilterField("method", TEXTS.method, equals("method")),
     FilterField("result", TEXTS.result, equals("result")),
     FilterField("resource", TEXTS.resource, contains("resource")),
-    *made_between("create_time"),
+    *made_between(),
 )
 _OF_SERVICE = (FilterField("engine", TEXTS.engine, equals("engine")), *_OF_ENGINE)
 
 
 def _places(visit: Visit) -> tuple[str, str]:
-    """Return the path of the log in the API and the path of the screen."""
     if "engine" in visit.request.path_params:
         return f"{visit.engine_path}/auditEvents", f"{visit.engine_url}/audit"
     return "/v1/auditEvents", "/console/audit"

@@ -114,7 +114,6 @@ async def _costs(visit: Visit, policy: Json) -> Json:
 
 
 def _ranges(coverage: Json) -> list[Json]:
-    """Return the ranges of a coverage with their fates, in the order of events."""
     fates = {"shown": "verbatim", "summarised": "summarised", "omitted": "omitted"}
     ranges = [
         Json(fate=fate, first=span["firstSeq"], last=span["lastSeq"], summary=span["summary"])

@@ -51,7 +51,6 @@ class EditForm(VersionForm):
 
 
 def _texts(memory: Json) -> dict[str, str]:
-    """Return the fields of a memory as texts, with one topic per line."""
     topics = (
         topic["managedMemoryTopic"] or topic["customMemoryTopicLabel"]
         for topic in memory["topics"] or []

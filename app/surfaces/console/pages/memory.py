@@ -199,13 +199,7 @@ class FieldDifference:
 def changes(
     before: dict[str, str], after: dict[str, str], fields: dict[str, str]
 ) -> list[FieldDifference]:
-    """Compare fields of two versions.
-
-    Args:
-        before: the first version.
-        after: the second version.
-        fields: the labels of the fields to compare, by key.
-    """
+    """Compare fields of two versions."""
     return [
         FieldDifference(
             label,

@@ -46,7 +46,7 @@ _FIELDS = (
     ),
     FilterField("kind", TEXTS.kind, equals("kind"), "text", named(*_KINDS)),
     FilterField("caller", TEXTS.caller, equals("caller")),
-    *made_between("create_time"),
+    *made_between(),
 )
 _LISTS = ("generatedMemories", "plannedChanges", "undoneMemories", "skippedMemories")
 """The lists in responses that give the fate of each memory."""
@@ -196,12 +196,12 @@ async def retry(visit: Visit) -> Response:
     """Retry a failed operation and show the new one."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     try:
-        made = await visit.api.send(
+        operation = await visit.api.send(
             "POST", f"{path_of(visit)}:retry", {}, request_id=form.request_id
         )
     except ApiRefusal as refused:
         return await _refused(visit, refused)
-    return redirect(f"{visit.engine_url}/operations/{last_part(made['name'])}")
+    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
 
 
 async def _refused(visit: Visit, refused: ApiRefusal) -> Response:

@@ -28,7 +28,7 @@ _FIELDS = (
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("memory", TEXTS.filter_memory, equals("memory")),
     FilterField("operation", TEXTS.filter_operation, equals("operation")),
-    *made_between("create_time"),
+    *made_between(),
 )
 _SUGGESTED = 50
 _FILE = "revisions.ndjson"
@@ -67,7 +67,6 @@ async def show(visit: Visit) -> Response:
 
 
 def _grouped(revisions: list[Json]) -> list[tuple[str, list[Json]]]:
-    """Group consecutive revisions of one operation, with its name."""
     groups = groupby(revisions, key=lambda revision: revision["operation"] or "")
     return [(str(name), list(group)) for name, group in groups]
 

@@ -96,7 +96,6 @@ class FieldsForm(DocumentForm):
 
 
 def _fields(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the common settings of a document."""
     values = {name: _at(document, place) or "" for name, place in _PLACES.items()}
     topics = _general(_at(document, _CUSTOMIZATIONS) or []).get("memoryTopics") or []
     return {**values, "topics": "\n".join(map(_topic_line, topics))}
@@ -109,7 +108,6 @@ def _at(document: Any, place: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSO
 
 
 def _general(customizations: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the customization that applies to all scopes."""
     return next((part for part in customizations if not part.get("scopeKeys")), {})
 
 
@@ -177,7 +175,6 @@ async def show(visit: Visit) -> Response:
 
 
 async def _usage(visit: Visit) -> Json:
-    """Return the usage of the engine; empty if the key may not see it."""
     if not visit.may(Permission.USAGE_GET):
         return Json()
     return await visit.api.get(f"{visit.engine_path}:usage")

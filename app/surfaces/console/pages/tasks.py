@@ -155,14 +155,12 @@ async def _one_cited(
 
 
 async def _content(visit: Visit, path: str, artifact: Json) -> bytes:
-    """Return the first bytes of an artifact's content."""
     if artifact["sizeBytes"] == "0":
         return b""
     return await visit.api.content(f"{path}/content", _MAX_BYTES)
 
 
 async def _as_stored(visit: Visit, path: str, artifact: Json) -> list[Passage]:
-    """Return the beginning of an artifact's stored text."""
     content = await _content(visit, path, artifact)
     charset = MediaType.parse(artifact["mediaType"]).charset
     text = await asyncio.to_thread(lambda: "".join(text_of([content], charset)))

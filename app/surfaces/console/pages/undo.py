@@ -68,14 +68,14 @@ def _row(change: Json, found: Json) -> Json:
 
 async def preview(visit: Visit) -> Response:
     """Start a preview of the undo and show it."""
-    made = await _undo(visit, {"validateOnly": True})
-    return redirect(f"{url_of(visit)}/undo?preview={last_part(made['name'])}")
+    operation = await _undo(visit, {"validateOnly": True})
+    return redirect(f"{url_of(visit)}/undo?preview={last_part(operation['name'])}")
 
 
 async def undo(visit: Visit) -> Response:
     """Undo an operation and show the operation of the undo."""
-    made = await _undo(visit, {})
-    return redirect(f"{visit.engine_url}/operations/{last_part(made['name'])}")
+    operation = await _undo(visit, {})
+    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
 
 
 async def _undo(visit: Visit, body: Mapping[str, object]) -> Json:

@@ -206,9 +206,9 @@ async def read_server(resources: Resources) -> ServerInfo:
     """Return the state; without the database, only the facts known to this process."""
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
-            told = await _from_database(resources)
+            state = await _from_database(resources)
     except (ServiceError, TimeoutError):
-        told = {"database": ServerDatabase(error=Reason.DATABASE_UNAVAILABLE)}
+        state = {"database": ServerDatabase(error=Reason.DATABASE_UNAVAILABLE)}
     lag = recent_lag()
     return ServerInfo(
         version=RELEASE,
@@ -226,7 +226,7 @@ async def read_server(resources: Resources) -> ServerInfo:
             )
             for shown in shown_settings(resources.settings)
         ],
-        **told,
+        **state,
     )
 
 
