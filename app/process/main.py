@@ -23,7 +23,7 @@ from app.platform.limits.services.limits import LimitService
 from app.process.features import FEATURES, register
 from app.process.operation_types import with_operation_types
 from app.settings.settings import Settings
-from app.surfaces.mcp import metadata
+from app.surfaces.mcp import paths
 from app.surfaces.mcp.paths import McpPaths
 from app.web import docs, errors, health, home, metrics, unserved
 from app.web.admission import Gate
@@ -116,7 +116,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Faults),
         Middleware(Mount, home.CONSOLE, Late(_console) if settings.console else nowhere),
         Middleware(NoNul),
-        Middleware(Mount, metadata.PATH, metadata.document(settings)),
+        Middleware(Mount, paths.METADATA_PATH, paths.document(settings)),
         Middleware(McpPaths, settings),
         Middleware(CanonicalPath),
         Middleware(QueryNames),

@@ -47,7 +47,6 @@ _CONFIGURED = "configured"
 _FIRST = "first"
 _READER_SECONDS = 2.0
 """Timeout for looking up the key of a known metrics reader, since scrapers do not wait."""
-log = structlog.get_logger()
 
 PRECISION = timedelta(minutes=1)
 """A use is written only if the last written one is at least this old."""

@@ -1,4 +1,4 @@
-"""Screen 6: one memory with its fields, its history and the differences of two revisions."""
+"""Screen 6: one memory with its history, the differences of two revisions, and its rollback."""
 
 import asyncio
 import re
@@ -8,13 +8,16 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from urllib.parse import quote, urlencode
 
+from pydantic import Field
 from starlette.responses import Response
 
+from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
-from app.surfaces.api import Json
+from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import ENGINE, TOKEN_PARAMETER, Route, Visit
+from app.surfaces.console.visits import CONFLICT, ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
 
 COMPARED = {
     "fact": TEXTS.fact,
@@ -132,9 +135,6 @@ async def _compared(visit: Visit, *chosen: str) -> Json:
     )
 
 
-ROUTES = (Route(PATH, get=show),)
-
-
 class DiffKind(StrEnum):
     """The kind of a part."""
 
@@ -209,3 +209,60 @@ def changes(
         )
         for key, label in fields.items()
     ]
+
+
+class RollbackForm(VersionForm):
+    """The revision to restore."""
+
+    revision: str = Field(min_length=1)
+
+
+async def preview_rollback(visit: Visit) -> Response:
+    """Show the changes of a rollback to a revision."""
+    revision = visit.request.query_params.get("revision", "")
+    if not revision:
+        raise InvalidArgument.of_field("revision", "must be the id of a revision of the memory.")
+    return await _show_rollback(visit, revision, 200)
+
+
+async def _show_rollback(visit: Visit, revision: str, status: int) -> Response:
+    path = path_of(visit)
+    memory, target = await asyncio.gather(
+        visit.api.get(path), visit.api.get(f"{path}/revisions/{quote(revision, safe='')}")
+    )
+    fields = {key: label for key, label in COMPARED.items() if key != "expireTime"}
+    differences = await asyncio.to_thread(changes, comparable(memory), comparable(target), fields)
+    return visit.render(
+        "rollback.html",
+        status,
+        changes=[change for change in differences if change.is_change],
+        etag=memory["etag"],
+        revision=last_part(target["name"]),
+        target=target,
+        is_stale=status == CONFLICT,
+        here=url_of(visit),
+    )
+
+
+async def roll_back(visit: Visit) -> Response:
+    """Roll a memory back; after a concurrent change, show a new preview."""
+    form = await read_form(visit.request, RollbackForm, visit.session)
+    try:
+        await visit.api.send(
+            "POST",
+            f"{path_of(visit)}:rollback",
+            {"targetRevisionId": form.revision},
+            request_id=form.request_id,
+            etag=form.etag,
+        )
+    except ApiRefusal as refused:
+        if refused.is_stale:
+            return await _show_rollback(visit, form.revision, CONFLICT)
+        raise
+    return redirect(url_of(visit))
+
+
+ROUTES = (
+    Route(f"{PATH}/rollback", get=preview_rollback, post=roll_back),
+    Route(PATH, get=show),
+)
