@@ -83,7 +83,6 @@ class _Processes:
     """The processes of one command.
 
     Attributes:
-        settings: the settings.
         probes: the sockets of health and metrics, by the numbers of the processes.
         api: the socket of the API; None: the command runs workers.
         shares: the shares of its connections.

@@ -58,7 +58,6 @@ class ProcessRole:
     """The role of one process.
 
     Attributes:
-        name: the name in the log and in metrics.
         run: the work in the forked process; returns the exit status.
         hear: called in the supervisor with the word that the process reports when it is up.
         outlives: whether the process ends only after all others.

@@ -34,10 +34,7 @@ class ApiRefusal(Exception):
     """The API refused a call.
 
     Attributes:
-        status: the HTTP status.
-        message: the API's error message.
         reason: the reason, such as `ETAG_STALE`.
-        fields: the messages about single fields, by field name.
         details: the typed details, as the API returned them.
     """
 

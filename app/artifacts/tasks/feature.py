@@ -10,7 +10,7 @@ from app.artifacts.tasks.schemas.archived import (
     ArchivedPage,
     ArchivedToolPolicy,
 )
-from app.artifacts.tasks.services.restored import complete
+from app.artifacts.tasks.services.tasks import complete
 from app.artifacts.tasks.store import contents, erasure, repository
 from app.artifacts.tasks.store.erasure import COUNTED, ERASURES, EXAMINATIONS
 from app.artifacts.tasks.store.indexing import EMBED, INDEX

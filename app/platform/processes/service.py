@@ -76,7 +76,6 @@ class Activity:
 
     Attributes:
         count_running: counts the operations that it runs.
-        start_time: when it started.
         has_swept: whether it has run the sweeps since its last heartbeat.
     """
 
@@ -93,11 +92,7 @@ class Activity:
 
 @dataclass
 class Heart:
-    """The heartbeat of one process.
-
-    Attributes:
-        kind: what the process does.
-    """
+    """The heartbeat of one process."""
 
     resources: Resources
     kind: ProcessKind

@@ -78,7 +78,6 @@ class RestoredEngine:
     """An engine that was restored from an archive.
 
     Attributes:
-        engine_id: the id of the restored engine.
         archived: the full name of the engine in the archive.
         since: the time of the export.
     """

@@ -305,7 +305,6 @@ class _Preview:
     """Counts of converted items, with the first items as samples.
 
     Attributes:
-        scopes: the numbers of memories, by the keys of their scopes.
         conversations: the numbers of sessions and events.
         reasons: the numbers of rejected items, by reason.
         losses: the numbers of omitted items, by kind.

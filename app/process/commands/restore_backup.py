@@ -61,7 +61,6 @@ class BackupRestore:
     """A requested restore.
 
     Attributes:
-        directory: the folder of backups.
         name: the id of the backup; None: the newest.
         erasures: a list of erasures to apply in addition to the lists with the backups.
         ignores_erasures: True to apply no erasures.
@@ -78,7 +77,6 @@ class Restored:
     """The result of a restore.
 
     Attributes:
-        backup: the restored backup.
         erased: the number of repeated erasures that found data.
         faults: the report of the checks if the backup's database was damaged.
     """

@@ -25,7 +25,6 @@ class FilterField:
 
     Attributes:
         name: the parameter's name in the URL.
-        label: the label for people.
         comparison: builds the field's part of the API filter from its value; empty: none.
         kind: the type of the input; `select` accepts only the options.
         options: the possible values with their labels; the empty value means no filter.
@@ -44,7 +43,6 @@ class FilterChips:
 
     Attributes:
         name: the parameter's name in the URL.
-        label: the label for people.
         field: the field in the API filter.
         suggestions: the path below the engine's path that suggests pairs; empty: none.
     """
@@ -63,9 +61,6 @@ class FilterRow:
     """The state of a filter row.
 
     Attributes:
-        fields: the fields with one value each.
-        values: the values of the fields, by name.
-        kinds: the kinds of chips.
         chips: the chosen pairs, by the name of the kind.
         switches: other parameters to keep in links.
         locked: the pairs of the scope that always apply.

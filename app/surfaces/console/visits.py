@@ -214,8 +214,6 @@ class Entry:
     """A link of the navigation.
 
     Attributes:
-        path: the path below the engine's or the console's path.
-        label: the label for people.
         permission: the permission without which the screen would be empty.
         keys: the keyboard shortcut; empty: none.
     """

@@ -27,8 +27,6 @@ class McpConnection:
     """One request of an MCP client; no state is kept for the next request.
 
     Attributes:
-        request: the HTTP request.
-        engine: the id of the engine.
         scope: the part of the scope that is known before a call.
     """
 

@@ -49,7 +49,6 @@ class _Remote:
     Attributes:
         url: the URL of the endpoint, with the scope.
         shown: the URL for messages.
-        key: the API key.
     """
 
     url: str

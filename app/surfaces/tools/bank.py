@@ -67,7 +67,6 @@ class Bank:
 
     Attributes:
         api: the API client, which acts as the caller.
-        engine: the path of the engine.
         scope: the scope; memories of other scopes are never shown or changed.
         wait_seconds: the longest wait for an operation.
         request_id: the caller's request id, which makes a repeated call idempotent.

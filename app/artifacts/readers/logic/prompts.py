@@ -180,7 +180,6 @@ class SummaryRoom:
     """Room for text in one call.
 
     Attributes:
-        tokens: maximum tokens of text.
         shown_tokens: maximum tokens of the same text with indentation, as shown in the prompt.
     """
 

@@ -55,12 +55,10 @@ class OpenNamespace:
 
     Attributes:
         name: name with the engine's full name.
-        row: row as of the opening.
         reader: the chosen reader; None: the built-in one.
         artifacts: artifacts with text, in order. Artifacts that arrive later are not read.
         unreadable: number of artifacts without text.
         unread: the newest artifacts without text.
-        may_show: whether the caller may see the result.
     """
 
     name: NamespaceName
@@ -125,8 +123,6 @@ class Unchanged:
     """An opened namespace, verified to be unchanged.
 
     Attributes:
-        row: current row of the namespace.
-        texts: texts that may be read.
         expire_time: earliest expiry of these texts.
     """
 

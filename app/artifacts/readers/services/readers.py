@@ -75,8 +75,6 @@ class DerivedRequest:
     """Parameters of a result to make and store.
 
     Attributes:
-        activity: the reader's method.
-        name: name of the artifact.
         tokens: maximum length of the result.
         input_hash: digest of everything that determines the result.
     """

@@ -82,7 +82,6 @@ class OutputDecision:
 
     Attributes:
         prompt_text: text for the prompt; empty with `STORED`, as the reference has the text.
-        items: content to store, in order.
         passed: info and errors for the prompt, in addition to the reference.
     """
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
+from app.adapters.documents.extracting import is_readable
 from app.adapters.llm.embedders import Embedders
 from app.adapters.resources import Resources
 from app.artifacts.tasks.schemas.tasks import (
@@ -30,19 +31,20 @@ from app.artifacts.tasks.services.preparing import check_embedder
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
 from app.artifacts.tasks.store import indexing, listing, policies, repository
 from app.artifacts.tasks.store.contents import Pages
-from app.artifacts.tasks.store.indexing import embed_later
+from app.artifacts.tasks.store.indexing import embed_later, index_restored
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.clock import Clock
-from app.kernel.errors import PermissionDenied, Reason
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
 from app.kernel.etags import check_etag
 from app.kernel.idempotency import IdempotencyKey
+from app.kernel.media_types import BYTES
 from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.tables import name_of
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.services.mutation import write
 from app.platform.privacy.service import PrivacyService
 from app.settings.settings import Settings
@@ -330,3 +332,26 @@ def _memory_of(engine: EngineName, sums: repository.MemorySums) -> TaskMemory:
         artifact_count=artifacts,
         total_bytes=length,
     )
+
+
+async def complete(resources: Resources, session: Session, engine: EngineRow) -> None:
+    """Recompute the counts of an engine's namespaces, and enqueue the chunking of texts.
+
+    Raises:
+        InvalidArgument: the pages of an artifact do not match its size or digest.
+    """
+    wrong = await repository.find_incomplete(session, engine.engine_id)
+    if wrong is not None:
+        message = f"{wrong}: sizeBytes and sha256 must agree with its pages."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
+    await repository.count_again(session, engine.engine_id)
+    readable, others = [], []
+    for namespace, artifact in await repository.list_begun(session, engine.engine_id):
+        if is_readable(artifact.media_type, artifact.sniffed_type or BYTES):
+            readable.append((namespace, ContentPlace.of(artifact)))
+        else:
+            others.append(artifact.content_id)
+    await repository.make_ready(session, engine.engine_id, others)
+    if readable:
+        now = resources.clock.now()
+        await index_restored(session, resources.settings, engine, readable, now)

@@ -57,7 +57,6 @@ class Upload:
 
     Attributes:
         size: declared number of bytes, if any.
-        sha256: declared digest, if any.
         etag: etag of the content to replace; None: the name must be free.
     """
 

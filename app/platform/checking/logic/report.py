@@ -48,7 +48,6 @@ class CheckOutcome:
     """The outcome of one check.
 
     Attributes:
-        check: the check.
         skipped: the reason why the check was skipped; None: it was made.
     """
 

@@ -28,7 +28,6 @@ class StateChange:
 
     Attributes:
         field: the request's field with the change.
-        permission: the permission that admitted the request.
         most_bytes: the size limit of a state as JSON.
         removes_nulls: True if a null removes its key; otherwise null is a value like any other.
     """

@@ -179,7 +179,6 @@ class FieldDifference:
     """A field of two versions.
 
     Attributes:
-        name: the label of the field.
         before: the text in the first version, empty if absent.
         after: the text in the second version, empty if absent.
         parts: the comparison, if the texts are short enough.

@@ -76,14 +76,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class SignalPart:
-    """A part of the bar of signals.
-
-    Attributes:
-        name: the label of the signal.
-        value: the contribution to the score.
-        start: the start of the part, in percent.
-        width: the width of the part, in percent.
-    """
+    """A part of the bar of signals; its start and width are in percent."""
 
     name: str
     value: float

@@ -44,11 +44,9 @@ _WIDEST = 40.0
 
 @dataclass(frozen=True)
 class StackedBars:
-    """Bars in order, each a stack of the same parts.
+    """Bars in order, each a stack of the same parts; the title has the unit.
 
     Attributes:
-        title: the title, with the unit.
-        labels: the labels of the bars.
         parts: the value of each part in each bar, largest part first.
     """
 
