@@ -143,11 +143,13 @@ def _sample_sentences(shown: Sequence[ShownChunk]) -> list[_Sentence]:
 
 def _answer_score(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sentence) -> float:
     around = all_sentences[max(sentence.number - 1, 0) : sentence.number + 2]
-    beside = [other for other in around if other.at.ordinal == sentence.at.ordinal]
-    led = together(other.bits for other in beside if other.number < sentence.number and other.leads)
+    neighbours = [other for other in around if other.at.ordinal == sentence.at.ordinal]
+    led = together(
+        other.bits for other in neighbours if other.number < sentence.number and other.leads
+    )
     if not sentence.bits | led:
         return 0.0
-    near = together(other.bits for other in beside)
+    near = together(other.bits for other in neighbours)
     score = bm25.score_in_context(
         sentence.bits, led, near, sentence.length, led_share=_LED, near_share=_NEAR
     )

@@ -169,19 +169,11 @@ class AccessService(Authenticator):
         return key.caller
 
     async def _find_key(self, secret: str) -> KnownKey:
-        """Return the key of a secret and note its use.
-
-        Raises:
-            Unauthenticated: no such key, or it no longer works.
-        """
+        """Return the key of a secret and note its use."""
         return self._used(await self.lookups.find(secret))
 
     def _used(self, key: KnownKey | None) -> KnownKey:
-        """Note the use of a key that was looked up.
-
-        Raises:
-            Unauthenticated: no such key, or it no longer works.
-        """
+        """Note the use of a key that was looked up."""
         now = self.clock.now()
         if key is None or not key.works(now):
             raise _not_valid()

@@ -120,12 +120,12 @@ async def edit(visit: Visit) -> Response:
             return await _conflict(visit, form)
         if refused.status != BAD_REQUEST or not refused.fields:
             raise
-        faults = _beside(refused.fields)
+        faults = _by_field(refused.fields)
         return _page(visit, form.etag, form.values(), form.before(), BAD_REQUEST, faults)
     return redirect(url_of(visit))
 
 
-def _beside(faults: Mapping[str, str]) -> dict[str, str]:
+def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
     """Map faults to the form's fields; other faults keep the API's field names."""
     placed: dict[str, str] = {}
     for path, fault in faults.items():

@@ -96,7 +96,7 @@ async def show(visit: Visit) -> Response:
         revisions=revisions,
         older=_older(chosen, listed["nextPageToken"]),
         chosen=chosen,
-        elsewhere=_elsewhere(chosen, revisions),
+        elsewhere=_on_other_pages(chosen, revisions),
         page=query.get(TOKEN_PARAMETER, ""),
         compared=compared,
         may_edit=is_live and visit.may(Permission.MEMORIES_UPDATE),
@@ -119,7 +119,7 @@ def _older(chosen: Mapping[str, str], token: str | None) -> str | None:
     return urlencode([*kept, (TOKEN_PARAMETER, token)]) if token else None
 
 
-def _elsewhere(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str, str]:
+def _on_other_pages(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str, str]:
     """Return the chosen revisions that are on other pages, by side of the comparison."""
     here = {last_part(revision["name"]) for revision in revisions}
     return {name: value for name, value in chosen.items() if value and value not in here}

@@ -137,7 +137,7 @@ def _other_counts(metadata: Json) -> dict[str, object]:
     }
 
 
-async def show_one(visit: Visit) -> Response:
+async def show_operation(visit: Visit) -> Response:
     """Show an operation with its revisions; the page refreshes itself until it is done."""
     return await _detail(visit, "", 200)
 
@@ -212,7 +212,7 @@ async def _refused(visit: Visit, refused: ApiRefusal) -> Response:
 
 ROUTES = (
     Route(f"{ENGINE}/operations", get=show),
-    Route(PATH, get=show_one),
+    Route(PATH, get=show_operation),
     Route(f"{PATH}/cancel", post=cancel),
     Route(f"{PATH}/retry", post=retry),
 )

@@ -198,7 +198,7 @@ def _page(
         form=form,
         labels=_LABELS,
         rankings=list(Ranking),
-        faults=_beside(faults or {}),
+        faults=_by_field(faults or {}),
         quotas=QUOTAS,
         parts_labels=_PARTS,
         may_edit=visit.may(Permission.ENGINES_UPDATE),
@@ -208,7 +208,7 @@ def _page(
     )
 
 
-def _beside(faults: Mapping[str, str]) -> dict[str, str]:
+def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
     """Map faults to the form's fields; other faults keep the API's field names."""
     places = {".".join(place): name for name, place in _PLACES.items()}
     return {places.get(path, path): fault for path, fault in faults.items()}
@@ -295,7 +295,7 @@ async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
-        return _beside(refused.fields) or {"": refused.message}
+        return _by_field(refused.fields) or {"": refused.message}
     return {}
 
 

@@ -134,14 +134,14 @@ async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
     return list(
         await asyncio.gather(
             *(
-                _one_cited(visit, path, name, of_it, is_read=place < readable)
+                _citation(visit, path, name, of_it, is_read=place < readable)
                 for place, (name, of_it) in enumerate(spans.items())
             )
         )
     )
 
 
-async def _one_cited(
+async def _citation(
     visit: Visit, path: str, name: str, cited: list[Span], *, is_read: bool
 ) -> Json:
     if not is_read:

@@ -52,18 +52,18 @@ async def show(visit: Visit) -> Response:
     )
 
 
-def _row(change: Json, found: Json) -> Json:
+def _row(change: Json, answer: Json) -> Json:
     """Return a memory of a preview, with the operation's text for it if known."""
     memory = change["memory"]["name"]
-    said = next(
+    fact = next(
         (
             revision["fact"]
-            for revision in found["memoryRevisions"] or []
+            for revision in answer["memoryRevisions"] or []
             if revision["name"].startswith(f"{memory}/")
         ),
         None,
     )
-    return Json(id=last_part(memory), fact=said, fate=change["action"] or change["reason"])
+    return Json(id=last_part(memory), fact=fact, fate=change["action"] or change["reason"])
 
 
 async def preview(visit: Visit) -> Response:
