@@ -51,7 +51,6 @@ class _Commands(TyperGroup):
 
 
 def _module(name: str) -> str:
-    """Return the module of a command."""
     return name.replace("-", "_") + ("_" if iskeyword(name) else "")
 
 

@@ -39,8 +39,7 @@ from app.process.imports.items import ItemError, Json, check_storable, fields_of
 from app.process.imports.products import Converted, ItemLine, Rejected
 from app.process.imports.records import Record, read_records
 from app.process.remote_api import connected
-from app.process.restoring import WantedRestore, run
-from app.process.target_engine import TargetEngine
+from app.process.restoring import TargetEngine, WantedRestore, run
 
 _CONTAINERS = ("memoryRevisions", "memory_revisions")
 _NAME = re.compile(r"(?:.*/)?memories/([^/]+)/revisions/([^/]+)")
@@ -122,7 +121,6 @@ def _time_of(value: Any, now: datetime) -> datetime:  # noqa: ANN401 - any JSON 
 
 
 def _by_memory(revisions: Iterable[_Revision]) -> dict[str, list[_Revision]]:
-    """Group revisions by memory id, and drop duplicates."""
     grouped = defaultdict[str, dict[object, _Revision]](dict)
     for revision in revisions:
         key = revision.create_time if revision.revision_id is None else revision.revision_id
@@ -175,17 +173,17 @@ class RevisedMemories:
         """
         of_memory = _by_memory(self._listed(file))
         known: set[str] = set()
-        for made in items:
-            if isinstance(made, Rejected):
-                self.rejected.append(made)
-            elif isinstance(made, ItemLine):
-                source_id = str(made.item.get("name")).rpartition("/")[2]
+        for item in items:
+            if isinstance(item, Rejected):
+                self.rejected.append(item)
+            elif isinstance(item, ItemLine):
+                source_id = str(item.item.get("name")).rpartition("/")[2]
                 own = of_memory.pop(source_id, ())
-                if made.line["memoryId"] in known:
+                if item.line["memoryId"] in known:
                     self.losses[_LISTED_TWICE] += 1
                 else:
-                    known.add(made.line["memoryId"])
-                    self._add(made, own)
+                    known.add(item.line["memoryId"])
+                    self._add(item, own)
         if of_memory:
             self.losses[_WITHOUT_MEMORY] += sum(map(len, of_memory.values()))
 
@@ -197,10 +195,10 @@ class RevisedMemories:
                 except ItemError as error:
                     self._reject(record.number, record.value, error)
 
-    def _add(self, made: ItemLine, revisions: Iterable[_Revision]) -> None:
+    def _add(self, item: ItemLine, revisions: Iterable[_Revision]) -> None:
         """Add a memory with its revisions; revisions that cannot be stored are rejected."""
         try:
-            memory = _checked(made.line)
+            memory = _checked(item.line)
             versions = []
             for revision in revisions:
                 try:
@@ -210,7 +208,7 @@ class RevisedMemories:
             versions.sort(key=lambda version: (version["createTime"], version["revisionId"] or 0))
             self._add_history(memory, versions)
         except ItemError as error:
-            self._reject(made.number, made.item, error)
+            self._reject(item.number, item.item, error)
 
     def _add_history(self, memory: Json, versions: list[Json]) -> None:
         """Number the versions; add one if the current memory differs from the last of them.
@@ -324,12 +322,7 @@ def _encoded(kind: Kind, values: Mapping[str, Any]) -> Json:
 
 
 def archive_of(engine: Json, histories: Iterable[RevisedMemory]) -> Iterator[bytes]:
-    """Yield the lines of an archive; its id depends only on the memories.
-
-    Args:
-        engine: the target engine, in the form of a get response; its configuration stays the same.
-        histories: the memories.
-    """
+    """Yield the lines of an archive; its id depends only on the memories."""
     ordered = sorted(histories, key=lambda history: history.memory_id)
     digest = hashlib.sha256()
     for history in ordered:

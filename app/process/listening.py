@@ -1,10 +1,14 @@
-"""The sockets of a service, and the errors that prevent its start.
+"""The place, the sockets and the messages of a process, and the errors that prevent its start.
 
 A socket is bound before any other step, because a port in use should stop the start early. It
 listens only when the server is ready; until then, connections are refused instead of waiting.
 """
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 from socket import (
     AF_INET,
     AF_INET6,
@@ -14,14 +18,24 @@ from socket import (
     SOL_SOCKET,
     socket,
 )
+from typing import TextIO
 
-from app.adapters.postgres.embedded import holder_of
+import typer
+
+from app.adapters.db.migrate import SchemaError
+from app.adapters.llm.models import ModelSetupError
+from app.adapters.postgres.embedded import PostgresStartError, holder_of
+from app.adapters.postgres.server import has_cluster
+from app.adapters.terminal import FAILED, OUTDATED
+from app.adapters.uvicorn.sharing import ConnectionShare
+from app.kernel.errors import ServiceError
 from app.settings.settings import Settings
 
 _BACKLOG = 2048
 """Largest number of connections not yet accepted; uvicorn's default."""
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a host means, not where to listen
 """Hosts for all addresses of a machine, mapped to its loopback address."""
+_SUCCEEDED = 0
 
 
 class ServeError(RuntimeError):
@@ -119,3 +133,78 @@ def _bind(host: str, port: int, names: str) -> socket:
         bound.close()
         raise ServeError(f"Cannot listen on port {port}; choose another {names}.") from None
     return bound
+
+
+@dataclass(frozen=True)
+class ProcessPlace:
+    """The resources and duties that a command gives to a process; the defaults fit a single one.
+
+    Attributes:
+        works: whether a server with the embedded database also runs the worker.
+        database: the address of the embedded database, if another process runs it.
+        is_first: whether the process creates the first key and announces the service.
+        count: the number of processes of this kind, which all open connections.
+        api: the socket of the API, if it is already bound.
+        share: the share of the socket's connections, if other processes use the socket too.
+        probes: the socket of health and metrics, if it is already bound.
+        tell_up: called once the process is up; None: there is no supervisor.
+    """
+
+    works: bool = True
+    database: str | None = None
+    is_first: bool = True
+    count: int = 1
+    api: socket | None = None
+    share: ConnectionShare | None = None
+    probes: socket | None = None
+    tell_up: Callable[[], None] | None = None
+
+
+ALONE = ProcessPlace()
+
+
+@contextmanager
+def bound_place(settings: Settings, place: ProcessPlace) -> Iterator[ProcessPlace]:
+    """Bind the missing sockets of a server; close all sockets after the block.
+
+    Raises:
+        ServeError: an address is invalid or in use.
+    """
+    with ExitStack() as stack:
+        api = stack.enter_context(place.api or bind_api(settings))
+        probes = place.probes or (bind_metrics(settings) if settings.metrics_port else None)
+        if probes is not None:
+            stack.enter_context(probes)
+        yield replace(place, api=api, probes=probes)
+
+
+def status_of(run: Callable[[], int | None]) -> int:
+    """Run to the end and return the exit status; print an error that an operator can fix."""
+    try:
+        return run() or _SUCCEEDED
+    except SchemaChangedError as error:
+        typer.echo(str(error), err=True)
+        return OUTDATED
+    except (SchemaError, PostgresStartError, ServeError, ModelSetupError, ServiceError) as error:
+        typer.echo(str(error), err=True)
+        return FAILED
+
+
+def tell_new_folder(data_dir: Path, stream: TextIO) -> None:
+    """Announce a new data folder, because its name may be a typing error."""
+    if not has_cluster(data_dir):
+        say(f"New data folder: {data_dir.resolve()}", stream)
+
+
+def tell_stopping(grace_seconds: float) -> None:
+    """Announce the stop of the process and its longest duration, on a terminal only."""
+    if sys.stdout.isatty():
+        say(f"Stopping: what runs has {grace_seconds:g} s to end; a second Ctrl-C ends it at once.")
+
+
+def say(sentence: str, stream: TextIO | None = None) -> None:
+    """Write and flush a line; a closed stream is ignored."""
+    stream = stream or sys.stdout
+    with suppress(OSError):
+        stream.write(f"{sentence}\n")
+        stream.flush()

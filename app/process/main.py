@@ -16,15 +16,14 @@ from app.adapters.metrics import registry_of_port
 from app.adapters.resources import Resources
 from app.kernel.release import RELEASE
 from app.platform.access.services.access import AccessService, open_tokens
-from app.platform.access.services.remembered import MetricsReaders
+from app.platform.access.services.lookups import MetricsReaders
 from app.platform.audit.service import AuditService
-from app.platform.engines.services.directory import Directory
-from app.platform.engines.services.restoring import RestoringEngines
+from app.platform.engines.services.restoring import Directory, RestoringEngines
 from app.platform.limits.services.limits import LimitService
 from app.process.features import FEATURES, register
 from app.process.operation_types import with_operation_types
 from app.settings.settings import Settings
-from app.surfaces.mcp import metadata
+from app.surfaces.mcp import paths
 from app.surfaces.mcp.paths import McpPaths
 from app.web import docs, errors, health, metrics, unserved
 from app.web.admission import Gate
@@ -117,7 +116,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(Faults),
         Middleware(Mount, docs.CONSOLE, Late(_console) if settings.console else nowhere),
         Middleware(NoNul),
-        Middleware(Mount, metadata.PATH, metadata.document(settings)),
+        Middleware(Mount, paths.METADATA_PATH, paths.document(settings)),
         Middleware(McpPaths, settings),
         Middleware(CanonicalPath),
         Middleware(QueryNames),

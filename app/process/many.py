@@ -15,15 +15,16 @@ from app.adapters.metrics import added_up, forget_gauges, forget_parent, remove_
 from app.adapters.postgres.embedded import Holder
 from app.adapters.uvicorn.sharing import ConnectionShare, ConnectionShares
 from app.process.listening import (
+    ProcessPlace,
     ServeError,
     address_of,
     bind_api,
     bind_metrics,
     bind_worker,
     port_of,
+    status_of,
+    tell_stopping,
 )
-from app.process.place import ProcessPlace
-from app.process.reporting import status_of, tell_stopping
 from app.process.supervisor import ProcessRole, ProcessSupervisor, Start
 from app.process.watchdog import AFTER_GRACE_SECONDS
 from app.settings.environment import environment
@@ -82,7 +83,6 @@ class _Processes:
     """The processes of one command.
 
     Attributes:
-        settings: the settings.
         probes: the sockets of health and metrics, by the numbers of the processes.
         api: the socket of the API; None: the command runs workers.
         shares: the shares of its connections.
@@ -173,7 +173,6 @@ class _Processes:
         return status
 
     def _leave(self, name: str) -> None:
-        """Forget a process that has ended."""
         forget_gauges(name)
         if self.shares is not None and name.isdigit():
             self.shares.leave(int(name))

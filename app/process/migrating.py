@@ -12,7 +12,7 @@ from app.adapters.db.schema import wanted_revision
 from app.adapters.postgres.backup import BACKUPS, RunningCluster, take_full
 from app.adapters.postgres.catalog import BEFORE, BackupError, BackupFolder
 from app.adapters.postgres.embedded import Holder, embedded_postgres
-from app.process.erasure_lists import keep_copy
+from app.process.backup_steps import keep_copy
 from app.settings.settings import Settings
 
 log = structlog.get_logger()

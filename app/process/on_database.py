@@ -21,8 +21,8 @@ from app.adapters.resources import Resources, open_resources
 from app.adapters.terminal import fail
 from app.kernel.errors import ServiceError
 from app.process.features import register
+from app.process.listening import tell_new_folder
 from app.process.migrating import own_database
-from app.process.reporting import tell_new_folder
 from app.settings.settings import Settings
 
 _T = TypeVar("_T")

@@ -22,10 +22,10 @@ def with_operation_types(document: Schema) -> Schema:
     """Add types to the fields of operations in the document and return it."""
     answers = {url: answer.__name__ for url, answer in ANSWERS.items()}
     models: list[type[BaseModel]] = [*ANSWERS.values(), OperationMetadata, OperationError]
-    _, made = models_json_schema(
+    _, definitions = models_json_schema(
         [(model, "serialization") for model in models], ref_template=_TEMPLATE
     )
-    schemas: Schema = made["$defs"]
+    schemas: Schema = definitions["$defs"]
     for schema in schemas.values():
         _forget_null(schema)
     for url, name in answers.items():

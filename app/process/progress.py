@@ -22,7 +22,6 @@ class Progress:
     """Progress of running work.
 
     Attributes:
-        doing: the work, such as "Importing".
         total: the total amount in any measure, such as rows or bytes; None if unknown.
         unit: the name of the counted units.
         rows: the number of units done so far.

@@ -1,12 +1,15 @@
 """The life of a process until its stop: a server, a worker, or the embedded database."""
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from socket import socket
 
+import structlog
 from prometheus_client import Gauge
 
 from app.adapters.allocator import keep_what_is_there, limit_arenas
@@ -19,22 +22,26 @@ from app.adapters.tracing import traced
 from app.adapters.uvicorn.server import connections_of, served
 from app.kernel.clock import Clock
 from app.kernel.release import RELEASE
-from app.platform.processes.services.processes import ProcessKind, beating
-from app.process.announcing import announce
-from app.process.first_key import handed_over
+from app.platform.access.services.access import AccessService
+from app.platform.processes.service import ProcessKind, beating
 from app.process.listening import (
+    ALONE,
+    ProcessPlace,
     SchemaChangedError,
     ServeError,
     bind_worker,
+    bound_place,
     listen,
     port_of,
+    say,
+    tell_new_folder,
+    url_of,
 )
 from app.process.main import create_app, create_metrics_app
 from app.process.migrating import own_database
-from app.process.place import ALONE, ProcessPlace, bound_place
-from app.process.reporting import say, tell_new_folder
 from app.process.start import open_database, open_process, warm
 from app.process.stopping import until_asked, until_signalled
+from app.process.typed import typed
 from app.settings.settings import Settings
 from app.web.admission import Gate
 from app.web.errors import render_last
@@ -46,6 +53,9 @@ _BUILD = Gauge(
 )
 _OUTDATED_SECONDS = 5.0
 """Time for which the process reports that it must not write any more, before it ends."""
+log = structlog.get_logger()
+
+FILE = "admin-key"
 
 
 @dataclass(frozen=True)
@@ -266,3 +276,64 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     except ImportError:
         return None
     return uvloop.new_event_loop
+
+
+def handed_over(key: str | None, data_dir: Path) -> list[str]:
+    """Return the lines for the operator about a key that this start created, if any.
+
+    The key is printed on a terminal, else written to a file in the data folder: output to anything
+    but a terminal may be stored, for example by a container engine's logs.
+    """
+    if key is None:
+        return []
+    if sys.stdout.isatty():
+        line = f"API key, shown only this once: {key}"
+    else:
+        path = data_dir.resolve() / FILE
+        try:
+            _write(path, key)
+        except OSError as error:
+            # The key cannot be shown later, but `memory-bank keys create` makes another one.
+            log.error("admin_key.not_written", path=str(path), error=error.strerror)  # noqa: TRY400 - the reason is in the line
+            return []
+        log.info("admin_key.written", path=str(path))
+        line = f"API key, in a file that you should remove once you have read it: {path}"
+    return [
+        line,
+        "Send it as 'Authorization: Bearer KEY'; in a browser it is the password of /docs.",
+    ]
+
+
+def _write(path: Path, key: str) -> None:
+    """Write the key to a file that only the owner of this process can read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Removes the key of a former database; a link made by another user is not followed.
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(key + "\n")
+
+
+async def announce(resources: Resources, port: int, *, has_key: bool) -> None:
+    """Announce the address and the models; `has_key` means that this start made the first key."""
+    settings = resources.settings
+    address = url_of(settings.host, port)
+    console = "console: /console, " if settings.console else ""
+    lines = [
+        f"Open Memory Bank serves {address} ({console}documentation: /docs)",
+        f"Memories are written by: {resources.models.description}",
+        f"Searches understand: {resources.embedder.languages}",
+    ]
+    if has_key and settings.console:
+        lines.append(f"The key opens the console: {address}/console")
+    if await _may_be_lost(resources):
+        another = typed(settings, "keys", "create", "--name", "admin", "--role", "admin")
+        lines.append(f"If the administrator's key is lost, this makes another: {another}")
+    say("\n".join(lines))
+
+
+async def _may_be_lost(resources: Resources) -> bool:
+    """Return True if no request has used an administrator's key yet and the settings have none."""
+    if resources.settings.admin_key:
+        return False
+    return not await AccessService(resources.db, resources.clock).is_managed()

@@ -27,9 +27,8 @@ from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store import leases
-from app.process.listening import ServeError, address_of, port_of
+from app.process.listening import ALONE, ProcessPlace, ServeError, address_of, port_of
 from app.process.migrating import own_database
-from app.process.place import ALONE, ProcessPlace
 from app.settings.settings import Settings
 
 log = structlog.get_logger()

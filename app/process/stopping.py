@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from app.process.place import ProcessPlace
-from app.process.reporting import tell_stopping
+from app.process.listening import ProcessPlace, tell_stopping
 from app.process.watchdog import (
     AFTER_GRACE_SECONDS,
     BEFORE_KILL_SECONDS,

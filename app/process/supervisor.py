@@ -58,7 +58,6 @@ class ProcessRole:
     """The role of one process.
 
     Attributes:
-        name: the name in the log and in metrics.
         run: the work in the forked process; returns the exit status.
         hear: called in the supervisor with the word that the process reports when it is up.
         outlives: whether the process ends only after all others.
@@ -223,12 +222,12 @@ class ProcessSupervisor:
     def _hear(self, child: _Child) -> None:
         """Read the report of a process; an empty one means that it ended before it was up."""
         assert child.report is not None
-        told = os.read(child.report, _TOLD_BYTES)
+        report = os.read(child.report, _TOLD_BYTES)
         os.close(child.report)
         child.report = None
-        if told and self._status is None:
+        if report and self._status is None:
             child.is_up = True
-            child.role.hear(told.decode().rstrip("\n"))
+            child.role.hear(report.decode().rstrip("\n"))
 
     def _note(self, numbers: bytes) -> None:
         """Forward signals; a second signal kills the remaining processes."""

@@ -27,8 +27,8 @@ def whole_path() -> str:
 
 def _program() -> str:
     """Return the name of a command on the `PATH`, else its path, relative if below this folder."""
-    installed, found = _installed(), shutil.which(NAME)
-    if not installed.exists() or (found and Path(found).samefile(installed)):
+    installed, executable = _installed(), shutil.which(NAME)
+    if not installed.exists() or (executable and Path(executable).samefile(installed)):
         return NAME
     try:
         below = installed.relative_to(Path.cwd())

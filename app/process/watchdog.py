@@ -148,7 +148,6 @@ class Watchdog:
 
 
 def _threads() -> list[str]:
-    """Return the stack of each thread: files, lines and functions, without values."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     return [
         f"{names.get(ident, '?')}: {_places(reversed(list(traceback.walk_stack(frame))))}"
@@ -163,7 +162,6 @@ def _tasks(loop: asyncio.AbstractEventLoop) -> list[str]:
 
 
 def _awaiting(awaited: Any) -> Iterator[tuple[FrameType, int]]:  # noqa: ANN401 - whatever it is
-    """Yield the frames of a coroutine and of the coroutines that it awaits."""
     for _ in range(_MAX_FRAMES):
         frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
         if frame is None:

@@ -12,8 +12,8 @@ from app.adapters.db.own_connections import listen
 from app.adapters.resources import Resources
 from app.kernel.errors import describe
 from app.platform.operations.services.runner import Runner
-from app.platform.operations.store.hints import CHANNEL
-from app.platform.processes.services.processes import Activity
+from app.platform.operations.store.waking import CHANNEL
+from app.platform.processes.service import Activity
 from app.process.features import FEATURES, jobs, register
 
 log = structlog.get_logger()

@@ -34,10 +34,7 @@ class ApiRefusal(Exception):
     """The API refused a call.
 
     Attributes:
-        status: the HTTP status.
-        message: the API's error message.
         reason: the reason, such as `ETAG_STALE`.
-        fields: the messages about single fields, by field name.
         details: the typed details, as the API returned them.
     """
 
@@ -99,11 +96,7 @@ class Api:
     ) -> Json:
         """Return the JSON response of a POST request that reads and takes a body.
 
-        Args:
-            path: the path in the API.
-            body: the body of the request.
-            query: the query parameters.
-            request_id: the form's id, which makes the call idempotent; None: the method takes none.
+        A request id makes the call idempotent.
 
         Raises:
             ApiRefusal: the status is not a success.

@@ -6,7 +6,7 @@ from sqlalchemy import text
 
 from app.adapters.resources import Resources
 from app.platform.operations.logic.places import NONE, PassedOver
-from app.platform.operations.store import finding
+from app.platform.operations.store import queue
 from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
@@ -64,8 +64,8 @@ async def _milliseconds(resources: Resources, rounds: int, passed: PassedOver) -
     """Return what one search costs, once its plan is known."""
     now = resources.clock.now()
     for _ in range(10):
-        assert await finding.find(resources.db, now, (), passed)
+        assert await queue.find(resources.db, now, (), passed)
     before = connections_seconds(resources.database_url)
     for _ in range(rounds):
-        await finding.find(resources.db, now, (), passed)
+        await queue.find(resources.db, now, (), passed)
     return (connections_seconds(resources.database_url) - before) / rounds * 1_000

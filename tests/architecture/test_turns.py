@@ -19,7 +19,7 @@ SHIELDED = {
         "app.platform.access.services.lookups",
         "_look_up",
     ): "what is in `_asked` has no answer yet; and rounds count",
-    ("app.platform.access.services.last_used", "settle"): "it does not loop",
+    ("app.platform.access.services.access", "settle"): "it does not loop",
     ("app.adapters.concurrency", "result"): "a task that has ended is replaced",
     ("app.adapters.postgres.embedded", "embedded_postgres"): "made here, and awaited once",
     ("app.artifacts.tasks.services.uploads", "_begun"): "made here, and awaited once",

@@ -18,7 +18,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import SystemClock
 from app.memory.retention import jobs
 from app.memory.retention.store import repository as retention
-from app.platform.operations.store import finding
+from app.platform.operations.store import queue
 from app.platform.sessions.store import erasure as sessions
 from app.settings.settings import Settings
 from tests.schema.conftest import database_beside
@@ -109,7 +109,7 @@ async def test_a_sweep_of_many_engines_reads_what_is_due(
 
 
 def test_an_operation_is_found_by_the_index_of_unfinished_ones(url: str) -> None:
-    for statement in (finding._FIRST, finding._OTHERS, finding._OF_OTHERS):
+    for statement in (queue._FIRST, queue._OTHERS, queue._OF_OTHERS):
         with psycopg.connect(url) as connection:
             (row,) = connection.execute(b"explain (generic_plan, format json) " + statement)
         names = {node.get("Index Name") for node in nodes(row[0][0]["Plan"])}

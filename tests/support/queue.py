@@ -11,9 +11,8 @@ from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.services.runner import JobFunction, Runner
 from app.platform.operations.store import repository
 from app.platform.operations.store.leases import Claim
-from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.repository import NewOperation
-from app.platform.operations.store.tables import OperationRow
+from app.platform.operations.store.tables import OperationRow, Owned
 from app.platform.operations.store.waking import tell
 from app.settings.settings import Settings
 

@@ -8,7 +8,7 @@ import pytest
 import structlog
 from typing_extensions import override
 
-from app.process.first_key import FILE, handed_over
+from app.process.serving import FILE, handed_over
 
 
 class _Terminal(io.StringIO):

@@ -25,10 +25,10 @@ from app.kernel.errors import Reason, Unavailable
 from app.platform.operations.logic.states import SOON
 from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.services.runner import Job
-from app.platform.operations.store import hints, leases
-from app.platform.operations.store.hints import CHANNEL, Hint
+from app.platform.operations.store import leases, waking
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.repository import insert as insert_operation
+from app.platform.operations.store.waking import CHANNEL, Hint
 from app.settings.settings import Settings
 from tests.support.queue import (
     KEEP,
@@ -294,16 +294,16 @@ async def test_an_engine_has_the_time_of_its_next_operation_or_lease(
 async def test_a_hint_that_comes_during_a_look_is_kept(
     database: Database, clock: FixedClock
 ) -> None:
-    await hints.leave(database, {1: clock.now(), 2: clock.now()})
-    read = sorted(await hints.read(database, clock.now(), []))
+    await waking.leave(database, {1: clock.now(), 2: clock.now()})
+    read = sorted(await waking.read(database, clock.now(), []))
     assert [hint.engine_id for hint in read] == [1, 2]
-    await hints.leave(database, {1: clock.now() + LATER})
-    await hints.settle(database, read[0], None)
-    await hints.settle(database, read[1], None)
+    await waking.leave(database, {1: clock.now() + LATER})
+    await waking.settle(database, read[0], None)
+    await waking.settle(database, read[1], None)
     # One that was removed and left anew is another.
-    await hints.leave(database, {2: clock.now()})
-    await hints.settle(database, read[1], None)
-    await hints.settle(database, Hint(1, read[0].touched), clock.now() + LATER)
+    await waking.leave(database, {2: clock.now()})
+    await waking.settle(database, read[1], None)
+    await waking.settle(database, Hint(1, read[0].touched), clock.now() + LATER)
     assert await hinted(database) == {1: clock.now(), 2: clock.now()}
 
 

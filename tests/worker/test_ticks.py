@@ -10,7 +10,7 @@ import pytest
 from app.adapters.db.session import Database
 from app.adapters.resources import Registry, Resources, Sweep
 from app.kernel.clock import FixedClock
-from app.platform.operations.store import ticks
+from app.platform.operations.store import queue
 from app.platform.upkeep.jobs import SWEEP, sweep_once
 from app.platform.upkeep.service import UpkeepService
 from tests.support.queue import all_stored, enqueue, overwrite
@@ -21,7 +21,7 @@ _LONG = timedelta(days=365)
 
 async def take(database: Database, interval: timedelta, name: str = "tick") -> bool:
     async with database.transaction() as session:
-        return await ticks.take_tick(session, name, interval)
+        return await queue.take_tick(session, name, interval)
 
 
 async def test_one_of_many_takes_a_slot(database: Database) -> None:

@@ -15,8 +15,8 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job, Runner
-from app.platform.operations.store import hints, leases, queue
-from app.platform.operations.store.hints import CHANNEL
+from app.platform.operations.store import leases, queue, waking
+from app.platform.operations.store.waking import CHANNEL
 from app.platform.upkeep.jobs import SWEEP
 from app.process.worker import make_scheduler
 from app.settings.settings import Settings
@@ -260,7 +260,7 @@ async def test_the_only_worker_takes_back_what_died_with_its_process(
     async with database.transaction() as session:
         await leases.release_all(session)
     # A distributed database is never embedded, and its workers need a hint.
-    await hints.leave(database, {1: clock.now()})
+    await waking.leave(database, {1: clock.now()})
     assert await runner_of(database, clock, settings, succeed).run_pending() == 2
     assert [(row.state, row.attempts) for row in await all_stored(database)] == [
         ("SUCCEEDED", 2)

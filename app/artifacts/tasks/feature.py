@@ -10,10 +10,9 @@ from app.artifacts.tasks.schemas.archived import (
     ArchivedPage,
     ArchivedToolPolicy,
 )
-from app.artifacts.tasks.services.restored import complete
+from app.artifacts.tasks.services.tasks import complete
 from app.artifacts.tasks.store import contents, erasure, repository
-from app.artifacts.tasks.store.erasure import ERASURES
-from app.artifacts.tasks.store.examinations import COUNTED, EXAMINATIONS
+from app.artifacts.tasks.store.erasure import COUNTED, ERASURES, EXAMINATIONS
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
 from app.web.feature import Feature
 

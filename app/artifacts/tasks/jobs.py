@@ -14,14 +14,23 @@ from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.artifacts.tasks.logic.kinds import ArtifactState
-from app.artifacts.tasks.services.embedding import embedder_of, parts_of
-from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
-from app.artifacts.tasks.store import contents, erasure, repository, vectors
+from app.artifacts.tasks.services.preparing import (
+    columns_of,
+    cutting_of,
+    embedder_of,
+    language_of,
+    parts_of,
+)
+from app.artifacts.tasks.store import contents, erasure, indexing, repository
 from app.artifacts.tasks.store.contents import PAGE_BYTES
-from app.artifacts.tasks.store.indexing import QueuedEmbedding, QueuedIndexing, embed_later
-from app.artifacts.tasks.store.keys import ContentPlace
-from app.artifacts.tasks.store.tables import ArtifactRow
-from app.artifacts.tasks.store.vectors import BEGINNING, Key
+from app.artifacts.tasks.store.indexing import (
+    BEGINNING,
+    Key,
+    QueuedEmbedding,
+    QueuedIndexing,
+    embed_later,
+)
+from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
 from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
 from app.kernel.media_types import BYTES
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
@@ -219,7 +228,7 @@ class _Embedding:
         async with self.job.db.transaction() as session:
             if await self._model(session, is_locked=True) == model_id:
                 await engines.learn_model(session, model_id, embeddings.shape[1])
-                await vectors.insert(session, self.name, model_id, by_part)
+                await indexing.insert(session, self.name, model_id, by_part)
         return pieces
 
     async def _embed_texts(self, model_id: str, texts: Sequence[str]) -> Vectors:
@@ -253,7 +262,7 @@ class _Embedding:
 
     async def _list_unembedded(self, session: Session, after: Key, limit: int) -> dict[Key, str]:
         now = self.job.clock.now()
-        return await vectors.list_lacking(session, self.name, now, after, limit)
+        return await indexing.list_lacking(session, self.name, now, after, limit)
 
 
 async def remove_expired(batches: SweepBatches) -> int:

@@ -15,7 +15,7 @@ from app.memory.generation.schemas import QueuedGeneration, ReadTo
 from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.platform.operations.services.runner import Job
-from app.platform.usage.services.recording import note
+from app.platform.usage.service import note
 
 
 async def generate(job: Job, resources: Resources) -> None:

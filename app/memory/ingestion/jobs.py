@@ -39,7 +39,7 @@ from app.platform.operations.services.runner import RETRYABLE, Job, LeaseLost, P
 from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import UNMET_REQUESTS, NewOperation
-from app.platform.usage.services.recording import note
+from app.platform.usage.service import note
 
 _MAX_OVERLAP = MAX_EVENTS // 2
 """Maximum number of processed events that one generation reads again."""

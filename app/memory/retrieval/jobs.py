@@ -17,7 +17,7 @@ from app.kernel.errors import ServiceError
 from app.memory.retrieval.store import indexes
 from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.tables import ScopeIndexRow
-from app.platform.operations.store.ticks import take_tick
+from app.platform.operations.store.queue import take_tick
 
 log = structlog.get_logger()
 

@@ -37,7 +37,7 @@ from app.memory.revisions.schemas import (
 from app.memory.revisions.store import repository
 from app.memory.revisions.store.repository import ReadRevision, WantedLabels
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of, name_of
+from app.platform.engines.store.tables import config_of, name_of
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow

@@ -33,12 +33,11 @@ from app.memory.scans.schemas import (
 )
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import privacy_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, privacy_of
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job
 from app.platform.privacy.logic.guard import Guard
-from app.platform.privacy.services.privacy import SCAN, count
+from app.platform.privacy.service import SCAN, count
 
 _STRING = "stringValue"
 _MOST_ROWS = 50

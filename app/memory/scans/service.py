@@ -9,8 +9,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName
 from app.memory.scans.schemas import ScanPrivacyRequest
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import privacy_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, privacy_of
 from app.platform.operations.logic.states import SCAN_PRIVACY
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow

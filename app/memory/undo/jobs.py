@@ -29,7 +29,7 @@ from app.memory.undo.store.repository import UndoTarget
 from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of
+from app.platform.engines.store.tables import config_of
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job
 

@@ -65,7 +65,6 @@ class AuditEvent(WireModel):
 
 
 def _name(row: AuditEventRow | ServiceEventRow) -> str:
-    """Return the event's name, below its engine if it has one."""
     own = f"auditEvents/{row.event_id}"
     if not row.engine_id:
         return own

@@ -54,26 +54,26 @@ class AuditService(Auditor):
         return cls(resources.db, resources.clock, resources.settings)
 
     @override
-    def columns(self, audited: Audited, told: Mapping[str, str]) -> dict[str, Any]:
-        return self._event(audited, told).columns()
+    def columns(self, audited: Audited, entries: Mapping[str, str]) -> dict[str, Any]:
+        return self._event(audited, entries).columns()
 
     @override
     async def record(self, session: Session, audited: Audited) -> None:
-        told = noted(session)
-        event = self._event(audited, told)
-        await repository.insert_events(session, [event, *_of_another(event, told)])
+        entries = noted(session)
+        event = self._event(audited, entries)
+        await repository.insert_events(session, [event, *_of_another(event, entries)])
 
-    def _event(self, audited: Audited, told: Mapping[str, str]) -> NewEvent:
+    def _event(self, audited: Audited, entries: Mapping[str, str]) -> NewEvent:
         completed = replace(
             audited,
-            resource=told.get("resource", audited.resource),
-            engine_id=int(told["engine"]) if "engine" in told else audited.engine_id,
+            resource=entries.get("resource", audited.resource),
+            engine_id=int(entries["engine"]) if "engine" in entries else audited.engine_id,
         )
         return NewEvent(
             completed,
             self.clock.now(),
-            operation=told.get("operation"),
-            replayed="replayed" in told,
+            operation=entries.get("operation"),
+            replayed="replayed" in entries,
         )
 
     @override
@@ -140,7 +140,6 @@ class AuditService(Auditor):
     async def _read(
         self, engine_id: int | None, pages: Sequence[Slice]
     ) -> ReadRows[AuditEventRow | ServiceEventRow]:
-        """Return one page of both tables, or of the events of one engine."""
         of_engines, of_none = pages
         if engine_id is None:
             read = partial(repository.read_all_events, of_engines=of_engines, of_none=of_none)
@@ -154,11 +153,13 @@ def _lists(engine_id: int | None) -> Sequence[List]:
     return [repository.events(table, has_engines=engine_id is None) for table in _TABLES]
 
 
-def _of_another(event: NewEvent, told: Mapping[str, str]) -> list[NewEvent]:
+def _of_another(event: NewEvent, entries: Mapping[str, str]) -> list[NewEvent]:
     """Return the same event for the log of another engine in which the change read, if one."""
-    if "read" not in told:
+    if "read" not in entries:
         return []
-    engine_id = SessionName.parse(told["read"]).engine.engine
+    engine_id = SessionName.parse(entries["read"]).engine.engine
     return [
-        replace(event, audited=replace(event.audited, resource=told["read"], engine_id=engine_id))
+        replace(
+            event, audited=replace(event.audited, resource=entries["read"], engine_id=engine_id)
+        )
     ]

@@ -141,8 +141,8 @@ class CheckService:
             (level for level, most in _SKEW_SECONDS.items() if seconds and seconds > most),
             Level.NOTE,
         )
-        told = "not measured" if seconds is None else f"this process is {skew}"
-        self._outcomes[CheckName.CLOCKS].add([CheckFinding(level, told)])
+        measure = "not measured" if seconds is None else f"this process is {skew}"
+        self._outcomes[CheckName.CLOCKS].add([CheckFinding(level, measure)])
 
     async def _clear(self) -> None:
         """End all leases, and fill the rate buckets.

@@ -12,8 +12,7 @@ from app.kernel.wire.base import WireModel
 from app.kernel.wire.objects import Labels
 from app.kernel.wire.scalars import Timestamp
 from app.platform.engines.logic.config import MemoryBankConfig
-from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of, name_of
 
 _MAX_NAME_CHARS = 128
 _MAX_DESCRIPTION_CHARS = 4096

@@ -9,7 +9,7 @@ from app.platform.operations.schemas import AnsweredEmpty, ArchivedOperation
 from app.platform.operations.services import metrics
 from app.platform.operations.services.retries import forget_old_requests
 from app.platform.operations.store import erasure
-from app.platform.operations.store.examinations import EXAMINATIONS
+from app.platform.operations.store.erasure import EXAMINATIONS
 from app.platform.operations.store.tables import OperationRow, RequestIdRow, ServiceRequestIdRow
 from app.web.feature import Feature
 

@@ -107,7 +107,7 @@ class Operation(WireModel):
 
 def _of_every(row: OperationRow) -> dict[str, Any]:
     """Return the metadata common to operations of all kinds."""
-    told: dict[str, Any] = {
+    of_all: dict[str, Any] = {
         "kind": row.kind,
         "state": row.state,
         "attemptCount": row.attempts,
@@ -117,10 +117,10 @@ def _of_every(row: OperationRow) -> dict[str, Any]:
         },
     }
     if row.start_time is not None:
-        told["startTime"] = format_timestamp(row.start_time)
+        of_all["startTime"] = format_timestamp(row.start_time)
     if row.caller is not None:
-        told["caller"] = row.caller
-    return told
+        of_all["caller"] = row.caller
+    return of_all
 
 
 class ListOperationsResponse(WireModel):

@@ -3,8 +3,8 @@
 from functools import partial
 
 from app.adapters.batches import batched
+from app.platform.processes import service
 from app.platform.processes.routes import router
-from app.platform.processes.services import processes
 from app.platform.processes.store import repository
 from app.web.feature import Feature
 
@@ -14,11 +14,11 @@ FEATURE = Feature(
     sweeps=(
         batched(
             "silent processes",
-            partial(repository.select_silent, processes.KEPT_FOR),
+            partial(repository.select_silent, service.KEPT_FOR),
             repository.remove_silent,
         ),
     ),
-    gauges={"processes": processes.refresh},
-    checks={"workers": processes.check_workers},
-    install=processes.install,
+    gauges={"processes": service.refresh},
+    checks={"workers": service.check_workers},
+    install=service.install,
 )

@@ -2,7 +2,7 @@
 
 from app.kernel.permissions import Permission
 from app.platform.processes.schemas import ServerInfo
-from app.platform.processes.services.server import read_server
+from app.platform.processes.service import read_server
 from app.web.context import Context
 from app.web.demands import Demand
 from app.web.paths import SERVICE

@@ -11,10 +11,10 @@ from app.platform.sessions.schemas.archived import (
     StoredSession,
 )
 from app.platform.sessions.schemas.sessions import AnsweredSession
-from app.platform.sessions.services import restored
+from app.platform.sessions.services import sessions
 from app.platform.sessions.services.sessions import CREATE, SessionService
 from app.platform.sessions.store import erasure, repository
-from app.platform.sessions.store.examinations import COUNTED, EXAMINATIONS
+from app.platform.sessions.store.erasure import COUNTED, EXAMINATIONS
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -28,7 +28,7 @@ FEATURE = Feature(
     examinations=EXAMINATIONS,
     counted=COUNTED,
     holds=repository.exists_any,
-    restored=restored.check,
+    restored=sessions.check,
     archived=Archived(
         {
             "userState": ArchivedUserState,

@@ -10,7 +10,7 @@ from app.kernel.names import SESSION_ID
 from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.platform.sessions.schemas.events import (

@@ -12,7 +12,7 @@ from app.kernel.errors import ServiceError
 from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import EMPTY
 from app.platform.operations.services.runner import Job
-from app.platform.processes.services.processes import Activity
+from app.platform.processes.service import Activity
 from app.platform.upkeep.service import UpkeepService
 
 log = structlog.get_logger()

@@ -15,8 +15,8 @@ from app.kernel.errors import FailedPrecondition, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import name_of
-from app.platform.operations.store import erasure, idempotency, kept_requests, ticks
+from app.platform.engines.store.tables import name_of
+from app.platform.operations.store import erasure, idempotency, kept_requests, queue
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -97,13 +97,13 @@ class UpkeepService:
             if await _swept(sweep.name, sweep.run(self.resources))
         ]
         async with self.resources.db.transaction() as session:
-            await ticks.note_done(session, done)
+            await queue.note_done(session, done)
 
     async def show_sweeps(self) -> None:
         """Update the metric with the time of the last success of each sweep."""
         sweeps = {_tick_of(sweep.name): sweep.name for sweep in self._registry.sweeps}
         async with self.resources.db.snapshot() as session:
-            done = await ticks.list_done(session, sweeps)
+            done = await queue.list_done(session, sweeps)
         for tick, time in done.items():
             _LAST.labels(sweeps[tick]).set(time.timestamp())
 
@@ -111,7 +111,7 @@ class UpkeepService:
         """Claim the present slot of a periodic task for this process; False if another has it."""
         interval = timedelta(seconds=self.resources.settings.tuning.sweep_interval_seconds)
         async with self.resources.db.transaction() as session:
-            return await ticks.take_tick(session, name, interval)
+            return await queue.take_tick(session, name, interval)
 
     async def remove_engine_batch(self, session: Session, engine_id: int, limit: int) -> int:
         """Remove up to `limit` rows below a hidden engine; with none left, the engine itself.
@@ -140,7 +140,6 @@ class UpkeepService:
 
 
 def _tick_of(sweep: str) -> str:
-    """Return the name under which the success of a sweep is stored."""
     return f"swept {sweep}"
 
 

@@ -6,7 +6,7 @@ from fastapi import Query
 
 from app.kernel.permissions import Permission
 from app.platform.usage.schemas import Day, EngineUsage
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.service import UsageService
 from app.web.context import Context
 from app.web.demands import LIST, Demand
 from app.web.names import EnginePath

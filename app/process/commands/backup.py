@@ -11,8 +11,7 @@ from app.adapters.postgres import backup as backups
 from app.adapters.postgres.backup import BACKUPS, RunningCluster, Taken
 from app.adapters.postgres.catalog import BackupError, BackupFolder, Report
 from app.adapters.postgres.embedded import running_postgres
-from app.process.backup_steps import DataDir, Directory, backup_steps, read_embedded
-from app.process.erasure_lists import keep_copy
+from app.process.backup_steps import DataDir, Directory, backup_steps, keep_copy, read_embedded
 from app.settings.settings import Settings
 
 
@@ -30,11 +29,11 @@ def run(
 ) -> None:
     settings = read_embedded(data_dir)
     with backup_steps("Stopped; the unfinished backup was removed.") as report:
-        made = back_up(settings, directory, is_incremental=incremental, kept=keep, report=report)
-    if made.taken.why_full is not None:
-        typer.echo(f"Made a full backup, since {made.taken.why_full}.", err=True)
-    typer.echo(f"{made.taken.backup.id}: {made.taken.backup.bytes:,} bytes, verified.")
-    for name in made.removed:
+        result = back_up(settings, directory, is_incremental=incremental, kept=keep, report=report)
+    if result.taken.why_full is not None:
+        typer.echo(f"Made a full backup, since {result.taken.why_full}.", err=True)
+    typer.echo(f"{result.taken.backup.id}: {result.taken.backup.bytes:,} bytes, verified.")
+    for name in result.removed:
         typer.echo(f"{name}: removed.")
 
 

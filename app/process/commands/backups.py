@@ -14,11 +14,11 @@ from app.process.backup_steps import Directory, backup_steps
 def run(directory: Directory) -> None:
     are_whole = True
     with backup_steps("Stopped.") as report:
-        for found, failure in verified(directory, report):
+        for backup, failure in verified(directory, report):
             are_whole = are_whole and failure is None
             typer.echo(
-                f"{found.id}  {found.bytes:,} bytes  release {found.release}  schema"
-                f" {found.schema_revision}  {failure or 'whole'}"
+                f"{backup.id}  {backup.bytes:,} bytes  release {backup.release}  schema"
+                f" {backup.schema_revision}  {failure or 'whole'}"
             )
     if not are_whole:
         raise typer.Exit(FAILED)

@@ -87,7 +87,6 @@ class _EmbedderCheck(ModelCheck):
         return [line]
 
     async def _embedded(self, texts: Sequence[str]) -> tuple[Vectors, str]:
-        """Return the vectors and a text with the number of texts and the seconds."""
         began = time.monotonic()
         vectors = await self.embedder.embed(texts)
         return vectors, f"(texts: {len(texts)}, {time.monotonic() - began:.1f} s)"

@@ -125,23 +125,22 @@ class _TextModelCheck(ModelCheck):
         answer, cost, seconds = await self._asked(prompt, Facts)
         answer.require_usable()
         entries = answer.tallies["facts"]
-        found = checked(answer.facts, Sources(lines, guide), guide)
-        if not found.candidates:
+        facts = checked(answer.facts, Sources(lines, guide), guide)
+        if not facts.candidates:
             self.is_passed = False
             self.advice.append("Use a larger model: this one found no fact that can be kept.")
         if seconds * _CALLS_IN_TIME > self.settings.model_timeout_seconds:
             enough = ceil(seconds * _CALLS_IN_TIME / _STEP_SECONDS) * _STEP_SECONDS
             self.advice.append(f"MEMORY_BANK_MODEL_TIMEOUT_SECONDS={enough}")
-        kept, dropped = len(found.candidates), len(found.dropped)
+        kept, dropped = len(facts.candidates), len(facts.dropped)
         return [
             f"A talk of six lines: facts kept: {kept}, dropped: {dropped}. {cost}",
             *(_malformed(entries) if entries.mended or entries.unreadable else ()),
-            *(f"  {candidate.fact}" for candidate in found.candidates),
-            *(f"  dropped, {one.reason}: {one.fact}" for one in found.dropped),
+            *(f"  {candidate.fact}" for candidate in facts.candidates),
+            *(f"  dropped, {drop.reason}: {drop.fact}" for drop in facts.dropped),
         ]
 
     async def _asked(self, prompt: Prompt, output: type[OutputT]) -> tuple[OutputT, str, float]:
-        """Return the answer, a text with its cost, and the seconds."""
         meter, began = Meter(), time.monotonic()
         answer = await self.model.ask(prompt, output, meter)
         seconds, total = time.monotonic() - began, meter.total

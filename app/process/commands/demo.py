@@ -14,8 +14,7 @@ import typer
 from pydantic import SecretStr
 
 from app.adapters.terminal import read_settings
-from app.process.listening import ServeError
-from app.process.reporting import status_of
+from app.process.listening import ServeError, status_of
 from app.process.serving import run as run_process
 from app.process.serving import serving
 from app.process.start import open_process

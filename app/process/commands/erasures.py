@@ -23,7 +23,7 @@ from app.memory.erasures.services.restores import (
 )
 from app.memory.erasures.store import repository
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.schemas import Operation
 from app.platform.operations.store import repository as operations
 from app.process.on_database import run_on_database
@@ -78,7 +78,6 @@ class RestoredEngine:
     """An engine that was restored from an archive.
 
     Attributes:
-        engine_id: the id of the restored engine.
         archived: the full name of the engine in the archive.
         since: the time of the export.
     """

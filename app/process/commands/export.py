@@ -130,7 +130,6 @@ def _copy(
 
 
 def _plain(block: Block) -> bytes:
-    """Return the live memories of a block as lines for an import."""
     lines = (plain_memory(line.values) for line in block.lines if line.kind is MEMORY)
     return b"".join(
         json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines if line is not None

@@ -25,7 +25,7 @@ from app.process.imports.records import FileError, read_records
 from app.process.imports.sending import Importer, undo
 from app.process.progress import progress, stoppable
 from app.process.remote_api import KeyFile, Url, connected
-from app.process.target_engine import TargetEngine
+from app.process.restoring import TargetEngine
 
 _SAMPLES = 5
 _SHOWN_CHARS = 400
@@ -186,8 +186,8 @@ class _Input:
             records = islice(read_records(data.pieces, product.containers), self.limit)
 
             def counted() -> Iterator[Converted]:
-                for made in converted(records, self.options, losses):
-                    yield made
+                for item in converted(records, self.options, losses):
+                    yield item
                     shown.advance(1, data.done() - shown.done)
 
             yield counted()
@@ -252,8 +252,8 @@ def _import(reading: _Input, target: TargetEngine, url: str | None, key_file: Pa
         try:
             try:
                 with reading.converted(losses, "Importing") as items:
-                    for made in items:
-                        importer.add(made)
+                    for item in items:
+                        importer.add(item)
             except FileError as error:
                 broken = error
             importer.finish()
@@ -296,7 +296,6 @@ def _print_counts(title: str, counts: Counter[str]) -> None:
 
 
 def _words(name: str) -> str:
-    """Split a camelCase name into words."""
     text = "".join(f" {char.lower()}" if char.isupper() else char for char in name)
     return text.capitalize()
 
@@ -306,7 +305,6 @@ class _Preview:
     """Counts of converted items, with the first items as samples.
 
     Attributes:
-        scopes: the numbers of memories, by the keys of their scopes.
         conversations: the numbers of sessions and events.
         reasons: the numbers of rejected items, by reason.
         losses: the numbers of omitted items, by kind.
@@ -319,18 +317,18 @@ class _Preview:
     reasons: Counter[str] = field(default_factory=Counter)
     _samples: list[ItemLine] = field(default_factory=list)
 
-    def add(self, made: Converted) -> None:
+    def add(self, item: Converted) -> None:
         """Count an item."""
-        if isinstance(made, Rejected):
-            self.reasons[made.reason] += 1
-        elif isinstance(made, Conversation):
-            self.conversations.update(sessions=1, events=len(made.events))
-        elif made.ended and not self.with_ended:
+        if isinstance(item, Rejected):
+            self.reasons[item.reason] += 1
+        elif isinstance(item, Conversation):
+            self.conversations.update(sessions=1, events=len(item.events))
+        elif item.ended and not self.with_ended:
             self.losses["ended facts"] += 1
         else:
-            self.scopes[", ".join(sorted(made.line["scope"]))] += 1
+            self.scopes[", ".join(sorted(item.line["scope"]))] += 1
             if len(self._samples) < _SAMPLES:
-                self._samples.append(made)
+                self._samples.append(item)
 
     def print(self) -> None:
         """Print the counts and samples."""
@@ -339,8 +337,8 @@ class _Preview:
         _print_counts("Conversations", self.conversations)
         _print_counts("Would reject", self.reasons)
         _print_counts("Left out", self.losses)
-        for made in self._samples:
-            typer.echo(f"\nBefore: {_shown(made.item)}\nAfter:  {_shown(made.line)}")
+        for item in self._samples:
+            typer.echo(f"\nBefore: {_shown(item.item)}\nAfter:  {_shown(item.line)}")
 
 
 def _shown(value: object) -> str:
@@ -356,8 +354,8 @@ def _preview(reading: _Input) -> None:
     preview = _Preview(losses, reading.options.with_ended)
     try:
         with stoppable("Interrupted."), reading.converted(losses, "Reading") as items:
-            for made in items:
-                preview.add(made)
+            for item in items:
+                preview.add(item)
     except FileError as error:
         fail(str(error), FAILED)
     preview.print()

@@ -132,10 +132,10 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     }
     request = _request({field: value for field, value in given.items() if value not in (None, [])})
     settings = read_settings(data_dir=data_dir)
-    made = _managed(settings, "createKey", lambda managed: managed.keys.create(request))
-    _show_secret(made, as_json=as_json)
+    created = _managed(settings, "createKey", lambda managed: managed.keys.create(request))
+    _show_secret(created, as_json=as_json)
     if for_agent is not None and not as_json:
-        _show_connecting(made, settings)
+        _show_connecting(created, settings)
 
 
 @app.command("list")
@@ -199,7 +199,6 @@ def rotate(
 
 
 def _with_user(pairs: list[str], user: str | None) -> list[str]:
-    """Return the pairs of a scope with the pair for the user, if there is a user."""
     if user is None:
         return pairs
     if any(pair.partition("=")[0] == _USER for pair in pairs):

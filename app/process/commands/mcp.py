@@ -53,11 +53,7 @@ def _pair(written: str) -> tuple[str, str]:
 
 
 def endpoint(serving: str | None = None) -> str:
-    """Return the public URL of the MCP endpoint.
-
-    Args:
-        serving: the address of a server known to run; None: no such server is known.
-    """
+    """Return the public URL of the MCP endpoint; `serving` is the address of a known server."""
     known = environment()
     port = known.get(f"{PREFIX}PORT") or _DEFAULT_PORT
     named = (known.get(variable) for variable in (URL_VARIABLE, f"{PREFIX}PUBLIC_URL"))

@@ -42,7 +42,7 @@ def run(
     if settings.database_url is None:
         fail("migrate needs MEMORY_BANK_DATABASE_URL; `serve` without it migrates itself.", MISUSED)
     try:
-        made = migrate.upgrade(
+        result = migrate.upgrade(
             settings.database_url.get_secret_value(),
             tuning.database_connect_timeout_seconds,
             recreates_vectors=recreate_vectors,
@@ -56,5 +56,5 @@ def run(
     except SchemaError as error:
         fail(str(error))
     if recreate_vectors:
-        typer.echo(f"Recreated: {', '.join(made) or 'nothing, all vector tables exist'}.")
+        typer.echo(f"Recreated: {', '.join(result) or 'nothing, all vector tables exist'}.")
     typer.echo("The database has the schema of this release.")

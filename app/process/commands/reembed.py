@@ -29,7 +29,6 @@ def run(
 
 
 def _followed(api: ApiClient, name: str) -> bool:
-    """Print the progress of an operation until it ends; return True if it succeeded."""
     last, operation = "", {}
     for operation in states(api, name):
         line = f"{name.partition('/operations/')[0]}: {progress_of(operation)}"

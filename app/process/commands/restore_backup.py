@@ -17,10 +17,9 @@ from app.kernel.checks import CheckName, Level
 from app.kernel.errors import InvalidArgument
 from app.memory.erasures.services.erasures import LIST
 from app.memory.erasures.services.restores import read_lines
-from app.process.backup_steps import Directory, backup_steps
+from app.process.backup_steps import Directory, backup_steps, joined, lists_of
 from app.process.commands.erasures import repeated
 from app.process.database_check import check_database
-from app.process.erasure_lists import joined, lists_of
 from app.process.features import register
 from app.settings.settings import Settings
 
@@ -61,7 +60,6 @@ class BackupRestore:
     """A requested restore.
 
     Attributes:
-        directory: the folder of backups.
         name: the id of the backup; None: the newest.
         erasures: a list of erasures to apply in addition to the lists with the backups.
         ignores_erasures: True to apply no erasures.
@@ -78,7 +76,6 @@ class Restored:
     """The result of a restore.
 
     Attributes:
-        backup: the restored backup.
         erased: the number of repeated erasures that found data.
         faults: the report of the checks if the backup's database was damaged.
     """

@@ -37,7 +37,6 @@ class Opened:
     """An open input file.
 
     Attributes:
-        pieces: the unpacked content.
         total: the size of the file or of the zip member in bytes; None if unknown.
         done: returns the number of those bytes that have been read.
     """

@@ -45,8 +45,6 @@ class Options:
         now: start of the import.
         pairs: key-value pairs to add to each scope.
         keys: scope keys to keep; for `langgraph`, the names of the namespace's levels.
-        labels: labels of each memory's first revision.
-        metadata: metadata to add to each memory.
         sessions: True converts messages as well.
         infer: True generates memories from texts instead of storing the texts.
         with_ended: True stores ended facts and deletes them at once.

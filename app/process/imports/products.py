@@ -429,11 +429,11 @@ def converted(records: Iterable[Record], options: Options, losses: Losses) -> It
             yield Rejected(record.number, "NOT_JSON", record.error, record.value)
             continue
         try:
-            for made in product.convert(record, options, losses):
-                if isinstance(made, Conversation):
-                    yield made
+            for item in product.convert(record, options, losses):
+                if isinstance(item, Conversation):
+                    yield item
                 else:
-                    yield from _checked(made, record, options, losses)
+                    yield from _checked(item, record, options, losses)
         except ItemError as error:
             yield Rejected(record.number, error.reason, error.detail, record.value)
         except RecursionError:

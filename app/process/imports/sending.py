@@ -38,8 +38,8 @@ class _Batch:
     def has_room(self, text: bytes) -> bool:
         return len(self._lines) < BATCH_LINES and self._bytes + len(text) <= _BATCH_BYTES
 
-    def add(self, made: ItemLine, text: bytes) -> None:
-        self._lines.append((made, text))
+    def add(self, item: ItemLine, text: bytes) -> None:
+        self._lines.append((item, text))
         self._bytes += len(text)
 
     def take(self) -> list[tuple[ItemLine, bytes]]:
@@ -72,22 +72,22 @@ class Importer:
     _ended: _Batch = field(default_factory=_Batch)
     _texts: dict[str, list[ItemLine]] = field(default_factory=dict)
 
-    def add(self, made: Converted) -> None:
+    def add(self, item: Converted) -> None:
         """Add a converted item and send a request if a batch is full.
 
         Raises:
             RemoteError: the service refuses the whole request, or cannot be reached.
         """
-        if isinstance(made, Rejected):
-            self.reject(made)
-        elif isinstance(made, Conversation):
-            self._converse(made)
-        elif made.ended and not (self.options.with_ended and not self.options.infer):
+        if isinstance(item, Rejected):
+            self.reject(item)
+        elif isinstance(item, Conversation):
+            self._converse(item)
+        elif item.ended and not (self.options.with_ended and not self.options.infer):
             self.losses["ended facts"] += 1
         elif self.options.infer:
-            self._infer(made)
+            self._infer(item)
         else:
-            self._add_line(made)
+            self._add_line(item)
 
     def finish(self) -> None:
         """Send the remaining items and wait for generations.
@@ -107,16 +107,16 @@ class Importer:
         self.counts["rejected"] += 1
         self.rejections.write(rejected.wire())
 
-    def _add_line(self, made: ItemLine) -> None:
-        line = made.line
-        if made.ended:
+    def _add_line(self, item: ItemLine) -> None:
+        line = item.line
+        if item.ended:
             marked = {**line.get("metadata", {}), _ENDED_KEY: self._ended_mark}
             line = {**line, "metadata": marked}
-        batch = self._ended if made.ended else self._lasting
+        batch = self._ended if item.ended else self._lasting
         text = json.dumps(line).encode()
         if not batch.has_room(text):
             self._send(batch)
-        batch.add(made, text)
+        batch.add(item, text)
 
     def _send(self, batch: _Batch) -> None:
         """Send a batch; ended facts are deleted at once."""
@@ -134,9 +134,9 @@ class Importer:
         for name in _COUNTS:
             self.counts[name] += answer.get(name, 0)
         for entry in answer["errors"]:
-            made, _ = sent[entry["line"] - 1]
+            item, _ = sent[entry["line"] - 1]
             error = entry["error"]
-            self.reject(Rejected(made.number, _reason(error), str(error["message"]), made.item))
+            self.reject(Rejected(item.number, _reason(error), str(error["message"]), item.item))
         if answer.get("operation"):
             self._note(answer["operation"])
         if batch is self._ended:
@@ -147,15 +147,15 @@ class Importer:
             self.operations.append(operation)
             self.results.write({"operation": operation})
 
-    def _infer(self, made: ItemLine) -> None:
-        if "fact" not in made.line:
+    def _infer(self, item: ItemLine) -> None:
+        if "fact" not in item.line:
             self.losses["structured memories, with --infer"] += 1
             return
-        if made.line.get("metadata", {}).keys() - self.options.metadata.keys():
+        if item.line.get("metadata", {}).keys() - self.options.metadata.keys():
             self.losses["metadata of their own, with --infer"] += 1
-        scope = json.dumps(made.line["scope"], sort_keys=True)
+        scope = json.dumps(item.line["scope"], sort_keys=True)
         texts = self._texts.setdefault(scope, [])
-        texts.append(made)
+        texts.append(item)
         if len(texts) >= _INFERRED:
             self._generate(self._texts.pop(scope))
         elif sum(map(len, self._texts.values())) >= _MAX_INFERRED:
@@ -168,7 +168,7 @@ class Importer:
     def _generate(self, texts: Sequence[ItemLine]) -> None:
         body: dict[str, Any] = {
             "scope": texts[0].line["scope"],
-            "directContentsSource": {"events": [_event(made.line) for made in texts]},
+            "directContentsSource": {"events": [_event(item.line) for item in texts]},
         }
         if self.options.metadata:
             metadata = self.options.metadata
@@ -183,8 +183,8 @@ class Importer:
     def _count_generated(self, operation: Mapping[str, Any]) -> None:
         if "error" in operation:
             self.counts["failedGenerations"] += 1
-        for made in operation.get("response", {}).get("generatedMemories", ()):
-            self.counts[str(made["action"]).lower()] += 1
+        for memory in operation.get("response", {}).get("generatedMemories", ()):
+            self.counts[str(memory["action"]).lower()] += 1
 
     @property
     def _ended_mark(self) -> dict[str, str]:
@@ -213,28 +213,28 @@ class Importer:
             reason = error.reason or "SESSION_REFUSED"
             self.reject(Rejected(0, reason, error.message, item))
 
-    def _begin(self, made: Conversation) -> int:
+    def _begin(self, item: Conversation) -> int:
         """Create the session if necessary and return the number of its stored events."""
         path = f"{self.path}/sessions"
-        query, body = {"sessionId": made.session_id}, {"userId": made.user_id, **made.fields}
+        query, body = {"sessionId": item.session_id}, {"userId": item.user_id, **item.fields}
         try:
             patiently(lambda: self.api.ask("POST", path, body, query))
         except RemoteError as error:
             if error.status != _CONFLICT:
                 raise
-            session = patiently(lambda: self.api.ask("GET", f"{path}/{made.session_id}"))
-            if session.get("userId") != made.user_id:
+            session = patiently(lambda: self.api.ask("GET", f"{path}/{item.session_id}"))
+            if session.get("userId") != item.user_id:
                 raise
-            events = listed(self.api, f"{path}/{made.session_id}/events", "sessionEvents", _EVENTS)
+            events = listed(self.api, f"{path}/{item.session_id}/events", "sessionEvents", _EVENTS)
             return sum(1 for _ in events)
         self.counts["sessions"] += 1
-        self.results.write({"session": f"{path}/{made.session_id}"})
+        self.results.write({"session": f"{path}/{item.session_id}"})
         return 0
 
-    def _append(self, made: Conversation, count: int) -> None:
-        path = f"{self.path}/sessions/{made.session_id}/events:batch"
-        for first in range(count, len(made.events), _EVENTS):
-            events = made.events[first : first + _EVENTS]
+    def _append(self, item: Conversation, count: int) -> None:
+        path = f"{self.path}/sessions/{item.session_id}/events:batch"
+        for first in range(count, len(item.events), _EVENTS):
+            events = item.events[first : first + _EVENTS]
             body = {"events": events, "expectedLastSeq": first}
             patiently(partial(self.api.ask, "POST", path, body))
             self.counts["events"] += len(events)
@@ -275,7 +275,6 @@ def _reason(error: Mapping[str, Any]) -> str:
 
 
 def _event(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a text as a user's event, with the time of its last update."""
     event: dict[str, Any] = {"content": {"role": "user", "parts": [{"text": line["fact"]}]}}
     moment = line.get("updateTime") or line.get("createTime")
     return event if moment is None else {**event, "eventTime": moment}

@@ -11,13 +11,12 @@ from structlog.contextvars import bind_contextvars
 from app.adapters.logs import request_id
 from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.surfaces.api import ApiRefusal
-from app.surfaces.console import files
+from app.surfaces.console import templating
 from app.surfaces.console.pages import ROUTES, signing
-from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
 from app.surfaces.console.templating import environment
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit, redirect, rendered
+from app.surfaces.console.visits import Route, Visit, redirect, rendered
 from app.web.middleware import refuse_nul
 
 _POLICY = (
@@ -58,7 +57,7 @@ class Console:
 
 
 async def _answer(request: Request) -> Response:
-    file = files.answer(request.url.path)
+    file = templating.answer(request.url.path)
     if file is not None:
         return file
     session: OpenSession | None = None

@@ -25,7 +25,6 @@ class FilterField:
 
     Attributes:
         name: the parameter's name in the URL.
-        label: the label for people.
         comparison: builds the field's part of the API filter from its value; empty: none.
         kind: the type of the input; `select` accepts only the options.
         options: the possible values with their labels; the empty value means no filter.
@@ -44,7 +43,6 @@ class FilterChips:
 
     Attributes:
         name: the parameter's name in the URL.
-        label: the label for people.
         field: the field in the API filter.
         suggestions: the path below the engine's path that suggests pairs; empty: none.
     """
@@ -63,9 +61,6 @@ class FilterRow:
     """The state of a filter row.
 
     Attributes:
-        fields: the fields with one value each.
-        values: the values of the fields, by name.
-        kinds: the kinds of chips.
         chips: the chosen pairs, by the name of the kind.
         switches: other parameters to keep in links.
         locked: the pairs of the scope that always apply.
@@ -88,14 +83,9 @@ class FilterRow:
         switches: Sequence[str] = (),
         conditions: Conditions = MappingProxyType({}),
     ) -> "FilterRow":
-        """Read the row from a URL.
+        """Read the row from a URL; `switches` name other parameters to keep in links.
 
-        Args:
-            query: the query of the URL.
-            fields: the fields of the row.
-            kinds: the kinds of chips.
-            switches: other parameters to keep in links.
-            conditions: the conditions of the key, if the screen has to filter by scope itself.
+        A screen that has to filter by scope itself passes the conditions of the key.
         """
         locked = locked_pairs(conditions)
         return cls(
@@ -214,11 +204,11 @@ def until(field: str, name: str, label: str) -> FilterField:
     )
 
 
-def made_between(field: str) -> tuple[FilterField, FilterField]:
-    """Return the filter fields for a range of a time field."""
+def made_between() -> tuple[FilterField, FilterField]:
+    """Return the filter fields for a range of the time of creation."""
     return (
-        since(field, "after", TEXTS.filter_after),
-        until(field, "before", TEXTS.filter_before),
+        since("create_time", "after", TEXTS.filter_after),
+        until("create_time", "before", TEXTS.filter_before),
     )
 
 

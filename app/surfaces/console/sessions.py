@@ -45,7 +45,6 @@ class OpenSession:
     """A session of a request.
 
     Attributes:
-        value: the value of the cookie.
         caller: the caller of the API requests that pages make.
     """
 

@@ -1,5 +1,6 @@
 """The template environment and the filters that format values."""
 
+import hashlib
 import json
 from datetime import datetime, timedelta
 from functools import cache
@@ -8,9 +9,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.responses import Response
 
 from app.kernel.text import is_hidden
-from app.surfaces.console.files import path_of
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.filters import written_pair
 
@@ -18,6 +19,11 @@ LONG_CHARS = 2_000
 """Number of characters after which a fact is cut and linked to its full text."""
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 _KEPT = frozenset("\n\t")
+STATIC = "/console/static"
+_FOLDER = Path(__file__).parent / "static"
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_DIGEST_CHARS = 16
+_FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 
 @cache
@@ -108,3 +114,28 @@ def number(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.9f}".rstrip("0").rstrip(".")
+
+
+@cache
+def served() -> dict[str, tuple[bytes, str]]:
+    """Return the content and the media type of each file, by path."""
+    files = {}
+    for path in sorted(_FOLDER.iterdir()):
+        if path.suffix in _KINDS:
+            content = path.read_bytes()
+            digest = hashlib.sha256(content).hexdigest()[:_DIGEST_CHARS]
+            files[f"{STATIC}/{digest}/{path.name}"] = (content, _KINDS[path.suffix])
+    return files
+
+
+def path_of(name: str) -> str:
+    """Return the path at which a file is served."""
+    return next(path for path in served() if path.endswith(f"/{name}"))
+
+
+def answer(path: str) -> Response | None:
+    """Return the response to a request for a file; None: there is no such file."""
+    if path not in served():
+        return None
+    content, kind = served()[path]
+    return Response(content, media_type=kind, headers={"Cache-Control": _FOR_A_YEAR})

@@ -1,6 +1,6 @@
-"""One request of a signed-in user: its API calls and the rendering of its page."""
+"""One request of a signed-in user: its path, its API calls and its page with the navigation."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -8,17 +8,19 @@ from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import compile_path
 
 from app.adapters.inprocess import InProcess
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
+from app.kernel.auth import Caller
 from app.kernel.permissions import Permission
 from app.surfaces.api import Api, ApiRefusal, Json, Query
-from app.surfaces.console import navigation
 from app.surfaces.console.filterrow import FilterRow
 from app.surfaces.console.forms import new_request_id
 from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
 from app.surfaces.console.templating import environment
+from app.surfaces.console.texts import TEXTS
 from app.web.headers import address_of
 
 ROWS = 50
@@ -26,6 +28,7 @@ ROWS = 50
 BAD_REQUEST = 400
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
+ENGINE = "/console/e/{engine}"
 
 
 class Listed(NamedTuple):
@@ -60,8 +63,8 @@ class Visit:
     @property
     def resources(self) -> Resources:
         """The resources of the process."""
-        found: Resources = self.request.app.state.resources
-        return found
+        resources: Resources = self.request.app.state.resources
+        return resources
 
     @property
     def now(self) -> datetime:
@@ -96,11 +99,6 @@ class Visit:
     async def listed(self, path: str, chosen: str, *more: tuple[str, str]) -> Listed:
         """Return a page of a list, or the API's error message about the filter.
 
-        Args:
-            path: the path of the list in the API.
-            chosen: the user's filter; empty: none.
-            more: further parameters.
-
         Raises:
             ApiRefusal: the API refuses for any reason except the filter.
         """
@@ -116,27 +114,19 @@ class Visit:
         self,
         template: str,
         row: FilterRow,
-        found: Listed,
+        listed: Listed,
         /,
         status: int | None = None,
         **values: object,
     ) -> Response:
-        """Render a page of a list with its filter row.
-
-        Args:
-            template: the name of the template.
-            row: the user's filters.
-            found: the API's response to the filters.
-            status: the HTTP status; None: 400 for a filter error, else 200.
-            values: further values for the template.
-        """
-        token = found.answer["nextPageToken"]
-        as_filtered = BAD_REQUEST if found.fault else 200
+        """Render a page of a list with its filter row; status 400 reports a filter error."""
+        token = listed.answer["nextPageToken"]
+        as_filtered = BAD_REQUEST if listed.fault else 200
         return self.render(
             template,
             as_filtered if status is None else status,
             filters=row,
-            fault=found.fault,
+            fault=listed.fault,
             older=row.query(**{TOKEN_PARAMETER: token}) if token else None,
             **values,
         )
@@ -145,11 +135,6 @@ class Visit:
         """Return all matches of a filter in a list as a file.
 
         A first request for one row finds errors while an error page can still be shown.
-
-        Args:
-            path: the path of the list in the API.
-            chosen: the filter; empty: none.
-            file: the name of the file.
 
         Raises:
             ApiRefusal: the API refuses the list.
@@ -195,8 +180,8 @@ def rendered(
         "engine": None,
         "engine_url": None,
         "curls": [],
-        "screens": [] if session is None else list(navigation.of_service(session.caller)),
-        "engine_screens": [] if session is None else list(navigation.of_engine(session.caller)),
+        "screens": [] if session is None else list(of_service(session.caller)),
+        "engine_screens": [] if session is None else list(of_engine(session.caller)),
     }
     page = environment().get_template(template)
     shown = page.render({**frame, "exposed": is_exposed(request), **values})
@@ -206,3 +191,66 @@ def rendered(
 def redirect(url: str) -> Response:
     """Redirect the browser to another page with a GET request."""
     return RedirectResponse(url, status_code=303)
+
+
+Page = Callable[[Visit], Awaitable[Response]]
+
+
+class Route:
+    """A path of the console; the access log records this template instead of ids."""
+
+    def __init__(self, path: str, get: Page | None = None, post: Page | None = None) -> None:
+        self.path = path
+        self.regex = compile_path(path)[0]
+        self.pages = {
+            method: page
+            for method, page in (("GET", get), ("HEAD", get), ("POST", post))
+            if page is not None
+        }
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A link of the navigation.
+
+    Attributes:
+        permission: the permission without which the screen would be empty.
+        keys: the keyboard shortcut; empty: none.
+    """
+
+    path: str
+    label: str
+    permission: Permission
+    keys: str = ""
+
+
+_OF_ENGINE = (
+    Entry("", TEXTS.overview, Permission.ENGINES_GET),
+    Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
+    Entry("search", TEXTS.search, Permission.MEMORIES_RETRIEVE),
+    Entry("revisions", TEXTS.revisions, Permission.REVISIONS_LIST, "g r"),
+    Entry("operations", TEXTS.operations, Permission.OPERATIONS_LIST, "g o"),
+    Entry("deleted", TEXTS.deleted, Permission.REVISIONS_LIST, "g d"),
+    Entry("sessions", TEXTS.sessions, Permission.SESSIONS_LIST),
+    Entry("tasks", TEXTS.tasks, Permission.ARTIFACTS_REFERENCE),
+    Entry("streams", TEXTS.streams, Permission.OPERATIONS_LIST),
+    Entry("usage", TEXTS.usage, Permission.USAGE_GET),
+    Entry("audit", TEXTS.audit, Permission.AUDIT_LIST),
+    Entry("settings", TEXTS.engine_settings, Permission.ENGINES_GET),
+)
+_OF_SERVICE = (
+    Entry("", TEXTS.engines, Permission.ENGINES_LIST),
+    Entry("keys", TEXTS.api_keys, Permission.KEYS_MANAGE),
+    Entry("audit", TEXTS.audit, Permission.AUDIT_LIST_ALL),
+    Entry("server", TEXTS.server, Permission.SERVER_GET),
+)
+
+
+def of_engine(caller: Caller) -> Iterator[Entry]:
+    """Yield the screens of an engine that a caller may see."""
+    return (entry for entry in _OF_ENGINE if caller.may(entry.permission))
+
+
+def of_service(caller: Caller) -> Iterator[Entry]:
+    """Yield the screens outside engines that a caller may see."""
+    return (entry for entry in _OF_SERVICE if caller.may(entry.permission))

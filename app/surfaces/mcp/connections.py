@@ -13,9 +13,8 @@ from app.kernel.errors import NotFound, Reason
 from app.kernel.names import WILDCARD, EngineName, parse_engine_id
 from app.surfaces.mcp.paths import PAIRS
 from app.surfaces.tools import catalogue, scopes
-from app.surfaces.tools.bank import Bank, engine_path
+from app.surfaces.tools.bank import Bank, check_engine, engine_path, open_bank
 from app.surfaces.tools.catalogue import Tool
-from app.surfaces.tools.opening import check_engine, open_bank
 from app.surfaces.tools.running import Outcome, ToolCall
 
 SURFACE = "mcp"
@@ -28,8 +27,6 @@ class McpConnection:
     """One request of an MCP client; no state is kept for the next request.
 
     Attributes:
-        request: the HTTP request.
-        engine: the id of the engine.
         scope: the part of the scope that is known before a call.
     """
 

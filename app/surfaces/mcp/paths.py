@@ -1,22 +1,30 @@
-"""Paths of the MCP endpoint, and the middleware that prepares its requests."""
+"""Paths of the MCP endpoint: the middleware for its requests, and the metadata document.
 
+Source of the document: RFC 9728, section 2.
+"""
+
+import re
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import override
 
 from app.kernel.errors import InvalidArgument, NotFound, Reason
 from app.settings.settings import Settings
-from app.surfaces.mcp import metadata
 from app.surfaces.tools import scopes
 from app.web.asgi import HttpMiddleware
+from app.web.headers import header
 
 PATH = "/mcp"
 PAIRS = "mcp_scope"
 """Name of the scope's pairs from the URL in the state of a request."""
 _CHALLENGE = "www-authenticate"
 _BEARER = "Bearer "
+METADATA_PATH = "/.well-known/oauth-protected-resource"
+_RESOURCE_NAME = "Open Memory Bank"
+_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,255}")
 
 
 class McpPaths(HttpMiddleware):
@@ -52,7 +60,7 @@ class McpPaths(HttpMiddleware):
         del headers[_CHALLENGE]
         for challenge in bearer:
             if self._settings.jwt_issuer:
-                url = metadata.url_of(scope, self._settings)
+                url = url_of(scope, self._settings)
                 challenge += f', resource_metadata="{url}"'  # noqa: PLW2901 - its last part
             headers.append(_CHALLENGE, challenge)
 
@@ -80,3 +88,49 @@ def _take_pairs(scope: Scope) -> None:
         rest = [pair for pair in query if not pair[0].startswith(scopes.PREFIX)]
         scope["query_string"] = urlencode(rest).encode()
     scope.setdefault("state", {})[PAIRS] = pairs
+
+
+class _Route:
+    """Route object that gives the document its name in the access log."""
+
+    path = f"{METADATA_PATH}{PATH}"
+
+
+def document(settings: Settings) -> ASGIApp:
+    """Return an ASGI application that serves the document without a key; 404 without an issuer."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        resource = scope["path"].removeprefix(METADATA_PATH).removesuffix("/")
+        is_of_mcp = resource == PATH or (
+            resource.startswith(f"{PATH}/") and "/" not in resource.removeprefix(f"{PATH}/")
+        )
+        if not settings.jwt_issuer or not settings.mcp or not is_of_mcp:
+            raise NotFound("No such path.", Reason.PATH_NOT_FOUND)
+        scope["route"] = _Route
+        if scope["method"] not in {"GET", "HEAD"}:
+            message = f"{scope['method']} is not served on this path; use GET."
+            raise InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405)
+        metadata = {
+            "resource": _origin(scope, settings) + resource,
+            "authorization_servers": [settings.jwt_issuer],
+            "bearer_methods_supported": ["header"],
+            "resource_name": _RESOURCE_NAME,
+        }
+        await JSONResponse(metadata)(scope, receive, send)
+
+    return answer
+
+
+def url_of(scope: Scope, settings: Settings) -> str:
+    """Return the URL of the metadata document for the resource of a request."""
+    return f"{_origin(scope, settings)}{METADATA_PATH}{scope['path'].removesuffix('/')}"
+
+
+def _origin(scope: Scope, settings: Settings) -> str:
+    """Return the public address of the service from the settings or from the request."""
+    if settings.public_url is not None:
+        return settings.public_url
+    host = (header(scope, b"host") or b"").decode("latin-1")
+    # The result is written to a response header, so an invalid Host is not repeated.
+    known = host if _HOST.fullmatch(host) else "localhost"
+    return f"{scope['scheme']}://{known}"

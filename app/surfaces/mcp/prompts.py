@@ -17,7 +17,6 @@ class _Prompt:
     """A prompt.
 
     Attributes:
-        title: the title for people.
         text: the text, with a placeholder `{topic}` if it takes a topic.
         tool: the tool that the prompt needs; it is hidden without this tool.
         takes_topic: whether it has the argument `topic`.

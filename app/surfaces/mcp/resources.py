@@ -46,7 +46,7 @@ async def listed(connection: McpConnection) -> list[types.Resource]:
             )
         )
     if caller.may(Permission.MEMORIES_RETRIEVE):
-        profiles = await _told(_profiles(connection.bank("resources")))
+        profiles = await _answered(_profiles(connection.bank("resources")))
         resources += [
             types.Resource(
                 uri=f"memory://profile/{schema}",
@@ -84,7 +84,7 @@ async def read(connection: McpConnection, uri: str) -> types.TextResourceContent
     if reader is None:
         raise _missing()
     kind, content = reader
-    text = await _told(content(connection.bank("resources")))
+    text = await _answered(content(connection.bank("resources")))
     return types.TextResourceContents(uri=uri, mime_type=kind, text=text)
 
 
@@ -92,7 +92,6 @@ _Reader = tuple[str, Callable[[Bank], Awaitable[str]]]
 
 
 def _reader(uri: str) -> _Reader | None:
-    """Return a resource's media type and reader function; None: there is no such resource."""
     if uri == _RECENT:
         return _MARKDOWN, _recent
     if profile := _PROFILE.fullmatch(uri):
@@ -123,10 +122,10 @@ async def _profiles(bank: Bank) -> Json:
 async def _operation(bank: Bank, operation: str) -> str:
     read = await bank.api.get(f"{bank.engine}/operations/{parse_text_id('operations', operation)}")
     error = read["error"] or Json()
-    told: dict[str, Any] = {"done": bool(read["done"])}
+    outcome: dict[str, Any] = {"done": bool(read["done"])}
     if error:
-        told["error"] = error["message"]
-    return _written({**told, "memories": await bank.changes(read)})
+        outcome["error"] = error["message"]
+    return _written({**outcome, "memories": await bank.changes(read)})
 
 
 def _written(value: object) -> str:
@@ -137,7 +136,7 @@ def _missing() -> MCPError:
     return MCPError(_NOT_FOUND, "No such resource.")
 
 
-async def _told(work: Awaitable[Any]) -> Any:  # noqa: ANN401 - whatever the work gives
+async def _answered(work: Awaitable[Any]) -> Any:  # noqa: ANN401 - whatever the work gives
     """Await the work and convert errors of the API to errors of the protocol."""
     try:
         return await work

@@ -30,13 +30,7 @@ _Page = types.PaginatedRequestParams | None
 
 
 async def run(url: str, scope: Mapping[str, str], key: str) -> None:
-    """Serve until standard input ends.
-
-    Args:
-        url: the URL of the service's MCP endpoint.
-        scope: the pairs to add to the key's scope.
-        key: the API key.
-    """
+    """Serve until standard input ends."""
     pairs = urlencode({f"{PREFIX}{name}": value for name, value in scope.items()})
     separator = "&" if "?" in url else "?"
     server = _Remote(url + (f"{separator}{pairs}" if pairs else ""), url, key).server()
@@ -55,7 +49,6 @@ class _Remote:
     Attributes:
         url: the URL of the endpoint, with the scope.
         shown: the URL for messages.
-        key: the API key.
     """
 
     url: str
@@ -110,7 +103,7 @@ class _Remote:
         sys.stderr.write(f"{type(fault).__name__} at {self.shown}\n")
         raise _Unanswered(f"cannot reach {self.shown}")
 
-    async def _told(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
+    async def _result(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
         """Send one message; raise any failure as an error of the protocol."""
         try:
             return await self._ask(work)
@@ -118,7 +111,7 @@ class _Remote:
             raise MCPError(types.INTERNAL_ERROR, str(refused)) from None
 
     async def _list_tools(self, _: _Context, page: _Page) -> types.ListToolsResult:
-        return await self._told(lambda client: client.list_tools(cursor=_cursor(page)))
+        return await self._result(lambda client: client.list_tools(cursor=_cursor(page)))
 
     async def _call_tool(
         self, _: _Context, params: types.CallToolRequestParams
@@ -133,23 +126,25 @@ class _Remote:
             return types.CallToolResult(content=[text], is_error=True)
 
     async def _list_resources(self, _: _Context, page: _Page) -> types.ListResourcesResult:
-        return await self._told(lambda client: client.list_resources(cursor=_cursor(page)))
+        return await self._result(lambda client: client.list_resources(cursor=_cursor(page)))
 
     async def _list_templates(self, _: _Context, page: _Page) -> types.ListResourceTemplatesResult:
-        return await self._told(lambda client: client.list_resource_templates(cursor=_cursor(page)))
+        return await self._result(
+            lambda client: client.list_resource_templates(cursor=_cursor(page))
+        )
 
     async def _read_resource(
         self, _: _Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        return await self._told(lambda client: client.read_resource(str(params.uri)))
+        return await self._result(lambda client: client.read_resource(str(params.uri)))
 
     async def _list_prompts(self, _: _Context, page: _Page) -> types.ListPromptsResult:
-        return await self._told(lambda client: client.list_prompts(cursor=_cursor(page)))
+        return await self._result(lambda client: client.list_prompts(cursor=_cursor(page)))
 
     async def _get_prompt(
         self, _: _Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        return await self._told(lambda client: client.get_prompt(params.name, params.arguments))
+        return await self._result(lambda client: client.get_prompt(params.name, params.arguments))
 
 
 def _cursor(page: _Page) -> str | None:

@@ -164,10 +164,10 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
     if known := metadata["knownEventCount"]:
         result["read_before"] = known
         text = f"{text}\n{texts.read_before(known)}"
-    return _telling_of_masks(ToolAnswer(text, result), operation)
+    return _with_mask_counts(ToolAnswer(text, result), operation)
 
 
-def _telling_of_masks(answer: ToolAnswer, operation: Json) -> ToolAnswer:
+def _with_mask_counts(answer: ToolAnswer, operation: Json) -> ToolAnswer:
     """Add the number of masked values per kind to an answer."""
     masked = operation["metadata"]["maskedCounts"]
     if not masked:
@@ -199,7 +199,7 @@ async def update_memory(bank: Bank, asked: arguments.UpdateArguments) -> ToolAns
     # The stored text, because privacy rules may have masked a part.
     before, after = texts.fact_of(memory), texts.fact_of(changed["response"])
     answer = ToolAnswer(texts.updated(before, after, asked.id), {"before": before, "after": after})
-    return _telling_of_masks(answer, changed)
+    return _with_mask_counts(answer, changed)
 
 
 async def forget_memory(bank: Bank, asked: arguments.ForgetArguments) -> ToolAnswer:

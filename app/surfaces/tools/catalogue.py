@@ -19,13 +19,9 @@ class Tool:
     """A tool that a model may call.
 
     Attributes:
-        name: unique, and stable.
-        title: the title for people.
         description: the description for models, at most 60 words.
         model: the type of the arguments.
         permissions: the permissions that a key needs, all of them, to see the tool.
-        is_read_only: whether the tool only reads.
-        is_destructive: whether the tool deletes data.
         is_idempotent: whether repeating a call has no further effect.
     """
 

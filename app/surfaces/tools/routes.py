@@ -13,10 +13,9 @@ from app.kernel.wire.reading import read_object
 from app.language.tokens import estimate_tokens
 from app.surfaces.api import ApiRefusal
 from app.surfaces.tools import catalogue, scopes
-from app.surfaces.tools.bank import engine_path
+from app.surfaces.tools.bank import as_service_error, check_engine, engine_path, open_bank
 from app.surfaces.tools.calls import CALLS
 from app.surfaces.tools.catalogue import Tool
-from app.surfaces.tools.opening import as_service_error, check_engine, open_bank
 from app.surfaces.tools.running import ToolCall
 from app.surfaces.tools.schemas import (
     CallMemoryToolRequest,

@@ -52,8 +52,6 @@ class ToolCall:
     """A call of a tool.
 
     Attributes:
-        tool: the tool.
-        given: the arguments as received.
         scope: the part of the scope that is known before the call.
         takes_scope: whether the model chooses the rest of the scope.
         surface: the interface, `mcp` or `tools`.

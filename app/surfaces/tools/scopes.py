@@ -29,7 +29,6 @@ class ChosenScope:
     """The part of a scope that is known before a tool call.
 
     Attributes:
-        pairs: the fixed pairs.
         open: the allowed values of keys that have no value yet.
     """
 

@@ -9,7 +9,7 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.platform.operations.store import leases
-from app.platform.operations.store.owned import Owned
+from app.platform.operations.store.tables import Owned
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import SCOPES
 from tests.support.generation import said

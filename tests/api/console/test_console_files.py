@@ -9,7 +9,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import app.surfaces.console
-from app.surfaces.console import files
+from app.surfaces.console import templating
 from app.surfaces.console.templating import environment
 from tests.conftest import ADMIN_KEY
 from tests.support.console import sign_in
@@ -74,7 +74,7 @@ async def test_files_are_served_for_good_under_their_digest(visitor: httpx.Async
     await sign_in(visitor, ADMIN_KEY)
     shown = (await visitor.get("/console")).text
     for name in ("console.css", "console.js", "icon.svg", "htmx-4.0.1.min.js"):
-        path = files.path_of(name)
+        path = templating.path_of(name)
         assert path in shown
         answer = await visitor.get(path)
         assert answer.content == (_STATIC / name).read_bytes()

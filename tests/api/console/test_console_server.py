@@ -4,7 +4,7 @@ from typing import Any
 
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.platform.processes.services.processes import ProcessKind
+from app.platform.processes.service import ProcessKind
 from app.surfaces.api import Json
 from app.surfaces.console.pages.server import findings
 from tests.api.console.conftest import SignedIn

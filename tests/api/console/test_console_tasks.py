@@ -6,7 +6,7 @@ import re
 import httpx
 import pytest
 
-from app.surfaces.console.passages import MAX_CHARS, passages
+from app.surfaces.console.pages.tasks import MAX_CHARS, passages
 from tests.api.console.conftest import SignedIn
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok

@@ -12,7 +12,7 @@ from app.adapters.db.spread import RowSearch
 from app.kernel.clock import FixedClock, SystemClock
 from app.kernel.errors import Reason, ResourceExhausted
 from app.platform.limits.services import rates
-from app.platform.limits.store import claims
+from app.platform.limits.store import repository
 from app.platform.limits.store.tables import RateBucketRow
 from app.settings.settings import Settings
 from tests.support.bank import count
@@ -343,10 +343,10 @@ async def test_buckets_that_are_full_again_are_removed(
     service = limits(database, clock, settings, **SLOW)
     for number in range(3):
         await service.charge(caller(f"{number}"), None, 1)
-    await pass_seconds(database, clock, claims.FULL_AFTER.total_seconds())
+    await pass_seconds(database, clock, repository.FULL_AFTER.total_seconds())
     await service.charge(KEY, None, 1)
     for removed, left in ((2, 2), (1, 1), (0, 1)):
         async with database.transaction() as session:
-            full = claims.select_full(session, RowSearch(2))
-            assert await claims.remove_full(session, full) == removed
+            full = repository.select_full(session, RowSearch(2))
+            assert await repository.remove_full(session, full) == removed
         assert await count(database, RateBucketRow) == (left,)

@@ -15,7 +15,7 @@ from app.adapters.db.fence import LOCK
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason, Unavailable
-from app.platform.processes.services.processes import ProcessKind, beating
+from app.platform.processes.service import ProcessKind, beating
 from app.process.main import create_app
 from tests.api.processes.test_heartbeats import until_there
 from tests.conftest import ADMIN_KEY

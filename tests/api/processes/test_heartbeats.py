@@ -17,7 +17,7 @@ from app.adapters.db.schema import wanted_revision
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.platform.processes.services.processes import ProcessKind, beating
+from app.platform.processes.service import ProcessKind, beating
 from app.platform.processes.store.tables import ProcessRow
 from app.platform.upkeep.jobs import sweep_once
 from app.platform.upkeep.service import UpkeepService

@@ -24,8 +24,7 @@ from app.adapters.lag import watched
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.language.facts import ENGINE
-from app.platform.processes.services.processes import ProcessKind
-from app.platform.processes.services.server import read_server
+from app.platform.processes.service import ProcessKind, read_server
 from app.settings.described import HIDDEN
 from app.settings.environment import secret_names
 from app.settings.settings import Settings

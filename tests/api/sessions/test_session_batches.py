@@ -13,7 +13,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.sessions.schemas.events import MAX_BATCH
 from app.platform.sessions.schemas.sessions import MAX_STATE_BYTES
-from app.platform.sessions.services.changes import Appended
+from app.platform.sessions.services.history import Appended
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.settings.settings import Settings
 from tests.support.bank import GONE, TAKEN, Json, after, count, field_of, ok, refusal, wire

@@ -13,7 +13,7 @@ from app.kernel.limits import Counted
 from app.kernel.names import EngineName, SessionName
 from app.platform.operations.services.runner import Runner
 from app.platform.sessions.logic.event_text import EventNumbers
-from app.platform.sessions.services.changes import ErasedEvent
+from app.platform.sessions.services.history import ErasedEvent
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from tests.support.bank import ENGINE, GONE, Json, after, count, listed, ok, refusal

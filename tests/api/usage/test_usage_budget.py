@@ -11,7 +11,7 @@ from app.adapters.llm.ports import Usage
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, ResourceExhausted
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.service import UsageService
 from app.settings.settings import Settings
 from app.web.errors import render
 from tests.support.engines import FIRST

@@ -11,9 +11,9 @@ from app.adapters.llm.ports import Meter, Usage
 from app.adapters.resources import Resources
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName
-from app.platform.usage.logic.grouping import RECALL
-from app.platform.usage.services import recording
-from app.platform.usage.services.recording import recorded
+from app.platform.usage import service as usage
+from app.platform.usage.logic.costs import RECALL
+from app.platform.usage.service import recorded
 from tests.support.bank import ENGINE, ENGINE_URL, ok
 
 _ENGINE = EngineName.parse(ENGINE)
@@ -54,7 +54,7 @@ async def test_also_if_it_is_stopped_while_that_is_written(
 async def test_it_ends_if_that_takes_too_long(
     client: httpx.AsyncClient, resources: Resources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "MAX_NOTE_SECONDS", 0.01)
+    monkeypatch.setattr(usage, "MAX_NOTE_SECONDS", 0.01)
     async with resources.db.engine.begin() as connection:
         await connection.execute(text("select 1 from engines where engine_id = 1 for update"))
         request = asyncio.create_task(_request(resources))

@@ -7,7 +7,7 @@ import pytest
 
 from app.kernel.auth import Caller
 from app.kernel.permissions import Permission, Role, permissions_of
-from app.platform.access.services.grants import ClaimRefused, Grants
+from app.platform.access.services.tokens import ClaimRefused, Grants
 from app.settings.settings import Settings
 
 _NO_VALUES: list[Any] = [

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.surfaces.console.charts import MAX_BARS, MAX_PARTS, StackedBars, stacked
+from app.surfaces.console.pages.usage import MAX_BARS, MAX_PARTS, StackedBars, stacked
 from app.surfaces.console.templating import environment, number
 
 _NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cn", "Co", "Cs"]), max_size=8)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.surfaces.console.diffs import MAX_WORDS, DiffKind, changes, compare
+from app.surfaces.console.pages.memory import MAX_WORDS, DiffKind, changes, compare
 
 _TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(["tea", " ", "\n", "é", "_", "42"])).map(
     "".join

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.artifacts.readers.logic.prompts import SummaryOptions, summary
-from app.artifacts.readers.logic.summarising import SummaryParts, SummaryRoom, calls_of, room_for
+from app.artifacts.readers.logic.prompts import (
+    SummaryOptions,
+    SummaryParts,
+    SummaryRoom,
+    calls_of,
+    room_for,
+    summary,
+)
 from app.language.chunking import Piece, chunks
 from app.language.tokens import estimate_tokens
 from tests.support.reading_models import unlined

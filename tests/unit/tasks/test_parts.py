@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.artifacts.tasks.services.embedding import parts_of
+from app.artifacts.tasks.services.preparing import parts_of
 
 
 @pytest.mark.parametrize(("length", "parts"), [(1, 1), (1_000, 1), (1_001, 2), (1_600, 2)])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.artifacts.tasks.logic.kinds import Kind, Reader, Warned
 from app.artifacts.tasks.schemas.tasks import ArtifactReference, Reference
-from app.artifacts.tasks.services.references import (
+from app.artifacts.tasks.services.views import (
     MAX_PROMPT_CHARS,
     prompt_text,
     readable_with,

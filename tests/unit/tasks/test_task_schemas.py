@@ -7,9 +7,14 @@ from pydantic import ValidationError
 
 from app.artifacts.readers.schemas import QueryNamespaceRequest, SummarizeNamespaceRequest
 from app.artifacts.tasks.logic.kinds import OffPrompt
-from app.artifacts.tasks.schemas.exports import ExportNamespaceRequest
-from app.artifacts.tasks.schemas.policies import ToolPolicy, UpdateToolPolicyRequest
-from app.artifacts.tasks.schemas.tasks import Output, ProcessOutputRequest, StoreArtifactsRequest
+from app.artifacts.tasks.schemas.tasks import (
+    ExportNamespaceRequest,
+    Output,
+    ProcessOutputRequest,
+    StoreArtifactsRequest,
+    ToolPolicy,
+    UpdateToolPolicyRequest,
+)
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.violations import invalid_fields
 

@@ -99,11 +99,6 @@ def pack(ranked: Sequence[Piece], room: int, count: Count = counted) -> Packed:
 
     A chunk that does not fit is skipped in favour of others that do. If no chunk fits, the
     beginning of the best one is selected.
-
-    Args:
-        ranked: chunks without duplicates, best first.
-        room: available tokens.
-        count: counter of the tokens of a shown text.
     """
     packing = _Packing(count)
     missed = False

@@ -12,9 +12,8 @@ from app.artifacts.readers.schemas import ReaderUsage
 from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.kernel.errors import Cancelled, Reason
 from app.platform.operations.services.operations import GivenUp
-from app.platform.usage.logic.grouping import QUERY
-from app.platform.usage.services.recording import recorded
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.logic.costs import QUERY
+from app.platform.usage.service import UsageService, recorded
 
 
 @dataclass

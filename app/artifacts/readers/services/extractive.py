@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.artifacts.readers.logic.packing import ShownChunk
 from app.artifacts.readers.schemas import Citation
-from app.artifacts.tasks.logic.allowing import EXTRACTIVE
+from app.artifacts.tasks.logic.kinds import EXTRACTIVE
 from app.language.bm25 import Bm25
 from app.language.lexicon import language
 from app.language.scoring import score
@@ -105,7 +105,7 @@ def answer(query: str, shown: Sequence[ShownChunk], max_tokens: int) -> Made:
 
 def summary(shown: Sequence[ShownChunk], max_tokens: int) -> Made:
     """Return the sentences with the most frequent content words, in text order."""
-    sampled = _sample_sentences(shown, _MAX_LOOKED_AT)
+    sampled = _sample_sentences(shown)
     tongue = language(" ".join(sampled[n].text[:80] for n in spaced(len(sampled), 25)))
     stems = {
         sentence.number: content(sentence.text[:_SAMPLE_CHARS], tongue) for sentence in sampled
@@ -126,13 +126,13 @@ def spaced(total: int, most: int = MAX_CHUNKS) -> range | list[int]:
     return range(total) if total <= most else [n * total // most for n in range(most)]
 
 
-def _sample_sentences(shown: Sequence[ShownChunk], most: int) -> list[_Sentence]:
-    """Return all sentences, or `most` evenly spaced ones if there are more.
+def _sample_sentences(shown: Sequence[ShownChunk]) -> list[_Sentence]:
+    """Return all sentences, or `_MAX_LOOKED_AT` evenly spaced ones if there are more.
 
     Sentences are counted before any are kept, since a text may have a hundred times as many.
     """
     total = sum(1 for _ in _sentences(shown))
-    wanted = frozenset(spaced(total, most))
+    wanted = frozenset(spaced(total, _MAX_LOOKED_AT))
     return [
         _Sentence(number, at, start, text)
         for number, (at, start, text) in enumerate(_sentences(shown))
@@ -142,11 +142,13 @@ def _sample_sentences(shown: Sequence[ShownChunk], most: int) -> list[_Sentence]
 
 def _answer_score(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sentence) -> float:
     around = all_sentences[max(sentence.number - 1, 0) : sentence.number + 2]
-    beside = [other for other in around if other.at.ordinal == sentence.at.ordinal]
-    led = together(other.bits for other in beside if other.number < sentence.number and other.leads)
+    neighbours = [other for other in around if other.at.ordinal == sentence.at.ordinal]
+    led = together(
+        other.bits for other in neighbours if other.number < sentence.number and other.leads
+    )
     if not sentence.bits | led:
         return 0.0
-    near = together(other.bits for other in beside)
+    near = together(other.bits for other in neighbours)
     score = bm25.score_in_context(
         sentence.bits, led, near, sentence.length, led_share=_LED, near_share=_NEAR
     )

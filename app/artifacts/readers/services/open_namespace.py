@@ -55,12 +55,10 @@ class OpenNamespace:
 
     Attributes:
         name: name with the engine's full name.
-        row: row as of the opening.
         reader: the chosen reader; None: the built-in one.
         artifacts: artifacts with text, in order. Artifacts that arrive later are not read.
         unreadable: number of artifacts without text.
         unread: the newest artifacts without text.
-        may_show: whether the caller may see the result.
     """
 
     name: NamespaceName
@@ -125,8 +123,6 @@ class Unchanged:
     """An opened namespace, verified to be unchanged.
 
     Attributes:
-        row: current row of the namespace.
-        texts: texts that may be read.
         expire_time: earliest expiry of these texts.
     """
 
@@ -194,8 +190,8 @@ async def list_unread(
 
     Takes part in the caller's transaction.
     """
-    found = await lookups.list_unreadable(session, name, now, _EXPLAINED)
-    ids = [one.content_id for one in found]
+    rows = await lookups.list_unreadable(session, name, now, _EXPLAINED)
+    ids = [row.content_id for row in rows]
     failed = await failures(session, name.memory.engine.engine, ids)
-    unread = [ExplainedArtifact(one, failed.get(one.content_id)) for one in found]
-    return sorted(unread, key=lambda one: one.failure is None)
+    unread = [ExplainedArtifact(row, failed.get(row.content_id)) for row in rows]
+    return sorted(unread, key=lambda row: row.failure is None)

@@ -14,8 +14,8 @@ from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
 from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading
 from app.artifacts.readers.store import lookups
-from app.artifacts.tasks.services.embedding import embedder_of
-from app.artifacts.tasks.store import vectors
+from app.artifacts.tasks.services.preparing import embedder_of
+from app.artifacts.tasks.store import indexing
 from app.kernel.errors import InvalidArgument, Reason, ServiceError
 from app.language.chunking import Piece
 from app.memory.memories.services.embedding import EngineEmbedding
@@ -81,13 +81,13 @@ async def _find_near(resources: Resources, opened: OpenNamespace, query: str) ->
     if embedder is None:
         return []
     async with reading(resources, opened) as (session, texts):
-        if not await vectors.has_any(session, opened.name, embedder.model_id, texts.now):
+        if not await indexing.has_any(session, opened.name, embedder.model_id, texts.now):
             return []
     vector = await _embed_query(resources, embedder.model_id, query)
     if vector is None:
         return []
     async with reading(resources, opened) as (session, texts):
-        nearest = await vectors.list_nearest(
+        nearest = await indexing.list_nearest(
             session, opened.name, embedder.model_id, vector, texts.now, _NEAREST
         )
         pieces = await lookups.get_pieces(session, texts, list(nearest))
@@ -110,12 +110,11 @@ async def _embed_query(resources: Resources, model_id: str, query: str) -> Vecto
 
 
 async def _by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Reading:
-    """Answer by extracting the sentences that share the rarest words with the question."""
     packed = pack(pieces, _BOUNDLESS)
-    made = await asyncio.to_thread(
+    excerpt = await asyncio.to_thread(
         extractive.answer, request.query, packed.shown, request.answer_tokens
     )
-    return Reading(made.text, packed.chunks_used, packed.truncated, made.citations)
+    return Reading(excerpt.text, packed.chunks_used, packed.truncated, excerpt.citations)
 
 
 async def _by_model(

@@ -5,8 +5,10 @@ Model calls run outside any transaction. Usage is recorded after each call.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
+from app.adapters.db.session import Session, note
 from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic.prompts import SummaryOptions
@@ -21,7 +23,6 @@ from app.artifacts.readers.schemas import (
 from app.artifacts.readers.services import queries, summaries
 from app.artifacts.readers.services.calls import Asking, usage_of
 from app.artifacts.readers.services.extractive import MODEL_ID
-from app.artifacts.readers.services.keeping import DerivedRequest, DerivedResult, DerivedStore
 from app.artifacts.readers.services.open_namespace import (
     OpenNamespace,
     Reading,
@@ -29,13 +30,31 @@ from app.artifacts.readers.services.open_namespace import (
     unchanged,
 )
 from app.artifacts.readers.services.reading_session import open_namespace
+from app.artifacts.readers.store import lookups
+from app.artifacts.tasks.logic.kinds import Kind
 from app.artifacts.tasks.logic.kinds import Reader as Method
+from app.artifacts.tasks.schemas.tasks import Reference
+from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
+from app.artifacts.tasks.services.outputs import OutputItem
+from app.artifacts.tasks.services.preparing import check_storable, embedder_of, prepare
+from app.artifacts.tasks.services.storing import (
+    ArtifactBatch,
+    Derived,
+    StoringService,
+    new_namespace,
+)
 from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.services.views import prompt_text
+from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey, digest_of
+from app.kernel.limits import Counted
+from app.kernel.media_types import TEXT
 from app.kernel.names import NamespaceName
+from app.language.tokens import CHARS_PER_TOKEN
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.limits.services.quotas import check_more
 from app.platform.operations.services.mutation import write
 from app.platform.operations.services.operations import GivenUp
 
@@ -43,6 +62,142 @@ _NAMES = {Method.QUERY: "answer", Method.SUMMARIZE: "summary"}
 """Name of the text in responses, and of the artifact if it is stored."""
 Make = Callable[[OpenNamespace, Asking | None], Awaitable[Reading]]
 """Function that makes the text; without model calls, the built-in reader makes it."""
+_TOOL = "task_memory"
+"""Tool name shown in prompts for a reader's result."""
+_NOTHING = "Nothing was found."
+"""Content stored for an empty result, which makes it readable like any other."""
+_MOST_CHARACTER_BYTES = 4
+"""Maximum size of a character in UTF-8, in bytes."""
+
+
+@dataclass(frozen=True)
+class DerivedRequest:
+    """Parameters of a result to make and store.
+
+    Attributes:
+        tokens: maximum length of the result.
+        input_hash: digest of everything that determines the result.
+    """
+
+    activity: str
+    name: str
+    tokens: int
+    input_hash: bytes
+
+
+@dataclass(frozen=True)
+class DerivedResult:
+    """Result stored off the prompt.
+
+    Attributes:
+        is_reused: whether it was stored by another, equal request.
+    """
+
+    reference: Reference
+    prompt_text: str
+    is_reused: bool
+
+
+@dataclass(frozen=True)
+class DerivedStore:
+    """Storage of readers' results, each as an artifact in its own namespace.
+
+    A result inherits sensitivity, local-only rule, user and expiry from its sources. A repeated
+    request returns the stored result. Results from sensitive content are padded with spaces to the
+    maximum length, since the lengths of many results would reveal the content.
+    """
+
+    tasks: TaskService
+
+    def check(self) -> None:
+        """Check that this service is configured to store texts.
+
+        Raises:
+            InvalidArgument: texts cannot be stored.
+        """
+        check_storable(self.tasks.settings, Kind.TEXT, "offPrompt")
+
+    async def check_room(self, opened: OpenNamespace) -> None:
+        """Check that the engine has room for a result, before paying a model for it.
+
+        Raises:
+            ResourceExhausted: the engine's quota is used up.
+        """
+        engine_id = opened.name.memory.engine.engine
+        async with self.tasks.db.snapshot() as session:
+            await check_more(session, self.tasks.settings, engine_id, Counted.ARTIFACT_BYTES)
+
+    async def find(self, opened: OpenNamespace, wish: DerivedRequest) -> DerivedResult | None:
+        """Return the stored result of an equal earlier request, or None if there is none."""
+        now = self.tasks.clock.now()
+        async with self.tasks.db.snapshot() as session:
+            row = await lookups.find_derived(session, opened.name.memory, wish.input_hash, now)
+            if row is None:
+                return None
+            return await self._stored_result(session, row, wish, now, is_reused=True)
+
+    async def keep(self, opened: OpenNamespace, wish: DerivedRequest, text: str) -> DerivedResult:
+        """Store a result, or return the result that an equal request has stored meanwhile.
+
+        Locks the source namespace, to prevent its deletion before the result is stored.
+
+        Raises:
+            Aborted: the source namespace was deleted or has changed.
+            ResourceExhausted: a quota is used up.
+        """
+        settings, now = self.tasks.settings, self.tasks.clock.now()
+        text = text or _NOTHING
+        data = text.encode()
+        prepared = await prepare(settings, data, len(data), Kind.TEXT, TEXT)
+        if opened.row.sensitive:
+            data = data.ljust(wish.tokens * CHARS_PER_TOKEN * _MOST_CHARACTER_BYTES)
+            prepared = prepared.sized_as(data)
+        item = OutputItem(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.name, 0)
+        name = NamespaceName(opened.name.memory, new_namespace())
+        sources = [artifact.name for artifact in opened.artifacts]
+        derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
+        async with self.tasks.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            source = await unchanged(session, opened, now, for_update=True)
+            row = await lookups.find_derived(session, name.memory, wish.input_hash, now)
+            # A row exists if an equal, concurrent request stored its result first.
+            is_reused = row is not None
+            if row is None:
+                beginning = self._beginning(source.row, wish, source.expire_time - now)
+                batch = ArtifactBatch(name, beginning, [item], [prepared], derived)
+                row = await StoringService(self.tasks).put(session, engine, batch, now)
+            note(session, resource=str(NamespaceName(name.memory, row.namespace)))
+            return await self._stored_result(session, row, wish, now, is_reused=is_reused)
+
+    def _beginning(
+        self, source: NamespaceRow, wish: DerivedRequest, left: timedelta
+    ) -> NamespaceDraft:
+        default = timedelta(seconds=self.tasks.settings.task_ttl_seconds)
+        embedder = embedder_of(self.tasks.embedders, source)
+        return NamespaceDraft(
+            user_id=source.user_id,
+            tool=_TOOL,
+            activity=wish.activity,
+            sensitive=source.sensitive,
+            local_only=source.local_only,
+            allowed_models=source.allowed_models,
+            embedding_model=None if embedder is None else embedder.model_id,
+            ttl=min(default, left),
+        )
+
+    async def _stored_result(
+        self,
+        session: Session,
+        row: NamespaceRow,
+        wish: DerivedRequest,
+        now: datetime,
+        *,
+        is_reused: bool,
+    ) -> DerivedResult:
+        reference = await self.tasks.reference(session, row, now)
+        # The caller may use readers, since it made this request.
+        text = prompt_text(reference, _TOOL, wish.activity, may_derive=True)
+        return DerivedResult(reference, text, is_reused)
 
 
 @dataclass(frozen=True)
@@ -68,8 +223,8 @@ class ReaderService:
             return await queries.answer(self._parts, opened, asking, body)
 
         parts = {"query": body.query, "topK": body.top_k, "answerTokens": body.answer_tokens}
-        fields, made = await self._read(body, Method.QUERY, body.answer_tokens, parts, make)
-        return QueryNamespaceResponse(**fields, citations=list(made.citations) if made else [])
+        fields, result = await self._read(body, Method.QUERY, body.answer_tokens, parts, make)
+        return QueryNamespaceResponse(**fields, citations=list(result.citations) if result else [])
 
     async def summarize(self, body: SummarizeNamespaceRequest) -> SummarizeNamespaceResponse:
         """Summarise a whole namespace.
@@ -87,8 +242,10 @@ class ReaderService:
             "template": body.template,
             "maxTokens": body.max_tokens,
         }
-        fields, made = await self._read(body, Method.SUMMARIZE, body.max_tokens, parts, make)
-        return SummarizeNamespaceResponse(**fields, cut=(made is not None and made.is_cut) or None)
+        fields, result = await self._read(body, Method.SUMMARIZE, body.max_tokens, parts, make)
+        return SummarizeNamespaceResponse(
+            **fields, cut=(result is not None and result.is_cut) or None
+        )
 
     async def _read(
         self, body: ReadFields, method: Method, tokens: int, parts: dict[str, Any], make: Make
@@ -105,13 +262,13 @@ class ReaderService:
         asking = None
         if reader is not None:
             asking = Asking(self._parts, opened, reader, self.is_given_up, meter)
-        made = await make(opened, asking)
-        new = await self._end(opened, wish, body, made.text)
-        read = opened.coverage(made.chunks_used, truncated=made.truncated)
+        result = await make(opened, asking)
+        new = await self._end(opened, wish, body, result.text)
+        read = opened.coverage(result.chunks_used, truncated=result.truncated)
         fields = _response_fields(opened, meter, new, read)
-        fields[wish.name] = None if new else made.text
+        fields[wish.name] = None if new else result.text
         is_its_own = opened.may_show and not (new and new.is_reused)
-        return fields, made if is_its_own else None
+        return fields, result if is_its_own else None
 
     @property
     def _keeping(self) -> DerivedStore:
@@ -168,7 +325,6 @@ class ReaderService:
 def _wish(
     opened: OpenNamespace, method: Method, tokens: int, parts: dict[str, Any]
 ) -> DerivedRequest:
-    """Return the parameters of a text to store."""
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [artifact.content_id for artifact in opened.artifacts]

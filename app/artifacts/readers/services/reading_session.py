@@ -12,17 +12,17 @@ from app.artifacts.readers.schemas import ReadFields
 from app.artifacts.readers.services.calls import check_awaited
 from app.artifacts.readers.services.open_namespace import OpenNamespace, list_unread
 from app.artifacts.readers.store import lookups
-from app.artifacts.tasks.logic.allowing import BUILTIN_NAMES, Allowed
+from app.artifacts.tasks.logic.kinds import BUILTIN_NAMES, Allowed
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
-from app.artifacts.tasks.store.keys import ContentPlace
+from app.artifacts.tasks.store.tables import ContentPlace
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
 from app.kernel.names import NamespaceName, TaskMemoryName
 from app.kernel.permissions import Permission
 from app.kernel.wire.memory_policy import BUILTIN
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.operations import GivenUp
 
 MAX_DEPTH = 3
@@ -156,7 +156,9 @@ def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:
 
 def _unreadable(opened: OpenNamespace) -> InvalidArgument:
     message = f"namespaces/{opened.name.namespace} has no readable text."
-    failed = next((one.failure for one in opened.unread if one.failure is not None), None)
+    failed = next(
+        (artifact.failure for artifact in opened.unread if artifact.failure is not None), None
+    )
     if failed is not None:
         message += f" The indexing of an artifact failed: {failed}"
     metadata = {"artifacts": str(opened.unreadable)}

@@ -7,8 +7,16 @@ from itertools import accumulate
 
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic.packing import pack
-from app.artifacts.readers.logic.prompts import ReaderSummary, SummaryOptions, summary, within
-from app.artifacts.readers.logic.summarising import SummaryParts, SummaryRoom, calls_of, room_for
+from app.artifacts.readers.logic.prompts import (
+    ReaderSummary,
+    SummaryOptions,
+    SummaryParts,
+    SummaryRoom,
+    calls_of,
+    room_for,
+    summary,
+    within,
+)
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
 from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading
@@ -44,12 +52,11 @@ async def _by_sentences(
     if len(pieces) != len(wanted):
         raise changed(opened.name)
     shown = pack(pieces, _BOUNDLESS).shown
-    made = await asyncio.to_thread(extractive.summary, shown, wish.max_tokens)
-    return Reading(made.text, len(pieces), truncated=len(pieces) < opened.chunks)
+    excerpt = await asyncio.to_thread(extractive.summary, shown, wish.max_tokens)
+    return Reading(excerpt.text, len(pieces), truncated=len(pieces) < opened.chunks)
 
 
 def _spaced_keys(opened: OpenNamespace) -> list[tuple[str, int]]:
-    """Return the keys of the chunks to read for a summary without a model."""
     ends = list(accumulate(artifact.chunks for artifact in opened.artifacts))
     keys = []
     for place in extractive.spaced(opened.chunks):
@@ -62,10 +69,10 @@ def _spaced_keys(opened: OpenNamespace) -> list[tuple[str, int]]:
 async def _by_model(asking: Asking, wish: SummaryOptions) -> Reading:
     """Summarise part by part; each call includes the summary of the earlier parts."""
     room = _room(asking, wish)
-    text, made, is_cut = "", 0, False
+    text, calls, is_cut = "", 0, False
     async for part in _parts(asking, room):
-        made += 1
-        _check_calls(asking, made)
+        calls += 1
+        _check_calls(asking, calls)
         written = (await asking.ask(summary(part, text, wish), ReaderSummary)).summary
         text = within(written, wish.max_tokens)
         # A cut in one summary also affects the later ones.

@@ -3,22 +3,21 @@
 Source: design of task memory, section 1.3.
 """
 
-from app.artifacts.tasks.schemas.exports import ExportNamespaceRequest, ExportNamespaceResponse
-from app.artifacts.tasks.schemas.policies import (
-    ListToolPoliciesResponse,
-    ToolPolicy,
-    UpdateToolPolicyRequest,
-)
 from app.artifacts.tasks.schemas.tasks import (
+    ExportNamespaceRequest,
+    ExportNamespaceResponse,
     ListNamespacesResponse,
     ListTaskMemoriesResponse,
+    ListToolPoliciesResponse,
     Namespace,
     ProcessOutputRequest,
     ProcessOutputResponse,
     StoreArtifactsRequest,
     StoreArtifactsResponse,
     TaskMemory,
+    ToolPolicy,
     UpdateNamespaceRequest,
+    UpdateToolPolicyRequest,
 )
 from app.artifacts.tasks.services import exports, removals
 from app.artifacts.tasks.services.policy_service import PolicyService

@@ -7,11 +7,12 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
-from app.artifacts.tasks.logic.fields import ModelName, OffPromptField, UserId
+from app.artifacts.tasks.logic.fields import Directory, ModelName, OffPromptField, UserId
 from app.artifacts.tasks.logic.kinds import (
     ArtifactState,
     Disposition,
     Kind,
+    OffPrompt,
     Reader,
     Warned,
     shown_kind,
@@ -45,6 +46,8 @@ _ALSO_TAKEN: dict[Kind, frozenset[str]] = {
     Kind.BLOB: frozenset({"name", "media_type"}),
 }
 _SHOWN = {"json_value": "json", "media_type": "mediaType"}
+MAX_INLINE_TOKENS = 1_000_000
+MAX_TO_EXPORT = 1_000
 
 
 class Output(TaskModel):
@@ -354,3 +357,93 @@ class ListTaskMemoriesResponse(WireModel):
     next_page_token: str | None = Field(
         None, description="Token of the next page, for `pageToken`; absent on the last page."
     )
+
+
+class PolicyFields(TaskModel):
+    """Handling of a tool's outputs where a request does not specify it."""
+
+    off_prompt: OffPromptField = Field(
+        OffPrompt.NEVER, description="Rule for storing outputs: false, true or `auto`."
+    )
+    max_inline_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_INLINE_TOKENS,
+        description="With `auto`: tokens of the longest text that the prompt shows; absent: the"
+        " configured default.",
+    )
+    sensitive: bool = Field(
+        False,
+        description="True: all outputs except info and errors are stored; requests cannot loosen"
+        " this.",
+    )
+    ttl: Ttl | None = Field(None, description="Time to live of outputs.")
+
+
+class UpdateToolPolicyRequest(PolicyFields):
+    """A complete policy; omitted fields take the configured defaults."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"offPrompt": "auto", "maxInlineTokens": 500}]}
+    )
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
+
+    etag: str | None = Field(None, max_length=64, description="The etag that was read.")
+
+
+class ToolPolicy(PolicyFields):
+    """Policy of a task memory for the outputs of a tool."""
+
+    name: str = Field(description="Full name of the policy; it ends in the tool's id.")
+    create_time: Timestamp = Field(description="Time of the policy's creation.")
+    update_time: Timestamp = Field(description="Time of its last change.")
+    etag: str = Field(description="Version of the policy, for conditional requests.")
+
+
+class ListToolPoliciesResponse(WireModel):
+    """A page of policies."""
+
+    tool_policies: list[ToolPolicy] = Field(description="The policies of this page.")
+    next_page_token: str | None = Field(
+        None, description="Token of the next page, for `pageToken`; absent on the last page."
+    )
+
+
+class ExportNamespaceRequest(TaskModel):
+    """Destination for the artifacts of a namespace."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"sink": "reports", "directory": "2026/november"}]}
+    )
+
+    sink: TaskId = Field(description="Name of a configured sink.")
+    directory: Directory | None = Field(
+        None,
+        description="Folder for the files: names with `/` between them, below"
+        " ENGINE/MEMORY/NAMESPACE in the sink.",
+    )
+    artifacts: list[TaskId] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_TO_EXPORT,
+        description="Names of the artifacts to export; absent: all.",
+    )
+
+
+class ExportedFile(WireModel):
+    """A file that was written."""
+
+    artifact: TaskId = Field(description="Name of the artifact within its namespace.")
+    path: str = Field(description="Path within the sink.")
+    size_bytes: Int64 = Field(description="Size of the file in bytes.")
+
+
+class ExportNamespaceResponse(WireModel):
+    """The files that were written."""
+
+    sink: str = Field(description="Name of the sink that was written to.")
+    files: list[ExportedFile] = Field(
+        description="Written files, one for each artifact, in the order of the artifacts."
+    )
+    total_bytes: Int64 = Field(description="Size of all files together, in bytes.")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.adapters.db.lists import Slice, list_page
-from app.artifacts.tasks.schemas.exports import (
+from app.artifacts.tasks.schemas.tasks import (
     ExportedFile,
     ExportNamespaceRequest,
     ExportNamespaceResponse,

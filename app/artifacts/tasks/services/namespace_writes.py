@@ -12,7 +12,7 @@ from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.llm.embedders import Embedders
 from app.artifacts.tasks.schemas.tasks import BeginsNamespace
-from app.artifacts.tasks.services.embedding import check_embedder
+from app.artifacts.tasks.services.preparing import check_embedder
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.changes import check_etag

@@ -82,7 +82,6 @@ class OutputDecision:
 
     Attributes:
         prompt_text: text for the prompt; empty with `STORED`, as the reference has the text.
-        items: content to store, in order.
         passed: info and errors for the prompt, in addition to the reference.
     """
 
@@ -134,9 +133,9 @@ def decide(output: Output, held: OutputPolicy, limits: OutputLimits) -> OutputDe
         if element.kind not in PASSING
     ]
     if all(_is_blank(item) for item in items):
-        told = _JOINER.join(info.text for info in passed if info.text.strip())
+        joined = _JOINER.join(info.text for info in passed if info.text.strip())
         return OutputDecision(
-            Disposition.PASSTHROUGH if told else Disposition.EMPTY, told or EMPTY_TEXT
+            Disposition.PASSTHROUGH if joined else Disposition.EMPTY, joined or EMPTY_TEXT
         )
     if not _is_stored(items, held):
         return OutputDecision(Disposition.INLINE, _JOINER.join(map(_render_inline, elements)))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Session
-from app.artifacts.tasks.schemas.policies import (
+from app.artifacts.tasks.schemas.tasks import (
     ListToolPoliciesResponse,
     ToolPolicy,
     UpdateToolPolicyRequest,
@@ -17,7 +17,7 @@ from app.kernel.errors import NotFound
 from app.kernel.names import TaskMemoryName, ToolPolicyName
 from app.kernel.paging import PageRequest
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.mutation import write
 
 

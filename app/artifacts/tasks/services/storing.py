@@ -19,7 +19,6 @@ from app.artifacts.tasks.schemas.tasks import (
     StoreArtifactsRequest,
     StoreArtifactsResponse,
 )
-from app.artifacts.tasks.services.embedding import check_choice
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import (
     OutputDecision,
@@ -30,9 +29,9 @@ from app.artifacts.tasks.services.outputs import (
     handling,
     items_of,
 )
-from app.artifacts.tasks.services.preparing import Prepared, prepare
-from app.artifacts.tasks.services.references import prompt_text, warned
+from app.artifacts.tasks.services.preparing import Prepared, check_choice, prepare
 from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.services.views import prompt_text, warned
 from app.artifacts.tasks.store import contents, erasure, policies, repository
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
@@ -43,8 +42,7 @@ from app.kernel.names import EngineName, NamespaceName, TaskMemoryName, ToolPoli
 from app.kernel.permissions import Permission
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.services.mutation import write
 from app.platform.operations.store import idempotency
 
@@ -334,7 +332,6 @@ class StoringService:
 
 
 def _shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> dict[str, Any]:
-    """Return the fields of a response that show what was stored."""
     tool, activity = request.tool or _STORED, request.activity or _STORED
     may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
     return {
@@ -346,11 +343,11 @@ def _shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> di
 
 async def _names(session: Session, batch: ArtifactBatch, row: NamespaceRow) -> list[str]:
     """Return the artifacts' names; unnamed artifacts are numbered."""
-    made = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
+    names = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
     taken = {item.name for item in batch.items if item.name is not None}
-    taken |= (await repository.find_names(session, batch.name, made)).keys()
+    taken |= (await repository.find_names(session, batch.name, names)).keys()
     return [
         # A suffix is added if the numbered name is already taken.
         item.name or (f"{name}-{secrets.token_hex(4)}" if name in taken else name)
-        for item, name in zip(batch.items, made, strict=True)
+        for item, name in zip(batch.items, names, strict=True)
     ]

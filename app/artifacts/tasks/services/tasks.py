@@ -10,6 +10,7 @@ from typing import Any
 
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
+from app.adapters.documents.extracting import is_readable
 from app.adapters.llm.embedders import Embedders
 from app.adapters.resources import Resources
 from app.artifacts.tasks.schemas.tasks import (
@@ -24,26 +25,26 @@ from app.artifacts.tasks.schemas.tasks import (
     TaskMemory,
     UpdateNamespaceRequest,
 )
-from app.artifacts.tasks.services.embedding import check_embedder
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, NamespaceWrites
 from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
+from app.artifacts.tasks.services.preparing import check_embedder
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
-from app.artifacts.tasks.store import listing, policies, repository, vectors
+from app.artifacts.tasks.store import indexing, listing, policies, repository
 from app.artifacts.tasks.store.contents import Pages
-from app.artifacts.tasks.store.indexing import embed_later
-from app.artifacts.tasks.store.keys import ContentPlace
-from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.artifacts.tasks.store.indexing import embed_later, index_restored
+from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.clock import Clock
-from app.kernel.errors import PermissionDenied, Reason
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
+from app.kernel.media_types import BYTES
 from app.kernel.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.services.mutation import write
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 from app.settings.settings import Settings
 
 
@@ -178,7 +179,7 @@ class TaskService:
                 is_chosen = row.embedding_model != before
                 check_embedder(self.embedders, row, is_chosen=is_chosen)
                 if is_chosen:
-                    await vectors.remove(session, name)
+                    await indexing.remove(session, name)
                 if "embedding_model" in values:
                     await embed_later(session, self.settings, name_of(engine), row, now)
             return await self._read_namespace(session, name, now)
@@ -329,3 +330,26 @@ def _memory_of(engine: EngineName, sums: repository.MemorySums) -> TaskMemory:
         artifact_count=artifacts,
         total_bytes=length,
     )
+
+
+async def complete(resources: Resources, session: Session, engine: EngineRow) -> None:
+    """Recompute the counts of an engine's namespaces, and enqueue the chunking of texts.
+
+    Raises:
+        InvalidArgument: the pages of an artifact do not match its size or digest.
+    """
+    wrong = await repository.find_incomplete(session, engine.engine_id)
+    if wrong is not None:
+        message = f"{wrong}: sizeBytes and sha256 must agree with its pages."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)
+    await repository.count_again(session, engine.engine_id)
+    readable, others = [], []
+    for namespace, artifact in await repository.list_begun(session, engine.engine_id):
+        if is_readable(artifact.media_type, artifact.sniffed_type or BYTES):
+            readable.append((namespace, ContentPlace.of(artifact)))
+        else:
+            others.append(artifact.content_id)
+    await repository.make_ready(session, engine.engine_id, others)
+    if readable:
+        now = resources.clock.now()
+        await index_restored(session, resources.settings, engine, readable, now)

@@ -8,7 +8,8 @@ deletes them.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -18,33 +19,35 @@ import structlog
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
-from app.adapters.documents.charsets import HEAD_BYTES
+from app.adapters.documents.charsets import HEAD_BYTES, charset_of
 from app.artifacts.tasks.logic.kinds import ArtifactState, Kind
 from app.artifacts.tasks.schemas.tasks import Artifact
-from app.artifacts.tasks.services.masking import check_digest, in_one_piece, masked, read_whole
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, check_content_etag
 from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, repository
 from app.artifacts.tasks.store.contents import PAGE_BYTES, Pages
 from app.artifacts.tasks.store.indexing import embed_later, index_later
-from app.artifacts.tasks.store.keys import ContentPlace
 from app.artifacts.tasks.store.listing import list_indexing_failed
-from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace, NamespaceRow
 from app.kernel.auth import Caller
-from app.kernel.errors import Aborted, Reason, ResourceExhausted, ServiceError
+from app.kernel.errors import Aborted, InvalidArgument, Reason, ResourceExhausted, ServiceError
+from app.kernel.media_types import MediaType
 from app.kernel.names import ArtifactName
 from app.kernel.permissions import Permission
 from app.kernel.wire.privacy_config import Place
+from app.kernel.wire.reading import MAX_DEPTH, MAX_VALUES, bound
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import name_of
-from app.platform.privacy.services.privacy import count
+from app.platform.engines.store.tables import name_of
+from app.platform.privacy.logic.guard import Guard
+from app.platform.privacy.service import count
 
 log = structlog.get_logger()
 
 _withdrawals: set[asyncio.Task[None]] = set()
 """Withdrawals under way; the references prevent garbage collection of the tasks."""
+_FIELD = "body"
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,6 @@ class Upload:
 
     Attributes:
         size: declared number of bytes, if any.
-        sha256: declared digest, if any.
         etag: etag of the content to replace; None: the name must be free.
     """
 
@@ -328,3 +330,69 @@ def _name_taken(row: ArtifactRow) -> Aborted:
 def _too_large(most: int) -> ResourceExhausted:
     message = f"An artifact must have at most {most} bytes."
     return ResourceExhausted(message, Reason.ARTIFACT_TOO_LARGE, http=413)
+
+
+async def read_whole(pieces: AsyncIterator[bytes], most: int) -> bytes:
+    """Return all bytes of an upload.
+
+    Raises:
+        ResourceExhausted: the upload is longer than `most`.
+    """
+    whole = bytearray()
+    async for piece in pieces:
+        whole += piece
+        if len(whole) > most:
+            raise ResourceExhausted(
+                f"A text or JSON artifact must have at most {most} bytes where the engine has rules"
+                " about sensitive values in artifacts.",
+                Reason.ARTIFACT_TOO_LARGE,
+                http=413,
+            )
+    return bytes(whole)
+
+
+async def in_one_piece(data: bytes) -> AsyncIterator[bytes]:
+    """Yield all bytes at once."""
+    yield data
+
+
+def check_digest(declared: bytes | None, digest: bytes) -> None:
+    """Check that the digest of an upload equals the declared digest, if there is one.
+
+    Raises:
+        InvalidArgument: the digests differ.
+    """
+    if declared not in {None, digest}:
+        message = "Content-Digest: must match the bytes; nothing was stored."
+        raise InvalidArgument(message, Reason.DIGEST_MISMATCH)
+
+
+def masked(
+    guard: Guard, data: bytes, kind: Kind, media_type: str, digest: bytes | None
+) -> tuple[bytes, Mapping[str, int]]:
+    """Return the masked bytes of a text or JSON, and the number of masked values by kind.
+
+    Raises:
+        InvalidArgument: the engine's rules reject a value, or the declared digest does not match.
+    """
+    if digest is not None:
+        check_digest(digest, hashlib.sha256(data).digest())
+    value = _parsed(data) if kind is Kind.JSON else None
+    if value is not None:
+        admission = guard.admitted(value, _FIELD)
+        text = json.dumps(admission.value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode(errors="surrogatepass") if admission.counts else data, admission.counts
+    charset = charset_of(data, MediaType.parse(media_type).charset)
+    admission = guard.admitted(data.decode(charset), _FIELD)
+    return admission.value.encode(charset) if admission.counts else data, admission.counts
+
+
+def _parsed(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a JSON value, or None if it is invalid or too complex to be parsed quickly."""
+    size = bound(data)
+    if size.depth > MAX_DEPTH or size.values > MAX_VALUES:
+        return None
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None

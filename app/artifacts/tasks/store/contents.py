@@ -16,8 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
-from app.artifacts.tasks.store.keys import ContentPlace, is_in
-from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, PageRow
+from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, ContentPlace, PageRow, is_in
 from app.kernel.errors import Aborted, Reason
 from app.language.grams import ANY_SIGN, indexed
 from app.platform.engines.store import repository as engines

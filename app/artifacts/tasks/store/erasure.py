@@ -35,15 +35,18 @@ from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
 from app.artifacts.tasks.logic.kinds import ArtifactState
-from app.artifacts.tasks.store.keys import NamespaceKey, is_in
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
     ChunkRow,
+    NamespaceKey,
     NamespaceRow,
     PageRow,
     ToolPolicyRow,
     VectorRow,
+    is_in,
 )
+from app.kernel.checks import Batches, CheckName, CountedRows, Examination, overdue
+from app.kernel.limits import Counted
 from app.platform.engines.store import repository as engines
 
 PAGES_AT_ONCE = 64
@@ -56,6 +59,42 @@ _Named = tuple[str, str]
 """Namespace and name of an artifact."""
 _IN_NAMESPACE = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
 _NAMESPACE_KEY = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
+_EXAMINED_NAME = """
+    'taskMemories/' || a.memory || '/namespaces/' || a.namespace || '/artifacts/' || a.name as name
+"""
+# Expired artifacts and engines with an erasure under way are excluded: pages are deleted first.
+_OF_BATCH = """
+    a.engine_id = :engine and a.content_id > :after and a.content_id <= :last
+    and a.state <> 'uploading' and a.expire_time > statement_timestamp()
+    and not exists (select from erasures where engine_id = :engine and scope is not null)
+"""
+_PAGES = f"""
+select 'FAILED' as level, 'its pages have another length than the artifact' as problem,
+    a.engine_id, {_EXAMINED_NAME}
+from task_artifacts a
+where {_OF_BATCH} and a.size_bytes <> (
+    select coalesce(sum(octet_length(data)), 0) from task_pages p
+    where p.engine_id = :engine and p.content_id = a.content_id
+)
+union all
+select 'FAILED' as level, 'its digest is not that of its pages' as problem, a.engine_id,
+    {_EXAMINED_NAME}
+from (
+    select * from task_artifacts a
+    where {_OF_BATCH} and a.sha256 is not null and random() < :share
+    offset 0
+) a
+where a.sha256 <> (
+    select sha256(coalesce(string_agg(data, ''::bytea order by page), ''::bytea))
+    from task_pages p
+    where p.engine_id = :engine and p.content_id = a.content_id
+)
+"""  # noqa: S608 - of constants
+EXAMINATIONS = (
+    Examination(CheckName.ARTIFACTS, _PAGES, Batches("task_artifacts", "content_id")),
+    overdue("expired artifacts", "task_artifacts", "expire_time"),
+)
+COUNTED = (CountedRows("task_artifacts", {Counted.ARTIFACT_BYTES: "size_bytes"}),)
 
 
 async def remove_artifact(session: Session, namespace: NamespaceRow, row: ArtifactRow) -> None:
@@ -282,7 +321,6 @@ async def remove_expired_namespaces(
 
 
 def _is_over(session: Session, grace: timedelta) -> ColumnElement[bool]:
-    """Select namespaces that have expired and are empty."""
     inside = exists().where(
         is_in(ArtifactRow, NamespaceRow),
     )

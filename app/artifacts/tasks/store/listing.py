@@ -14,8 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONPATH
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.indexing import list_given_up
-from app.artifacts.tasks.store.keys import is_readable
-from app.artifacts.tasks.store.tables import ArtifactRow
+from app.artifacts.tasks.store.tables import ArtifactRow, is_readable
 from app.kernel.names import TaskMemoryName
 
 _MOST_INDEXING = 1_000

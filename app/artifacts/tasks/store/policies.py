@@ -29,11 +29,11 @@ async def put(session: Session, name: ToolPolicyName, values: Mapping[str, Any])
         "memory": name.memory.memory,
         "tool": name.tool,
     }
-    made = insert(ToolPolicyRow).values({**key, **values, "version": 1})
-    statement = made.on_conflict_do_update(
+    inserted = insert(ToolPolicyRow).values({**key, **values, "version": 1})
+    statement = inserted.on_conflict_do_update(
         index_elements=list(key),
         set_={
-            **{column: made.excluded[column] for column in values if column != "create_time"},
+            **{column: inserted.excluded[column] for column in values if column != "create_time"},
             "version": ToolPolicyRow.version + 1,
         },
     ).returning(ToolPolicyRow)

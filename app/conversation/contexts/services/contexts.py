@@ -39,8 +39,7 @@ from app.memory.retrieval.services import retrieval
 from app.platform.engines.logic.topics import MAX_FACT_CHARS
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.services.operations import GivenUp, OperationService
 from app.platform.operations.store import leases

@@ -44,7 +44,7 @@ from app.memory.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySear
 from app.memory.retrieval.services import retrieval
 from app.memory.retrieval.services.retrieval import MAX_COUNT
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.logic.event_text import EventNumbers, EventText
 from app.platform.sessions.store import event_texts

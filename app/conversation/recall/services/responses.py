@@ -33,9 +33,8 @@ from app.kernel.wire.memory_policy import BUILTIN, CHARS4
 from app.language.sentences import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
 from app.platform.usage.logic import costs
-from app.platform.usage.logic.grouping import RECALL
-from app.platform.usage.services.recording import recorded
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.logic.costs import RECALL
+from app.platform.usage.service import UsageService, recorded
 
 _SCORE_DIGITS = 4
 MORE = 4

@@ -14,14 +14,13 @@ from app.conversation.summaries.store import erasure, lookups, repository
 from app.kernel.limits import exhausted
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy
-from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.sessions.services.changes import Appended, ErasedEvent
+from app.platform.sessions.services.history import Appended, ErasedEvent
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.settings.settings import Settings

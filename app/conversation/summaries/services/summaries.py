@@ -33,7 +33,7 @@ from app.kernel.wire.memory_policy import CHARS4, COUNTERS, MemoryPolicy
 from app.language.tokens import estimate_tokens
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.limits.services.quotas import check_more
 from app.platform.operations.services.mutation import Method, mutate, write
 from app.platform.operations.store.repository import NewOperation
@@ -43,7 +43,7 @@ from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store import shared
 from app.platform.usage.logic.costs import Sums, money
 from app.platform.usage.schemas import UsageSums
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.service import UsageService
 from app.settings.settings import Settings
 
 _REGENERATE = Method(queue.REGENERATE, "RegenerateSummary")

@@ -42,8 +42,7 @@ from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
-from app.platform.usage.services.recording import finish_in_time
-from app.platform.usage.services.usage import UsageService, reset_time
+from app.platform.usage.service import UsageService, finish_in_time, reset_time
 from app.platform.usage.store import repository as usage
 
 log = structlog.get_logger()

@@ -33,8 +33,7 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.mutation import Method, mutate

@@ -32,7 +32,7 @@ from app.memory.erasures.store import repository
 from app.memory.erasures.store.tables import ErasureRow
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 from app.platform.operations.logic.states import ERASE_SCOPE, OperationState, type_url
 from app.platform.operations.schemas import Operation
 from app.platform.operations.store import erasure as stored

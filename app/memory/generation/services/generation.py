@@ -32,8 +32,7 @@ from app.memory.memories.services.listing import find_version
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.limits.services.quotas import check_more
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
 from app.platform.operations.services.mutation import Method, mutate
@@ -45,7 +44,7 @@ from app.platform.privacy.logic.guard import noted
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.service import UsageService
 from app.settings.settings import Settings
 
 MODEL_ENTRIES = Counter(

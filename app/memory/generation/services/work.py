@@ -48,10 +48,9 @@ from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
-from app.platform.privacy.services.privacy import count
+from app.platform.privacy.service import count
 from app.platform.usage.logic import costs
-from app.platform.usage.services.recording import finish_in_time
-from app.platform.usage.services.usage import UsageService
+from app.platform.usage.service import UsageService, finish_in_time
 from app.platform.usage.store import repository as usage
 
 log = structlog.get_logger()

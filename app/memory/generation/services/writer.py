@@ -23,8 +23,7 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.revisions.store import repository as revisions
 from app.platform.engines.logic.config import MemoryBankConfig
-from app.platform.engines.store.rows import config_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of
 
 
 @dataclass(frozen=True)

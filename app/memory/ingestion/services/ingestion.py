@@ -45,8 +45,7 @@ from app.memory.ingestion.store.tables import StreamRow
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
 from app.platform.operations.logic.states import INGEST, OperationState, type_url
 from app.platform.operations.store import idempotency, leases
@@ -54,7 +53,7 @@ from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 
 log = structlog.get_logger()
 

@@ -18,7 +18,7 @@ from app.memory.memories.store import listing, repository
 from app.memory.memories.store.listing import MAX_COUNT, DeletedBy
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import name_of
 
 
 async def list_memories(

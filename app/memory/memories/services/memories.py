@@ -43,15 +43,14 @@ from app.platform.engines.logic.config import MemoryBankConfig, search_language
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
 from app.platform.operations.logic.states import EMPTY, OperationState
 from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 from app.settings.settings import Settings
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})

@@ -40,8 +40,7 @@ from app.memory.retrieval.store.nearest import ScopeQuery, all_of, nothing
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of, name_of
 
 DEFAULT_COUNT = 3
 MAX_COUNT = 100

@@ -44,8 +44,7 @@ from app.platform.engines.services.engines import warn_of_encryption
 from app.platform.engines.services.restoring import RestoringEngines
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.limits.services.quotas import check_held
 from app.platform.operations.store import idempotency
 

@@ -1,4 +1,4 @@
-"""Authentication by API keys and tokens, and the use cases of keys."""
+"""Authentication by API keys and tokens, the last use of keys, and the use cases of keys."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -28,9 +28,7 @@ from app.kernel.permissions import Permission, Role
 from app.kernel.wire.scalars import moment_after
 from app.platform.access.logic.credentials import has_shape, hash_of, mint
 from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
-from app.platform.access.services.last_used import LastUses
-from app.platform.access.services.lookups import KeyLookups, KnownKey
-from app.platform.access.services.remembered import MetricsReaders
+from app.platform.access.services.lookups import KeyLookups, KnownKey, MetricsReaders
 from app.platform.access.store import repository
 from app.platform.access.store.tables import ApiKeyRow
 from app.platform.audit.store import repository as audit
@@ -39,6 +37,9 @@ from app.settings.settings import Settings
 
 if TYPE_CHECKING:
     from app.platform.access.services.tokens import TokenService
+from collections.abc import Collection
+
+from app.kernel.errors import describe
 
 log = structlog.get_logger()
 
@@ -46,6 +47,10 @@ _CONFIGURED = "configured"
 _FIRST = "first"
 _READER_SECONDS = 2.0
 """Timeout for looking up the key of a known metrics reader, since scrapers do not wait."""
+
+PRECISION = timedelta(minutes=1)
+"""A use is written only if the last written one is at least this old."""
+_MAX_KNOWN = 4_096
 
 
 def open_tokens(settings: Settings, clock: Clock) -> "TokenService | None":
@@ -57,6 +62,51 @@ def open_tokens(settings: Settings, clock: Clock) -> "TokenService | None":
     )
 
     return TokenService(settings, clock)
+
+
+class LastUses:
+    """The uses seen by one process: at most one write per key in `PRECISION`.
+
+    One write runs at a time; keys used meanwhile are in the next one.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._noted: dict[str, datetime] = {}
+        self._unwritten: dict[str, datetime] = {}
+        self._writing: asyncio.Task[None] | None = None
+
+    def note(self, key_id: str, now: datetime, stored: datetime | None) -> None:
+        """Note that a key is used now; `stored` is its last use in the database."""
+        noted = self._noted.get(key_id)
+        if _is_recent(stored, now) or _is_recent(noted, now):
+            return
+        if noted is None and len(self._noted) >= _MAX_KNOWN:
+            del self._noted[next(iter(self._noted))]
+        self._noted[key_id] = self._unwritten[key_id] = now
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write_all())
+
+    async def settle(self) -> None:
+        """Wait until all noted uses are written or have failed."""
+        if self._writing is not None:
+            await asyncio.shield(self._writing)
+
+    async def _write_all(self) -> None:
+        try:
+            while self._unwritten:
+                uses, self._unwritten = self._unwritten, {}
+                await self._write(uses.keys(), max(uses.values()))
+        finally:
+            self._writing = None
+
+    async def _write(self, key_ids: Collection[str], now: datetime) -> None:
+        try:
+            async with self._db.transaction() as session:
+                await repository.note_uses(session, key_ids, now)
+        except Exception as error:  # noqa: BLE001 - the requests have their answers without it
+            # Not `exception`: see `describe`.
+            log.warning("keys.use_not_written", error=describe(error))
 
 
 @dataclass(frozen=True)
@@ -119,19 +169,11 @@ class AccessService(Authenticator):
         return key.caller
 
     async def _find_key(self, secret: str) -> KnownKey:
-        """Return the key of a secret and note its use.
-
-        Raises:
-            Unauthenticated: no such key, or it no longer works.
-        """
+        """Return the key of a secret and note its use."""
         return self._used(await self.lookups.find(secret))
 
     def _used(self, key: KnownKey | None) -> KnownKey:
-        """Note the use of a key that was looked up.
-
-        Raises:
-            Unauthenticated: no such key, or it no longer works.
-        """
+        """Note the use of a key that was looked up."""
         now = self.clock.now()
         if key is None or not key.works(now):
             raise _not_valid()
@@ -159,16 +201,16 @@ class AccessService(Authenticator):
             The key created because none existed; it is shown once.
         """
         now = self.clock.now()
-        made = None
+        secret = None
         async with self.db.transaction() as session:
             await repository.hold(session)
             if configured is not None:
                 await _configure(session, configured, now)
             elif not await repository.exists(session):
-                made = mint()
-                await _insert_admin(session, _FIRST, made, now)
+                secret = mint()
+                await _insert_admin(session, _FIRST, secret, now)
         self.lookups.forget()
-        return made
+        return secret
 
 
 def _not_valid() -> Unauthenticated:
@@ -212,7 +254,6 @@ async def _insert_admin(session: Session, name: str, secret: str, now: datetime)
 
 
 def _event(method: str, key_id: str, now: datetime) -> NewEvent:
-    """Return the audit event of an action at the start of the service."""
     return NewEvent(Audited(None, method, f"keys/{key_id}", engine_id=None), now)
 
 
@@ -248,6 +289,8 @@ class KeyService:
 
     async def create(self, request: CreateKeyRequest) -> ApiKey:
         """Create a key; its secret is in the answer and nowhere else.
+
+        Former secrets work until the end of the grace period.
 
         Raises:
             InvalidArgument: the expiry lies in the past.
@@ -287,9 +330,7 @@ class KeyService:
     async def revoke(self, key_id: str, *, force: bool = False) -> ApiKey:
         """Revoke a key for good; a revoked key is unchanged.
 
-        Args:
-            key_id: the id of the key.
-            force: True to allow revoking even the last key that can manage keys.
+        Force revokes even the last key that can manage keys.
 
         Raises:
             FailedPrecondition: it is the last key that can manage keys.
@@ -310,9 +351,7 @@ class KeyService:
     async def rotate(self, key_id: str, grace: timedelta) -> ApiKey:
         """Give a key a new secret; it is in the answer and nowhere else.
 
-        Args:
-            key_id: the id of the key.
-            grace: the time for which its former secrets still work.
+        Former secrets work until the end of the grace period.
 
         Raises:
             FailedPrecondition: the key is revoked or has expired.
@@ -348,3 +387,7 @@ def _expiry(request: CreateKeyRequest, now: datetime) -> datetime | None:
     if request.expire_time is not None and request.expire_time <= now:
         raise InvalidArgument.of_field("expireTime", "must lie in the future.")
     return request.expire_time
+
+
+def _is_recent(moment: datetime | None, now: datetime) -> bool:
+    return moment is not None and abs(now - moment) < PRECISION

@@ -11,13 +11,14 @@ generated here. Their hashes are read together; other secrets of foreign shape a
 import asyncio
 import hmac
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from app.adapters.concurrency import Shared, consume_exception
 from app.adapters.db.session import Database
+from app.adapters.resources import Resources
 from app.kernel.auth import Caller, Reach
 from app.kernel.clock import Clock
 from app.kernel.errors import Reason, Unavailable
@@ -42,6 +43,9 @@ _ROLES = frozenset(Role)
 _PERMISSIONS = frozenset(Permission)
 
 _V = TypeVar("_V")
+_METRICS_LIFE = timedelta(minutes=15)
+_MAX_KEYS = 256
+"""Limit for remembered keys; the oldest is evicted. Few keys read metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +164,6 @@ class KeyLookups:
             raise _unavailable("The database is too slow to look the key up at the moment.")
 
     async def _confirm(self) -> None:
-        """Clear the cache if a key has ended since."""
         now = self._now()
         async with self._db.snapshot() as session:
             version = await repository.find_version(session)
@@ -267,3 +270,56 @@ def _caller(row: ApiKeyRow, expire_time: datetime | None) -> Caller:
         display_name=row.display_name,
         expire_time=expire_time,
     )
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    key: KnownKey
+    version: int | None
+    """The version of the keys at the lookup."""
+    time: datetime
+
+
+class MetricsReaders:
+    """The keys that read the metrics lately; they keep access while no key can be looked up.
+
+    The metrics explain such an outage, and operators need them most then.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[bytes, _Remembered] = {}
+
+    @classmethod
+    def of(cls, resources: Resources) -> "MetricsReaders":
+        """Return the readers of the process."""
+        readers: MetricsReaders = resources.kept.setdefault(cls, cls())
+        return readers
+
+    def remember(self, secret: str, key: KnownKey, version: int | None, now: datetime) -> None:
+        """Remember a key that was just looked up."""
+        secret_hash = hash_of(secret)
+        self._drop([secret_hash])
+        if len(self._kept) >= _MAX_KEYS:
+            self._drop([next(iter(self._kept))])
+        self._kept[secret_hash] = _Remembered(key, version, now)
+
+    def find(self, secret: str, version: int | None, now: datetime) -> KnownKey | None:
+        """Return the remembered key of a secret, unless some key may have ended since."""
+        kept = self._kept.get(hash_of(secret))
+        if kept is None or now - kept.time >= _METRICS_LIFE or not kept.key.works(now):
+            return None
+        return kept.key if version in {None, kept.version} else None
+
+    def forget(self, key_id: str) -> None:
+        """Forget a key that has ended or has lost a secret."""
+        self._drop(
+            [digest for digest, kept in self._kept.items() if kept.key.caller.key_id == key_id]
+        )
+
+    def forget_secret(self, secret: str) -> None:
+        """Forget a secret that is no longer valid."""
+        self._drop([hash_of(secret)])
+
+    def _drop(self, hashes: Iterable[bytes]) -> None:
+        for digest in hashes:
+            self._kept.pop(digest, None)

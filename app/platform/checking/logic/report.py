@@ -48,7 +48,6 @@ class CheckOutcome:
     """The outcome of one check.
 
     Attributes:
-        check: the check.
         skipped: the reason why the check was skipped; None: it was made.
     """
 
@@ -82,10 +81,10 @@ class CheckOutcome:
 
     def lines(self) -> Iterator[str]:
         """Return the lines that show the outcome on a terminal."""
-        told = [*map(str, self.findings), *([self.skipped] if self.skipped else [])]
+        lines = [*map(str, self.findings), *([self.skipped] if self.skipped else [])]
         head = f"{self.check.number:>2}  {self.check:<15}  {self.state:<7}"
-        yield f"{head}  {told[0]}" if told else head.rstrip()
-        for further in told[1:]:
+        yield f"{head}  {lines[0]}" if lines else head.rstrip()
+        for further in lines[1:]:
             yield f"{'':<{len(head)}}  {further}"
 
     def to_json(self) -> dict[str, Any]:

@@ -8,8 +8,7 @@ from cachetools import LRUCache
 
 from app.adapters.resources import Resources
 from app.kernel.names import WILDCARD, EngineName
-from app.platform.engines.store.rows import is_detached
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, is_detached
 
 MAX_KNOWN = 10_000
 """Limit for cached engines; the oldest are evicted."""

@@ -29,10 +29,9 @@ from app.platform.engines.schemas import (
     check_served,
 )
 from app.platform.engines.services.engine_cache import EngineCache
-from app.platform.engines.store import reachable, repository
+from app.platform.engines.store import repository
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.rows import config_of, name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.mutation import (
     Method,
@@ -96,12 +95,12 @@ class EngineService:
         """
         list_first = partial(repository.list_with_encryption, limit=_MOST_LOGGED + 1)
         try:
-            found = await self.db.read_all(list_first)
+            encrypted = await self.db.read_all(list_first)
         except ServiceError as error:
             log.warning("engine.encryption_specs_not_read", reason=error.reason)
             return
-        if found:
-            warn_of_encryption(found[:_MOST_LOGGED], has_more=len(found) > _MOST_LOGGED)
+        if encrypted:
+            warn_of_encryption(encrypted[:_MOST_LOGGED], has_more=len(encrypted) > _MOST_LOGGED)
 
     async def create(
         self,
@@ -230,7 +229,7 @@ class EngineService:
         asked = engines.filtered_page(page, self.settings, filter_text, parent=str(location))
 
         async def read(session: Session) -> tuple[Sequence[EngineRow], str | None]:
-            there = await reachable.is_elsewhere(session, away)
+            there = await repository.is_elsewhere(session, away)
             statement = repository.select_engines(location, reach, there)
             return await list_page(session, statement, asked)
 
@@ -241,7 +240,6 @@ class EngineService:
         )
 
     def _changed(self, request: ReasoningEngineRequest, mask: str | None) -> frozenset[str]:
-        """Return the fields that an update changes."""
         paths = parse_mask(mask)
         check_served(paths or ())
         changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)

@@ -1,43 +1,71 @@
 """Every statement on engines. All functions take part in the caller's transaction."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Select,
     and_,
+    any_,
     delete,
     exists,
     func,
+    literal,
     select,
+    text,
     true,
     union_all,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 
 from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.clock import database_time
 from app.adapters.db.filter_fields import MapField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.lists import List
-from app.adapters.db.session import Session
+from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch, find_keys
 from app.kernel.auth import Reach
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
 from app.kernel.names import WILDCARD, EngineName, LocationName
 from app.platform.engines.logic.config import search_language
-from app.platform.engines.store.rows import config_of
-from app.platform.engines.store.tables import EmbeddingModelRow, EngineRow
+from app.platform.engines.store.tables import EmbeddingModelRow, EngineRow, config_of
 from app.platform.operations.store.tables import OperationRow
 
 _STALE = timedelta(seconds=300)
 """Time after a switch in which writes with the former model may still commit: two minutes for a
 transaction, one for clock differences, and twice the recovery time of a two-phase commit."""
+# Reads one engine, so on a distributed database it depends only on the node of that engine.
+_IS_RESTORING = b"""
+select true from engines where engine_id = $1 and restore is not null and delete_time is null
+"""
+# Citus answers a statement over all shards with all rows or with none. So each node is asked for
+# the ids on it; then the statement names them, and reaches no other node.
+_REACHABLE_IDS = text("""
+select engine_id::bigint
+from (
+    select nodename::text, nodeport,
+        format('select coalesce(json_agg(engine_id), ''[]'') from (%s) as held', string_agg(
+            format('select engine_id from %s', shard_name(logicalrelid, shardid)), ' union all '
+        )) as question
+    from pg_dist_shard
+    join pg_dist_placement using (shardid)
+    join pg_dist_node using (groupid)
+    where logicalrelid = 'engines'::regclass and noderole = 'primary'
+        and nodename || ':' || nodeport <> all(:away)
+    group by nodename, nodeport
+) as asked,
+lateral master_run_on_worker(
+    array[nodename], array[nodeport], array[question], false
+) as answered,
+lateral json_array_elements_text(case when success then result::json else '[]' end) as engine_id
+""")
 
 
 class Lock(Enum):
@@ -308,7 +336,6 @@ ENGINES = List(
 
 
 def _is_within(reach: Reach) -> ColumnElement[bool]:
-    """Select the engines within a caller's reach."""
     parts = ((EngineRow.engine_id, reach.engines), (EngineRow.project, reach.projects))
     return and_(true(), *(column.in_(sorted(some)) for column, some in parts if some is not None))
 
@@ -320,3 +347,19 @@ def select_engines(
     return select(EngineRow).where(
         EngineRow.delete_time.is_(None), _lies_in(location), _is_within(reach), only
     )
+
+
+async def is_restoring(db: Database, engine_id: int) -> bool:
+    """Return True if an engine is being restored."""
+    return bool(await db.run(_IS_RESTORING, [engine_id]))
+
+
+async def is_elsewhere(session: Session, away: Collection[str]) -> ColumnElement[bool]:
+    """Select the engines on all nodes but those that are away, if there are some."""
+    if not away:
+        return true()
+    ids = (await session.execute(_REACHABLE_IDS, {"away": list(away)})).scalars().all()
+    condition: ColumnElement[bool] = EngineRow.engine_id == any_(
+        literal(list(ids), ARRAY(BigInteger()))
+    )
+    return condition

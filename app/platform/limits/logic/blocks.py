@@ -20,7 +20,6 @@ class BucketPace:
     """The fill rate, capacity and block size of a bucket.
 
     Attributes:
-        units_per_second: units refilled per second.
         capacity: units; at least the cost of the costliest request.
         block: units that a process takes at a time, if available.
         pause_seconds: time between two checks of a bucket that has run short.
@@ -62,7 +61,6 @@ class RateBlock:
     Attributes:
         units: units leased and not used yet.
         left: units in the bucket at the last check.
-        look_time: the time of that check.
     """
 
     units: int = 0

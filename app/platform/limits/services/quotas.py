@@ -78,7 +78,6 @@ class Quotas:
         return reading
 
     def _suffices(self, reading: _Reading, limits: dict[Counted, int]) -> bool:
-        """Return True if a request can be admitted without another reading."""
         if not reading.time <= self.clock.now() < reading.time + _GOOD_FOR:
             return False
         requests = reading.admitted + 1

@@ -1,18 +1,23 @@
-"""Statements on the totals of engines. All functions take part in the caller's transaction.
+"""Statements on the totals of engines and on the buckets that all processes share.
+
+All functions take part in the caller's transaction.
 
 Triggers maintain the counts in the transaction of each change, in rows of the connection's own: see
-the migration `totals`.
+the migration `totals`. Leases of units from the buckets go by the clock
+of the database, the only one that processes on several machines share.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, bindparam, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
-from app.adapters.db.spread import Key, RowSearch, find_keys, locked
+from app.adapters.db.spread import Key, RowSearch, Selected, find_keys, locked
 from app.kernel.limits import Counted
-from app.platform.limits.store.tables import EngineTotalsRow
+from app.platform.limits.logic.blocks import BucketPace
+from app.platform.limits.store.tables import EngineTotalsRow, RateBucketRow
 
 Totals = Mapping[Counted, int]
 """The amounts that an engine holds, by counted kind."""
@@ -21,6 +26,34 @@ _KEY = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
 _SUMMED = 0
 """The backend of the rows into which others are merged; no connection has this number."""
 _IS_OF_CONNECTION = EngineTotalsRow.backend != _SUMMED
+FULL_AFTER = timedelta(hours=1)
+"""The time in which any bucket fills: the settings allow no longer burst."""
+
+# The row is locked before the time is read, or time could be counted twice. Units are granted only
+# if they suffice: smaller parts could not be used yet and would lie idle in many processes.
+_TAKE = text(
+    """
+    insert into rate_buckets as bucket (subject, tokens, granted, update_time)
+    values (:subject, :capacity - :wanted, :wanted, clock_timestamp())
+    on conflict (subject) do update set (tokens, granted, update_time) = (
+        select present.units - taken.units, taken.units, here.moment
+        from (select clock_timestamp() as moment) as here
+        cross join lateral (
+            select least(
+                :capacity,
+                bucket.tokens + :units_per_second * greatest(
+                    0, extract(epoch from here.moment - bucket.update_time)::double precision
+                )
+            ) as units
+        ) as present
+        cross join lateral (
+            select case when present.units >= :needed
+                then least(:wanted, floor(present.units)) else 0 end as units
+        ) as taken
+    )
+    returning granted, tokens
+    """
+)
 
 
 async def read_totals(session: Session, engine_id: int) -> Totals:
@@ -66,3 +99,54 @@ async def _add(session: Session, engine_id: int, added: Mapping[str, int]) -> No
     statement = insert(EngineTotalsRow).values(engine_id=engine_id, backend=_SUMMED, **added)
     totals = {kind: getattr(EngineTotalsRow, kind) + statement.excluded[kind] for kind in Counted}
     await session.execute(statement.on_conflict_do_update(index_elements=_KEY, set_=totals))
+
+
+async def take(
+    session: Session, subject: str, needed: int, wanted: int, pace: BucketPace
+) -> tuple[int, float]:
+    """Lease the wanted units or as many as there are, but none if fewer than needed.
+
+    Returns:
+        The number of units leased, and the number left.
+    """
+    values = {
+        "subject": subject,
+        "needed": needed,
+        "wanted": wanted,
+        "capacity": pace.capacity,
+        "units_per_second": pace.units_per_second,
+    }
+    granted, left = (await session.execute(_TAKE, values)).one()
+    return granted, left
+
+
+async def remove(session: Session, subjects: Collection[str]) -> int:
+    """Remove buckets; return the number removed."""
+    removed = await session.execute(
+        delete(RateBucketRow)
+        .where(RateBucketRow.subject.in_(subjects))
+        .returning(RateBucketRow.subject)
+        .execution_options(synchronize_session=False)
+    )
+    return len(removed.all())
+
+
+def select_full(_: Session, search: RowSearch) -> Selected:
+    """Select buckets that must be full: a missing bucket counts as full."""
+    return search.bounded(select(RateBucketRow.subject).where(_is_full()), (RateBucketRow.subject,))
+
+
+async def remove_full(session: Session, some: Selected) -> int:
+    """Remove the selected full buckets; return the count."""
+    statement = (
+        delete(RateBucketRow)
+        # Repeated: the bucket may have been used since it was selected.
+        .where(_is_full(), RateBucketRow.subject.in_(some))
+        .returning(RateBucketRow.subject)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())
+
+
+def _is_full() -> ColumnElement[bool]:
+    return RateBucketRow.update_time < func.clock_timestamp() - bindparam(None, FULL_AFTER)

@@ -17,10 +17,10 @@ from app.kernel.clock import Clock
 from app.kernel.errors import DeadlineExceeded, ServiceError, Unavailable, describe
 from app.platform.operations.logic.places import NONE, PassedOver
 from app.platform.operations.logic.states import SOON
-from app.platform.operations.store import finding, hints, leases, queue, ticks
-from app.platform.operations.store.finding import FreeOperation
-from app.platform.operations.store.hints import Hint
+from app.platform.operations.store import leases, queue, waking
 from app.platform.operations.store.leases import Claim, WantedOperations
+from app.platform.operations.store.queue import FreeOperation
+from app.platform.operations.store.waking import Hint
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
@@ -71,7 +71,7 @@ class Claiming:
         now, longest = self._clock.now(), SOON
         if self._db.is_distributed:
             longest = min(longest, self._interval)
-            due = await hints.next_due(self._db, self._left)
+            due = await waking.next_due(self._db, self._left)
         else:
             async with self._db.snapshot() as session:
                 due = await queue.next_due(session, now)
@@ -81,18 +81,18 @@ class Claiming:
     async def _claim_any(self, passed: PassedOver) -> Claim | None:
         now = self._clock.now()
         lost: list[str] = []
-        while found := await finding.find(self._db, now, lost, passed):
-            for _, theirs in groupby(found, attrgetter("engine_id")):
+        while candidates := await queue.find(self._db, now, lost, passed):
+            for _, theirs in groupby(candidates, attrgetter("engine_id")):
                 if (claim := await self.take(_wanted(list(theirs), now))) is not None:
                     return claim
-            lost += [each.operation_id for each in found]
+            lost += [each.operation_id for each in candidates]
         return None
 
     async def _claim_by_hints(self, passed: PassedOver) -> Claim | None:
         now = self._clock.now()
         self._left = set(passed.engines)
         seen = [*passed.engines]
-        while read := await hints.read(self._db, now, seen):
+        while read := await waking.read(self._db, now, seen):
             for hint in read:
                 try:
                     with working_for(hint.engine_id):
@@ -102,7 +102,7 @@ class Claiming:
                     log.warning("worker.claim_failed", engine=hint.engine_id, error=describe(error))
                     is_silent = isinstance(error, TimeoutError | DeadlineExceeded)
                     rest = _AFTER_SILENCE if is_silent else SOON
-                    await hints.settle(self._db, hint, self._clock.now() + rest)
+                    await waking.settle(self._db, hint, self._clock.now() + rest)
                     if is_silent:
                         # The worker shows between two looks that it does not hang.
                         return None
@@ -118,27 +118,27 @@ class Claiming:
         await self._db.nodes.check(engine_id)
         # A claim is not cut off: once it is committed, nobody else would run the operation.
         async with asyncio.timeout(self._silent_seconds):
-            found = await finding.find_of_engine(self._db, engine_id, now, passed.callers)
-        claim = await self.take(_wanted(found, now)) if found else None
-        if passed.callers and not found:
+            candidates = await queue.find_of_engine(self._db, engine_id, now, passed.callers)
+        claim = await self.take(_wanted(candidates, now)) if candidates else None
+        if passed.callers and not candidates:
             self._left.add(engine_id)
-        if passed.callers or (found and claim is None):
+        if passed.callers or (candidates and claim is None):
             # What was passed over stays due; what others hold, they note themselves.
             return claim
         taken = claim.owned.operation_id if claim is not None else None
-        left = [each.due_time for each in found if each.operation_id != taken]
+        left = [each.due_time for each in candidates if each.operation_id != taken]
         try:
             due = left[0] if left else await self._next_of(hint, now)
         except (ServiceError, TimeoutError):
             if claim is None:
                 raise
             due = now + SOON
-        await hints.settle(self._db, hint, due)
+        await waking.settle(self._db, hint, due)
         return claim
 
     async def _next_of(self, hint: Hint, now: datetime) -> datetime | None:
         async with asyncio.timeout(self._silent_seconds):
-            return await finding.next_of_engine(self._db, hint.engine_id, now)
+            return await queue.next_of_engine(self._db, hint.engine_id, now)
 
     async def _look_at_all(self) -> None:
         """Leave hints of all engines with due work, once per interval for all workers.
@@ -151,19 +151,21 @@ class Claiming:
             return
         self._looked = at
         async with self._db.transaction() as session:
-            is_mine = await ticks.take_tick(session, _FULL_LOOK, self._interval)
+            is_mine = await queue.take_tick(session, _FULL_LOOK, self._interval)
         if not is_mine or self._db.nodes.away:
             return
-        find = partial(finding.find_engines, self._db, self._clock.now())
+        find = partial(queue.find_engines, self._db, self._clock.now())
         try:
             engines = await self._db.server.all_shards.run(find)
         except Unavailable as error:
             log.warning("worker.look_failed", error=describe(error))
             return
         if engines:
-            await hints.leave(self._db, dict(engines))
+            await waking.leave(self._db, dict(engines))
 
 
-def _wanted(found: Sequence[FreeOperation], now: datetime) -> WantedOperations:
+def _wanted(candidates: Sequence[FreeOperation], now: datetime) -> WantedOperations:
     """Return what was found in an engine, of which one that is still due is to be claimed."""
-    return WantedOperations(found[0].engine_id, [each.operation_id for each in found], now)
+    return WantedOperations(
+        candidates[0].engine_id, [each.operation_id for each in candidates], now
+    )

@@ -52,7 +52,6 @@ class Method(NamedTuple):
 
     Attributes:
         kind: the kind of its operation.
-        name: its name in the API.
         names_engine: False if its request names no engine; the request's id is then unique over
             the service.
     """

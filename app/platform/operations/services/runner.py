@@ -241,7 +241,6 @@ class Runner:
             await self.notices.wait(pause)
 
     def _passed_over(self) -> PassedOver:
-        """Return the engines and callers that would take the last place."""
         running = [(claim.owned.engine_id, claim.caller) for claim in self._running.values()]
         return passed_over(running, self._settings.worker_concurrency)
 

@@ -28,6 +28,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import KeyColumns, RowSearch, Selected
 from app.adapters.db.subjects import RowsOf, Subject
+from app.kernel.checks import CheckName, Examination, overdue
 from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
 from app.platform.operations.store.repository import PREVIEW, UNMET_REQUESTS
 from app.platform.operations.store.tables import OperationRow, RequestIdRow, ServiceRequestIdRow
@@ -37,6 +38,18 @@ _PREVIEW_LISTS = ("plannedChanges", "droppedFacts", "droppedFields", "refusedDec
 _IS_OTHER = OperationRow.kind != ERASE_SCOPE
 ERASURES = (RowsOf(OperationRow, _IS_OTHER).named("operations", OperationRow.operation_id),)
 """Operations on a scope alone; the one that erases it stays."""
+_LEASES = """
+select 'WARNING' as level,
+    'runs by a lease that ended more than 10 minutes ago; a worker takes it over' as problem,
+    engine_id, 'operations/' || operation_id as name
+from operations
+where state = 'RUNNING' and lease_until < statement_timestamp() - interval '10 minutes'
+    and {of_engine}
+"""
+EXAMINATIONS = (
+    Examination(CheckName.OPERATIONS, _LEASES),
+    overdue("old operations", "operations", "remove_time"),
+)
 
 
 async def withdraw_texts(

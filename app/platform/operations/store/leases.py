@@ -38,10 +38,9 @@ from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store import counting, repository
-from app.platform.operations.store.owned import Owned
 from app.platform.operations.store.queue import PENDING, RUNNING, UNREACHED
 from app.platform.operations.store.repository import Ended
-from app.platform.operations.store.tables import OperationRow
+from app.platform.operations.store.tables import OperationRow, Owned
 from app.platform.operations.store.waking import tell, wake
 
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
@@ -160,12 +159,12 @@ async def take(
         "lease": lease,
     }
     try:
-        found = (await session.execute(_TAKE, values)).one_or_none()
+        row = (await session.execute(_TAKE, values)).one_or_none()
     except IntegrityError:
         return None
-    if found is None:
+    if row is None:
         return None
-    *columns, before = found
+    *columns, before = row
     if before == OperationState.RUNNING:
         counting.count_taken_over()
     claimed = dict(zip(_CLAIMED, columns, strict=True))
@@ -281,11 +280,11 @@ async def wait_for_node(
     since: datetime,
 ) -> None:
     """Requeue an operation that cannot reach a node since a time; the attempt does not count."""
-    told = {"lastError": error["message"], UNREACHED: format_timestamp(since)}
+    details = {"lastError": error["message"], UNREACHED: format_timestamp(since)}
     values = {
         "due_time": due,
         "attempts": OperationRow.attempts - 1,
-        "details": OperationRow.details.op("||")(cast(told, JSONB)),
+        "details": OperationRow.details.op("||")(cast(details, JSONB)),
     }
     await _give_back(session, owned, ended, values)
 

@@ -27,8 +27,7 @@ from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
 from app.platform.operations.logic.states import OperationState, metadata_url
 from app.platform.operations.store import counting
-from app.platform.operations.store.owned import Owned
-from app.platform.operations.store.tables import OperationRow, name_of
+from app.platform.operations.store.tables import OperationRow, Owned, name_of
 from app.platform.operations.store.waking import tell, wake
 
 PREVIEW = "generation.preview"
@@ -80,8 +79,8 @@ class NewOperation:
 
     def __post_init__(self) -> None:
         if not self.operation_id:
-            made = new_id(self.now, bucket_of_scopes(self.scopes))
-            object.__setattr__(self, "operation_id", str(made))
+            number = new_id(self.now, bucket_of_scopes(self.scopes))
+            object.__setattr__(self, "operation_id", str(number))
 
     def queued(self, key: str | None, request: dict[str, Any]) -> "NewOperation":
         """Return a copy for a worker, with the serialising key and the request."""

@@ -1,12 +1,14 @@
 """Operations (resource and queue in one row), request ids, and the ticks of periodic work."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Boolean, Index, Integer, LargeBinary, Text, text
+from sqlalchemy import Boolean, ColumnElement, Index, Integer, LargeBinary, Text, and_, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
 from app.adapters.db.conditions import ByScopes, parts_index
+from app.platform.operations.logic.states import OperationState
 
 
 def name_of(engine: str, memory_id: str | None, operation_id: str) -> str:
@@ -174,3 +176,21 @@ class TickRow(Base):
 
     name: Mapped[str] = mapped_column(Text, primary_key=True)
     last_slot: Mapped[datetime]
+
+
+@dataclass(frozen=True)
+class Owned:
+    """A running operation and the token of its worker."""
+
+    engine_id: int
+    operation_id: str
+    owner: str
+
+    def is_mine(self) -> ColumnElement[bool]:
+        """Select the row while this worker still owns it."""
+        return and_(
+            OperationRow.engine_id == self.engine_id,
+            OperationRow.operation_id == self.operation_id,
+            OperationRow.owner == self.owner,
+            OperationRow.state == OperationState.RUNNING,
+        )

@@ -49,7 +49,6 @@ def _render(reference: Mapping[str, Any], name: str, types: str) -> str:
 
 
 def _render_types(types: Sequence[str], room: int) -> str:
-    """Return as many types as fit, in brackets; an empty text if none fits."""
     whole = ", ".join(types)
     if not whole or len(f" ({whole})") <= room:
         return whole and f" ({whole})"

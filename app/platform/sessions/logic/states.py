@@ -38,12 +38,7 @@ class StateParts:
 
 @dataclass(frozen=True)
 class SharedState:
-    """The shared states of an engine's sessions.
-
-    Attributes:
-        users: the states of the requested users.
-        app: the state of the engine.
-    """
+    """The shared states of an engine's sessions."""
 
     users: Mapping[str, Mapping[str, Any]]
     app: Mapping[str, Any]

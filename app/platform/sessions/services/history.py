@@ -1,13 +1,13 @@
 """Use cases of a session's events: append one or several, list, erase."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from app.adapters.concurrency import each
 from app.adapters.db.lists import list_page
-from app.adapters.db.session import Database
+from app.adapters.db.session import Database, Session
 from app.adapters.db.session import Session as DatabaseSession
 from app.adapters.resources import EventListener, Resources
 from app.kernel.changes import IdempotencyKey
@@ -20,12 +20,11 @@ from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.services.mutation import write
-from app.platform.privacy.services.privacy import PrivacyService
-from app.platform.sessions.logic.event_text import Step, step_of
+from app.platform.privacy.service import PrivacyService
+from app.platform.sessions.logic.event_text import ExchangePlace, Step, step_of
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.events import (
     AppendedEvent,
@@ -38,7 +37,6 @@ from app.platform.sessions.schemas.events import (
     SessionEvent,
 )
 from app.platform.sessions.schemas.sessions import check_state_size
-from app.platform.sessions.services.changes import Appended, ErasedEvent, notify
 from app.platform.sessions.store import append_batch, erasure, repository, shared
 from app.platform.sessions.store.append_batch import At, Standing
 from app.platform.sessions.store.shared import StateChange
@@ -78,7 +76,7 @@ class _Event:
 
 
 @dataclass(frozen=True)
-class _Made:
+class _Creation:
     """The time of an append, and the bucket of the session's user."""
 
     now: datetime
@@ -126,8 +124,8 @@ class EventService:
             at = At(now, request.timestamp)
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
             await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
-            made = _Made(now, bucket_of_user(stands.user_id))
-            row = _row(name, event, stands.last_seq, stands.place.exchange, made)
+            creation = _Creation(now, bucket_of_user(stands.user_id))
+            row = _row(name, event, stands.last_seq, stands.place.exchange, creation)
             await append_batch.insert_events(session, [row])
             if event.step is Step.ANSWERS:
                 await self._notify_listeners(session, engine, name, stands, now)
@@ -197,11 +195,11 @@ class EventService:
         """Append events to a session, checking the number of its last event if one is expected."""
         before = await append_batch.lock(session, name, now)
         _check_last(name, before.last_seq, expected)
-        made = _Made(now, bucket_of_user(before.user_id))
+        creation = _Creation(now, bucket_of_user(before.user_id))
         rows, place, delta = [], before.place, dict[str, Any]()
         for seq, event in enumerate(events, before.last_seq + 1):
             place = place.after(event.step)
-            rows.append(_row(name, event, seq, place.exchange, made))
+            rows.append(_row(name, event, seq, place.exchange, creation))
             delta |= event.delta
         stands = replace(before, last_seq=before.last_seq + len(events), place=place)
         parts = StateParts.of(delta)
@@ -322,25 +320,70 @@ def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
         )
 
 
-def _row(name: SessionName, event: _Event, seq: int, exchange: int, made: _Made) -> dict[str, Any]:
+def _row(
+    name: SessionName, event: _Event, seq: int, exchange: int, creation: _Creation
+) -> dict[str, Any]:
     """Return the columns of an event, with its number and its exchange's."""
     return {
         "engine_id": name.engine.engine,
         "session_id": name.session,
         "seq": seq,
-        "event_id": str(new_id(made.now, made.bucket)),
+        "event_id": str(new_id(creation.now, creation.bucket)),
         "exchange": exchange,
         **event.columns,
-        "create_time": made.now,
+        "create_time": creation.now,
     }
 
 
 def _response(
     session: SessionName, numbered: Sequence[tuple[str, int, int] | list[Any]]
 ) -> BatchAppendEventsResponse:
-    """Build the answer to an append; `session` is the stored full name."""
     events = [
         AppendedEvent(name=str(EventName(session, event_id)), seq=seq, exchange=exchange)
         for event_id, seq, exchange in numbered
     ]
     return BatchAppendEventsResponse(events=events, last_seq=events[-1].seq)
+
+
+@dataclass(frozen=True)
+class Appended:
+    """A session after an append with an answer.
+
+    Attributes:
+        memory_policy: the policy in the session's row; None: the engine's policy applies.
+        last_seq: the number of the newest event.
+        place: the place of the newest event; its `complete` is the last complete exchange.
+    """
+
+    engine: EngineRow
+    session_id: str
+    user_id: str
+    memory_policy: Mapping[str, Any] | None
+    last_seq: int
+    place: ExchangePlace
+    cleared_seq: int
+    cleared_exchange: int
+    now: datetime
+
+
+@dataclass(frozen=True)
+class ErasedEvent:
+    """An event whose content has been erased, named by its number in the session."""
+
+    engine: EngineRow
+    name: SessionName
+    seq: int
+    now: datetime
+
+
+async def notify(
+    listeners: Iterable[EventListener], session: Session, change: Appended | ErasedEvent
+) -> None:
+    """Call all listeners in order; an exception from one rolls the transaction back.
+
+    `Registry.event_listeners` get an `Appended` after an append that answers the user; the
+    exchange is then complete. `Registry.event_erasers` get an `ErasedEvent`. The session's row is
+    locked at that time.
+    """
+    for listener in listeners:
+        await listener(session, change)

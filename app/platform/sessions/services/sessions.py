@@ -12,7 +12,7 @@ from app.adapters.llm.models import TextModels, check_policy
 from app.adapters.resources import Resources
 from app.kernel.changes import IdempotencyKey, changed_fields, check_etag
 from app.kernel.clock import Clock
-from app.kernel.errors import InvalidArgument
+from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.ids import bucket_of_user, new_id
 from app.kernel.names import EngineName, SessionName, check_session_id
 from app.kernel.paging import PageRequest
@@ -20,12 +20,12 @@ from app.kernel.permissions import Permission
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, moment_after
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.logic.states import EMPTY, type_url
 from app.platform.operations.services.mutation import Method, mutate, write
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic.guard import noted
-from app.platform.privacy.services.privacy import PrivacyService
+from app.platform.privacy.service import PrivacyService
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.sessions import (
     CreateSessionRequest,
@@ -254,7 +254,6 @@ class SessionService:
         check_policy(request.memory_policy, self.models, self.settings, "memoryPolicy")
 
     def _expiry(self, request: SessionFields, now: datetime) -> datetime:
-        """Return the expiry of a session: the requested one, else the default."""
         if request.expire_time is not None:
             if request.expire_time <= now:
                 raise InvalidArgument.of_field("expireTime", "must lie in the future.")
@@ -269,3 +268,15 @@ def _made_id(request: CreateSessionRequest, now: datetime) -> str:
 
 _CREATE = Method(CREATE, "CreateSession")
 _DELETE = Method("sessions.delete", "Delete")
+
+
+async def check(_: Resources, session: DatabaseSession, engine: EngineRow) -> None:
+    """Check the numbers of an engine's sessions.
+
+    Raises:
+        InvalidArgument: the numbers of a session differ from its events.
+    """
+    wrong = await repository.find_miscounted(session, engine.engine_id)
+    if wrong is not None:
+        message = f"sessions/{wrong}: lastSeq and exchanges must agree with its last event."
+        raise InvalidArgument(message, Reason.ARCHIVE_INVALID)

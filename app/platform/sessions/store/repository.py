@@ -13,9 +13,11 @@ from sqlalchemy import (
     Row,
     Select,
     Text,
+    and_,
     cast,
     delete,
     func,
+    or_,
     select,
     tuple_,
     update,
@@ -65,6 +67,7 @@ EVENTS = List(
     orders=(SessionEventRow.timestamp,),
     max_size=MAX_PAGE_SIZE,
 )
+_EVENT = SessionEventRow
 
 
 async def get(
@@ -278,3 +281,31 @@ async def update_session(
         .execution_options(populate_existing=True, synchronize_session=False)
     )
     return (await session.execute(statement)).scalar_one()
+
+
+async def find_miscounted(session: Session, engine_id: int) -> str | None:
+    """Return the id of a session whose events are not numbered from 1 to its last number."""
+    counted = (
+        select(
+            _EVENT.session_id,
+            func.count().label("count"),
+            func.max(_EVENT.seq).label("last"),
+            func.max(_EVENT.exchange).label("exchanges"),
+        )
+        .where(_EVENT.engine_id == engine_id)
+        .group_by(_EVENT.session_id)
+        .subquery()
+    )
+    last = func.coalesce(counted.c.last, 0)
+    is_wrong = or_(
+        SessionRow.last_seq != last,
+        SessionRow.exchanges != func.coalesce(counted.c.exchanges, 0),
+        func.coalesce(counted.c.count, 0) != last,
+    )
+    statement = (
+        select(SessionRow.session_id)
+        .outerjoin(counted, counted.c.session_id == SessionRow.session_id)
+        .where(and_(SessionRow.engine_id == engine_id, is_wrong))
+        .limit(1)
+    )
+    return (await session.execute(statement)).scalar_one_or_none()

@@ -28,7 +28,6 @@ class StateChange:
 
     Attributes:
         field: the request's field with the change.
-        permission: the permission that admitted the request.
         most_bytes: the size limit of a state as JSON.
         removes_nulls: True if a null removes its key; otherwise null is a value like any other.
     """
@@ -86,7 +85,6 @@ async def write(session: Session, change: StateChange) -> None:
 def _changed(
     change: StateChange, sent: Mapping[str, Any], stored: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the sent values that differ from the stored ones."""
 
     def is_there(key: str, value: object) -> bool:
         if value is None and change.removes_nulls:

@@ -7,11 +7,21 @@ it: a sum below the bill would be worse than none.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from enum import StrEnum
+from typing import Any, Final, Protocol
+
+from app.kernel.errors import InvalidArgument
 
 _MONEY_DIGITS = 9
 _PRICED_TOKENS = 1_000_000
 _COUNTS = ("modelCallCount", "inputTokenCount", "outputTokenCount", "modelMilliseconds")
+FIELD = "groupBy"
+
+# Kinds of work in addition to the kinds of operations.
+RECALL: Final = "recall"
+"""Recall of events that are outside the context."""
+QUERY: Final = "query"
+"""Reads of task memory: questions and summaries."""
 
 
 class Price(Protocol):
@@ -153,3 +163,29 @@ def _sum(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
 def is_used_up(used_tokens: int, limit: int | None) -> bool:
     """Return True if a day's token budget is used up; without a limit it never is."""
     return limit is not None and used_tokens >= limit
+
+
+class Dimension(StrEnum):
+    """A property of usage; sums are ordered by them in this order."""
+
+    DAY = "day"
+    MODEL = "model"
+    KIND = "kind"
+
+
+_USUAL = (Dimension.DAY, Dimension.MODEL)
+
+
+def read_grouping(text: str | None) -> Sequence[Dimension]:
+    """Return the dimensions that a text names, in their order; without any, day and model.
+
+    Raises:
+        InvalidArgument: a name is no dimension.
+    """
+    if text is None or not text.strip():
+        return _USUAL
+    names = {name.strip() for name in text.split(",")}
+    if not names <= set(Dimension):
+        accepted = ", ".join(Dimension)
+        raise InvalidArgument.of_field(FIELD, f"must be some of {accepted}, separated by commas.")
+    return [dimension for dimension in Dimension if dimension in names]

@@ -10,8 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter, Usage
-from app.platform.usage.logic.costs import cost_of
-from app.platform.usage.logic.grouping import Dimension
+from app.platform.usage.logic.costs import Dimension, cost_of
 from app.platform.usage.store.tables import ModelUsageRow
 from app.settings.settings import ModelPrice
 

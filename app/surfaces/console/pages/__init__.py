@@ -14,12 +14,10 @@ from app.surfaces.console.pages import (
     overview,
     removal,
     revisions,
-    rollback,
     scopes,
     search,
     server,
     session,
-    sessions,
     settings,
     signing,
     streams,
@@ -28,7 +26,7 @@ from app.surfaces.console.pages import (
     undo,
     usage,
 )
-from app.surfaces.console.routing import Route
+from app.surfaces.console.visits import Route
 
 ROUTES: tuple[Route, ...] = (
     *signing.ROUTES,
@@ -37,14 +35,12 @@ ROUTES: tuple[Route, ...] = (
     *scopes.ROUTES,
     *memory.ROUTES,
     *edit.ROUTES,
-    *rollback.ROUTES,
     *revisions.ROUTES,
     *operations.ROUTES,
     *undo.ROUTES,
     *removal.ROUTES,
     *deletion.ROUTES,
     *deleted.ROUTES,
-    *sessions.ROUTES,
     *session.ROUTES,
     *context.ROUTES,
     *tasks.ROUTES,

@@ -3,22 +3,20 @@
 from starlette.responses import Response
 
 from app.surfaces.console.filterrow import FilterField, FilterRow, contains, equals, made_between
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 _OF_ENGINE = (
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("method", TEXTS.method, equals("method")),
     FilterField("result", TEXTS.result, equals("result")),
     FilterField("resource", TEXTS.resource, contains("resource")),
-    *made_between("create_time"),
+    *made_between(),
 )
 _OF_SERVICE = (FilterField("engine", TEXTS.engine, equals("engine")), *_OF_ENGINE)
 
 
 def _places(visit: Visit) -> tuple[str, str]:
-    """Return the path of the log in the API and the path of the screen."""
     if "engine" in visit.request.path_params:
         return f"{visit.engine_path}/auditEvents", f"{visit.engine_url}/audit"
     return "/v1/auditEvents", "/console/audit"

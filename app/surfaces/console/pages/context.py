@@ -10,10 +10,9 @@ from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import number_of
 from app.surfaces.console.pages.session import PATH, path_of, url_of
-from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit
+from app.surfaces.console.visits import BAD_REQUEST, Route, Visit
 
 _OF_SUMMARIES = ("keepRecent", "maxAbstractions", "summaryTokens")
 STRATEGIES: Mapping[str, tuple[str, ...]] = {
@@ -115,7 +114,6 @@ async def _costs(visit: Visit, policy: Json) -> Json:
 
 
 def _ranges(coverage: Json) -> list[Json]:
-    """Return the ranges of a coverage with their fates, in the order of events."""
     fates = {"shown": "verbatim", "summarised": "summarised", "omitted": "omitted"}
     ranges = [
         Json(fate=fate, first=span["firstSeq"], last=span["lastSeq"], summary=span["summary"])

@@ -11,9 +11,8 @@ from app.surfaces.console.filterrow import SCOPES, FilterRow, since, until
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.memories import TEXT, list_memories
 from app.surfaces.console.pages.memory import PATH, path_of, url_of
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import CONFLICT, Visit, redirect
+from app.surfaces.console.visits import CONFLICT, ENGINE, Route, Visit, redirect
 
 _FIELDS = (
     TEXT,

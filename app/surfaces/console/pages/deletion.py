@@ -11,10 +11,9 @@ from app.surfaces import filters
 from app.surfaces.api import Json, refusals
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.memories import row_of
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import CONFLICT, Visit, redirect
+from app.surfaces.console.visits import CONFLICT, ENGINE, Route, Visit, redirect
 
 SAMPLES = 20
 """Number of memories shown in a preview."""

@@ -14,9 +14,8 @@ from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of
-from app.surfaces.console.routing import Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Route, Visit, redirect
 
 _OBJECTS = ("metadata", "structuredContent")
 """The fields with JSON objects."""
@@ -52,7 +51,6 @@ class EditForm(VersionForm):
 
 
 def _texts(memory: Json) -> dict[str, str]:
-    """Return the fields of a memory as texts, with one topic per line."""
     topics = (
         topic["managedMemoryTopic"] or topic["customMemoryTopicLabel"]
         for topic in memory["topics"] or []
@@ -122,12 +120,12 @@ async def edit(visit: Visit) -> Response:
             return await _conflict(visit, form)
         if refused.status != BAD_REQUEST or not refused.fields:
             raise
-        faults = _beside(refused.fields)
+        faults = _by_field(refused.fields)
         return _page(visit, form.etag, form.values(), form.before(), BAD_REQUEST, faults)
     return redirect(url_of(visit))
 
 
-def _beside(faults: Mapping[str, str]) -> dict[str, str]:
+def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
     """Map faults to the form's fields; other faults keep the API's field names."""
     placed: dict[str, str] = {}
     for path, fault in faults.items():

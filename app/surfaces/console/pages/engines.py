@@ -6,9 +6,8 @@ from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal, Json
-from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import last_part
-from app.surfaces.console.visits import Visit
+from app.surfaces.console.visits import Route, Visit
 
 _ROWS = 10
 """Rows of a page: each one costs a call, and a page may make at most twelve."""

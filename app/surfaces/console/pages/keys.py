@@ -11,11 +11,10 @@ from app.kernel.permissions import Role
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
-from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Route, Visit, redirect
 
 _API = "/v1/keys"
 _HERE = "/console/keys"

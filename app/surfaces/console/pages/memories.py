@@ -16,9 +16,8 @@ from app.surfaces.console.filterrow import (
     until,
 )
 from app.surfaces.console.pages.memory import may_erase
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import TOKEN_PARAMETER, Visit
+from app.surfaces.console.visits import ENGINE, TOKEN_PARAMETER, Route, Visit
 
 TOPICS = (
     "USER_PERSONAL_INFO",
@@ -59,15 +58,7 @@ def row_of(visit: Visit) -> FilterRow:
 async def list_memories(
     visit: Visit, template: str, row: FilterRow, wanted: str, *more: tuple[str, str]
 ) -> Response:
-    """Show a page of memories with their filter row.
-
-    Args:
-        visit: the request.
-        template: the name of the template.
-        row: the user's filters.
-        wanted: the filter in the API's syntax.
-        more: further query parameters.
-    """
+    """Show a page of memories with their filter row."""
     listed = await visit.listed(f"{visit.engine_path}/memories", wanted, *more)
     return visit.render_list(
         template,

@@ -1,18 +1,23 @@
-"""Screen 6: one memory with its fields, its history and the differences of two revisions."""
+"""Screen 6: one memory with its history, the differences of two revisions, and its rollback."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
 from urllib.parse import quote, urlencode
 
+from pydantic import Field
 from starlette.responses import Response
 
+from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
-from app.surfaces.api import Json
-from app.surfaces.console.diffs import changes
-from app.surfaces.console.routing import ENGINE, Route
+from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.console.forms import VersionForm, read_form
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import TOKEN_PARAMETER, Visit
+from app.surfaces.console.visits import CONFLICT, ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
 
 COMPARED = {
     "fact": TEXTS.fact,
@@ -28,6 +33,10 @@ COMPARED = {
 PATH = f"{ENGINE}/memories/{{memory}}"
 _SIDES = {"from": TEXTS.compare_from, "to": TEXTS.compare_to}
 """The two sides of a comparison in the URL, with their labels."""
+MAX_WORDS = 4_000
+"""Beyond this number of words in one text, the texts are not compared."""
+_WORD = re.compile(r"\s*(?:[^\W_]+|\S)|\s+")
+"""A word with the white space before it; separate white space would match everywhere."""
 
 
 def path_of(visit: Visit) -> str:
@@ -87,7 +96,7 @@ async def show(visit: Visit) -> Response:
         revisions=revisions,
         older=_older(chosen, listed["nextPageToken"]),
         chosen=chosen,
-        elsewhere=_elsewhere(chosen, revisions),
+        elsewhere=_on_other_pages(chosen, revisions),
         page=query.get(TOKEN_PARAMETER, ""),
         compared=compared,
         may_edit=is_live and visit.may(Permission.MEMORIES_UPDATE),
@@ -110,7 +119,7 @@ def _older(chosen: Mapping[str, str], token: str | None) -> str | None:
     return urlencode([*kept, (TOKEN_PARAMETER, token)]) if token else None
 
 
-def _elsewhere(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str, str]:
+def _on_other_pages(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str, str]:
     """Return the chosen revisions that are on other pages, by side of the comparison."""
     here = {last_part(revision["name"]) for revision in revisions}
     return {name: value for name, value in chosen.items() if value and value not in here}
@@ -126,4 +135,133 @@ async def _compared(visit: Visit, *chosen: str) -> Json:
     )
 
 
-ROUTES = (Route(PATH, get=show),)
+class DiffKind(StrEnum):
+    """The kind of a part."""
+
+    KEPT = "kept"
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+@dataclass(frozen=True)
+class DiffPart:
+    """A part of a text."""
+
+    kind: DiffKind
+    text: str
+
+
+def compare(before: str, after: str) -> list[DiffPart] | None:
+    """Return the parts of two texts in order; None: they are too long to compare.
+
+    Kept and removed parts form the first text, kept and added parts the second.
+    """
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    if max(len(old), len(new)) > MAX_WORDS:
+        return None
+    parts: list[DiffPart] = []
+    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            parts.append(DiffPart(DiffKind.KEPT, "".join(old[i:j])))
+        else:
+            _add(parts, DiffKind.REMOVED, old[i:j])
+            _add(parts, DiffKind.ADDED, new[k:m])
+    return parts
+
+
+def _add(parts: list[DiffPart], kind: DiffKind, words: Sequence[str]) -> None:
+    if words:
+        parts.append(DiffPart(kind, "".join(words)))
+
+
+@dataclass(frozen=True)
+class FieldDifference:
+    """A field of two versions.
+
+    Attributes:
+        before: the text in the first version, empty if absent.
+        after: the text in the second version, empty if absent.
+        parts: the comparison, if the texts are short enough.
+    """
+
+    name: str
+    before: str
+    after: str
+    parts: list[DiffPart] | None
+
+    @property
+    def is_change(self) -> bool:
+        """True if the versions differ in the field."""
+        return self.before != self.after
+
+
+def changes(
+    before: dict[str, str], after: dict[str, str], fields: dict[str, str]
+) -> list[FieldDifference]:
+    """Compare fields of two versions."""
+    return [
+        FieldDifference(
+            label,
+            old := before[key],
+            new := after[key],
+            compare(old, new),
+        )
+        for key, label in fields.items()
+    ]
+
+
+class RollbackForm(VersionForm):
+    """The revision to restore."""
+
+    revision: str = Field(min_length=1)
+
+
+async def preview_rollback(visit: Visit) -> Response:
+    """Show the changes of a rollback to a revision."""
+    revision = visit.request.query_params.get("revision", "")
+    if not revision:
+        raise InvalidArgument.of_field("revision", "must be the id of a revision of the memory.")
+    return await _show_rollback(visit, revision, 200)
+
+
+async def _show_rollback(visit: Visit, revision: str, status: int) -> Response:
+    path = path_of(visit)
+    memory, target = await asyncio.gather(
+        visit.api.get(path), visit.api.get(f"{path}/revisions/{quote(revision, safe='')}")
+    )
+    fields = {key: label for key, label in COMPARED.items() if key != "expireTime"}
+    differences = await asyncio.to_thread(changes, comparable(memory), comparable(target), fields)
+    return visit.render(
+        "rollback.html",
+        status,
+        changes=[change for change in differences if change.is_change],
+        etag=memory["etag"],
+        revision=last_part(target["name"]),
+        target=target,
+        is_stale=status == CONFLICT,
+        here=url_of(visit),
+    )
+
+
+async def roll_back(visit: Visit) -> Response:
+    """Roll a memory back; after a concurrent change, show a new preview."""
+    form = await read_form(visit.request, RollbackForm, visit.session)
+    try:
+        await visit.api.send(
+            "POST",
+            f"{path_of(visit)}:rollback",
+            {"targetRevisionId": form.revision},
+            request_id=form.request_id,
+            etag=form.etag,
+        )
+    except ApiRefusal as refused:
+        if refused.is_stale:
+            return await _show_rollback(visit, form.revision, CONFLICT)
+        raise
+    return redirect(url_of(visit))
+
+
+ROUTES = (
+    Route(f"{PATH}/rollback", get=preview_rollback, post=roll_back),
+    Route(PATH, get=show),
+)

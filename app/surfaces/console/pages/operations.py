@@ -19,10 +19,9 @@ from app.surfaces.console.filterrow import (
 )
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages import revisions
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit, redirect
+from app.surfaces.console.visits import ENGINE, Route, Visit, redirect
 
 PATH = f"{ENGINE}/operations/{{operation}}"
 _STATES = ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED")
@@ -47,7 +46,7 @@ _FIELDS = (
     ),
     FilterField("kind", TEXTS.kind, equals("kind"), "text", named(*_KINDS)),
     FilterField("caller", TEXTS.caller, equals("caller")),
-    *made_between("create_time"),
+    *made_between(),
 )
 _LISTS = ("generatedMemories", "plannedChanges", "undoneMemories", "skippedMemories")
 """The lists in responses that give the fate of each memory."""
@@ -138,7 +137,7 @@ def _other_counts(metadata: Json) -> dict[str, object]:
     }
 
 
-async def show_one(visit: Visit) -> Response:
+async def show_operation(visit: Visit) -> Response:
     """Show an operation with its revisions; the page refreshes itself until it is done."""
     return await _detail(visit, "", 200)
 
@@ -197,12 +196,12 @@ async def retry(visit: Visit) -> Response:
     """Retry a failed operation and show the new one."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     try:
-        made = await visit.api.send(
+        operation = await visit.api.send(
             "POST", f"{path_of(visit)}:retry", {}, request_id=form.request_id
         )
     except ApiRefusal as refused:
         return await _refused(visit, refused)
-    return redirect(f"{visit.engine_url}/operations/{last_part(made['name'])}")
+    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
 
 
 async def _refused(visit: Visit, refused: ApiRefusal) -> Response:
@@ -213,7 +212,7 @@ async def _refused(visit: Visit, refused: ApiRefusal) -> Response:
 
 ROUTES = (
     Route(f"{ENGINE}/operations", get=show),
-    Route(PATH, get=show_one),
+    Route(PATH, get=show_operation),
     Route(f"{PATH}/cancel", post=cancel),
     Route(f"{PATH}/retry", post=retry),
 )

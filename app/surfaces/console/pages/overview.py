@@ -9,9 +9,8 @@ from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json, Query
 from app.surfaces.console.pages import server, streams, usage
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import ROWS, Visit
+from app.surfaces.console.visits import ENGINE, ROWS, Route, Visit
 
 _SHOWN = 5
 
@@ -20,7 +19,7 @@ async def show(visit: Visit) -> Response:
     """Show an engine; parts are omitted if the key may not see them or their call fails."""
     days = _days(visit.now)
     span = [("startDay", days[0]), ("endDay", days[-1])]
-    (engine, used, told), (failed, running, resting, deleted) = await asyncio.gather(
+    (engine, used, state), (failed, running, resting, deleted) = await asyncio.gather(
         asyncio.gather(
             _engine(visit), _part(visit, ":usage", Permission.USAGE_GET, span), _server(visit)
         ),
@@ -44,8 +43,8 @@ async def show(visit: Visit) -> Response:
         streams=resting,
         is_calm=_is_calm(failed, running, resting),
         deleted=_count(deleted),
-        server=told,
-        findings=server.findings(told, visit.now) if told else [],
+        server=state,
+        findings=server.findings(state, visit.now) if state else [],
     )
 
 

@@ -9,9 +9,8 @@ from app.surfaces import filters
 from app.surfaces.api import ApiRefusal
 from app.surfaces.console.forms import ChangeForm, VersionForm, read_form
 from app.surfaces.console.pages.memory import PATH, known, path_of, url_of
-from app.surfaces.console.routing import Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Route, Visit, redirect
 
 
 class RemovalForm(VersionForm):

@@ -16,9 +16,8 @@ from app.surfaces.console.filterrow import (
     made_between,
     named,
 )
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 
 _ACTIONS = ("CREATED", "UPDATED", "DELETED", "ROLLED_BACK", "UNDELETED", "REDACTED")
 _LABELS = FilterChips("label", TEXTS.filter_label, "labels", "revisions/labels")
@@ -29,7 +28,7 @@ _FIELDS = (
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("memory", TEXTS.filter_memory, equals("memory")),
     FilterField("operation", TEXTS.filter_operation, equals("operation")),
-    *made_between("create_time"),
+    *made_between(),
 )
 _SUGGESTED = 50
 _FILE = "revisions.ndjson"
@@ -68,7 +67,6 @@ async def show(visit: Visit) -> Response:
 
 
 def _grouped(revisions: list[Json]) -> list[tuple[str, list[Json]]]:
-    """Group consecutive revisions of one operation, with its name."""
     groups = groupby(revisions, key=lambda revision: revision["operation"] or "")
     return [(str(name), list(group)) for name, group in groups]
 

@@ -8,9 +8,8 @@ from starlette.responses import Response
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal
 from app.surfaces.console.filterrow import SCOPES
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import pairs
-from app.surfaces.console.visits import Visit
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 _LOOKED_AT = "100"
 """Number of scopes that are read for suggestions."""

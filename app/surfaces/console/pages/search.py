@@ -13,9 +13,8 @@ from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow
 from app.surfaces.console.forms import number_of
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, Visit
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 
 BOTH = "both"
 """The choice that shows the rankings side by side."""
@@ -77,14 +76,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class SignalPart:
-    """A part of the bar of signals.
-
-    Attributes:
-        name: the label of the signal.
-        value: the contribution to the score.
-        start: the start of the part, in percent.
-        width: the width of the part, in percent.
-    """
+    """A part of the bar of signals; its start and width are in percent."""
 
     name: str
     value: float

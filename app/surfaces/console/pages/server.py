@@ -7,9 +7,8 @@ from math import inf
 from starlette.responses import Response
 
 from app.surfaces.api import Json
-from app.surfaces.console.routing import Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit
+from app.surfaces.console.visits import Route, Visit
 
 PATH = "/v1/server"
 _OK = "ok"

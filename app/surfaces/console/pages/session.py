@@ -1,4 +1,4 @@
-"""Screen 11, one session: its events by exchange and its summaries, and their deletion."""
+"""Screen 11: the sessions of an engine; one session by exchange, its summaries, their deletion."""
 
 import asyncio
 from itertools import groupby
@@ -13,17 +13,25 @@ from app.kernel.permissions import Permission
 from app.language.tokens import estimate_tokens
 from app.surfaces import filters
 from app.surfaces.api import Json
+from app.surfaces.console.filterrow import (
+    FilterChips,
+    FilterField,
+    FilterRow,
+    changed_between,
+    equals,
+)
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import TOKEN_PARAMETER, Visit, redirect
+from app.surfaces.console.visits import ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
 
 PATH = f"{ENGINE}/sessions/{{session}}"
 _SUMMARIES = "summaries"
 """The parameter for the page token of the summaries."""
 _AT_ONE_MOMENT = "1000"
 _MAX_WHOLE = 50_000
+_CHIPS = (FilterChips("label", TEXTS.filter_label, "labels"),)
+_FIELDS = (FilterField("user", TEXTS.user, equals("user_id")), *changed_between())
 
 
 class SummaryForm(ChangeForm):
@@ -176,7 +184,21 @@ async def delete(visit: Visit) -> Response:
     return redirect(f"{visit.engine_url}/sessions")
 
 
+async def show_list(visit: Visit) -> Response:
+    """Show a page of sessions."""
+    row = FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS)
+    listed = await visit.listed(f"{visit.engine_path}/sessions", row.text_of_api())
+    return visit.render_list(
+        "sessions.html",
+        row,
+        listed,
+        sessions=listed.answer["sessions"] or [],
+        here=f"{visit.engine_url}/sessions",
+    )
+
+
 ROUTES = (
+    Route(f"{ENGINE}/sessions", get=show_list),
     Route(PATH, get=show),
     Route(f"{PATH}/events/{{event}}", get=show_event, post=erase_event),
     Route(f"{PATH}/summaries", post=summarise_again),

@@ -17,10 +17,9 @@ from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.usage import QUOTAS
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
 
 _PATH = f"{ENGINE}/settings"
 _PARTS = {
@@ -97,7 +96,6 @@ class FieldsForm(DocumentForm):
 
 
 def _fields(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the common settings of a document."""
     values = {name: _at(document, place) or "" for name, place in _PLACES.items()}
     topics = _general(_at(document, _CUSTOMIZATIONS) or []).get("memoryTopics") or []
     return {**values, "topics": "\n".join(map(_topic_line, topics))}
@@ -110,7 +108,6 @@ def _at(document: Any, place: tuple[str, ...]) -> Any:  # noqa: ANN401 - any JSO
 
 
 def _general(customizations: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the customization that applies to all scopes."""
     return next((part for part in customizations if not part.get("scopeKeys")), {})
 
 
@@ -178,7 +175,6 @@ async def show(visit: Visit) -> Response:
 
 
 async def _usage(visit: Visit) -> Json:
-    """Return the usage of the engine; empty if the key may not see it."""
     if not visit.may(Permission.USAGE_GET):
         return Json()
     return await visit.api.get(f"{visit.engine_path}:usage")
@@ -202,7 +198,7 @@ def _page(
         form=form,
         labels=_LABELS,
         rankings=list(Ranking),
-        faults=_beside(faults or {}),
+        faults=_by_field(faults or {}),
         quotas=QUOTAS,
         parts_labels=_PARTS,
         may_edit=visit.may(Permission.ENGINES_UPDATE),
@@ -212,7 +208,7 @@ def _page(
     )
 
 
-def _beside(faults: Mapping[str, str]) -> dict[str, str]:
+def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
     """Map faults to the form's fields; other faults keep the API's field names."""
     places = {".".join(place): name for name, place in _PLACES.items()}
     return {places.get(path, path): fault for path, fault in faults.items()}
@@ -299,7 +295,7 @@ async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
-        return _beside(refused.fields) or {"": refused.message}
+        return _by_field(refused.fields) or {"": refused.message}
     return {}
 
 

@@ -5,7 +5,6 @@ from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument, Reason, Unauthenticated
 from app.surfaces.console.forms import ConsoleForm, read_form
-from app.surfaces.console.routing import Route
 from app.surfaces.console.sessions import (
     OpenSession,
     Sessions,
@@ -13,7 +12,7 @@ from app.surfaces.console.sessions import (
     needs_tls,
     set_cookie,
 )
-from app.surfaces.console.visits import Visit, redirect, rendered
+from app.surfaces.console.visits import Route, Visit, redirect, rendered
 
 START = "/console"
 _FORBIDDEN = 403

@@ -10,9 +10,8 @@ from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow, equals
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit, redirect
+from app.surfaces.console.visits import ENGINE, Route, Visit, redirect
 
 FAILING = "failure_count>0"
 """The filter for streams whose last generation failed; they pause, or soon will."""

@@ -1,6 +1,8 @@
 """Screen 13: task memory with artifacts stored by reference, questions and tool policies."""
 
 import asyncio
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from starlette.responses import Response
@@ -11,10 +13,8 @@ from app.kernel.media_types import MediaType
 from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.passages import Passage, Span, passages
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
-from app.surfaces.console.visits import ROWS, Visit
+from app.surfaces.console.visits import ENGINE, ROWS, Route, Visit
 
 _LIST = f"{ENGINE}/tasks"
 _MEMORY = f"{_LIST}/{{memory}}"
@@ -22,6 +22,20 @@ _NAMESPACE = f"{_MEMORY}/{{namespace}}"
 _MAX_BYTES = 262_144
 _MAX_CITED = 4
 """Number of artifacts whose cited passages are marked; each one costs two calls."""
+MAX_CHARS = 20_000
+"""Largest number of characters of a text that is shown whole."""
+_AROUND = 300
+_GAP = "\n…\n"
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A part of a text: a citation or its context."""
+
+    text: str
+    is_cited: bool
 
 
 class QuestionForm(ChangeForm):
@@ -120,14 +134,14 @@ async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
     return list(
         await asyncio.gather(
             *(
-                _one_cited(visit, path, name, of_it, is_read=place < readable)
+                _citation(visit, path, name, of_it, is_read=place < readable)
                 for place, (name, of_it) in enumerate(spans.items())
             )
         )
     )
 
 
-async def _one_cited(
+async def _citation(
     visit: Visit, path: str, name: str, cited: list[Span], *, is_read: bool
 ) -> Json:
     if not is_read:
@@ -141,14 +155,12 @@ async def _one_cited(
 
 
 async def _content(visit: Visit, path: str, artifact: Json) -> bytes:
-    """Return the first bytes of an artifact's content."""
     if artifact["sizeBytes"] == "0":
         return b""
     return await visit.api.content(f"{path}/content", _MAX_BYTES)
 
 
 async def _as_stored(visit: Visit, path: str, artifact: Json) -> list[Passage]:
-    """Return the beginning of an artifact's stored text."""
     content = await _content(visit, path, artifact)
     charset = MediaType.parse(artifact["mediaType"]).charset
     text = await asyncio.to_thread(lambda: "".join(text_of([content], charset)))
@@ -179,3 +191,48 @@ ROUTES = (
     Route(_NAMESPACE, get=show_namespace, post=ask),
     Route(f"{_NAMESPACE}/{{artifact}}", get=show_artifact),
 )
+
+
+def passages(text: str, cited: Iterable[Span]) -> list[Passage]:
+    """Split a text into parts; a long text is cut to its citations with context, or its beginning.
+
+    Args:
+        text: the known text.
+        cited: the start and the exclusive end of each citation, in characters.
+    """
+    spans = [(start, min(end, len(text))) for start, end in _joined(cited) if start < len(text)]
+    is_long = len(text) > MAX_CHARS
+    around = _AROUND if spans and is_long else MAX_CHARS
+    parts: list[Passage] = []
+    done = 0
+    for place, (start, end) in enumerate(spans):
+        shown_from = max(done, start - around)
+        if shown_from > done:
+            parts.append(Passage(_GAP, is_cited=False))
+        following = spans[place + 1][0] if place + 1 < len(spans) else len(text)
+        done = min(following, end + around)
+        parts += [
+            Passage(text[shown_from:start], is_cited=False),
+            Passage(text[start : min(end, start + MAX_CHARS)], is_cited=True),
+            Passage(text[end:done], is_cited=False),
+        ]
+    if not spans:
+        parts.append(Passage(text[:MAX_CHARS], is_cited=False))
+        done = MAX_CHARS
+    if done < len(text):
+        parts.append(Passage(_GAP, is_cited=False))
+    return [part for part in parts if part.text]
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """Yield spans in order, with touching or overlapping spans merged."""
+    held: Span | None = None
+    for start, end in sorted(spans):
+        if held is not None and start <= held[1]:
+            held = held[0], max(held[1], end)
+            continue
+        if held is not None:
+            yield held
+        held = start, end
+    if held is not None:
+        yield held

@@ -11,9 +11,8 @@ from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import locked_pairs
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.routing import ENGINE, Route
 from app.surfaces.console.templating import last_part
-from app.surfaces.console.visits import BAD_REQUEST, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit, redirect
 
 _PATH = f"{ENGINE}/settings/try"
 _WAITS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.5)

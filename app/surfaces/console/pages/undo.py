@@ -16,10 +16,9 @@ from app.surfaces.console.pages.operations import (
     summary_of,
     url_of,
 )
-from app.surfaces.console.routing import Route
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Visit, redirect
+from app.surfaces.console.visits import Route, Visit, redirect
 
 _SHOWN = 200
 """Largest number of undone and of skipped memories that the preview lists."""
@@ -53,30 +52,30 @@ async def show(visit: Visit) -> Response:
     )
 
 
-def _row(change: Json, found: Json) -> Json:
+def _row(change: Json, answer: Json) -> Json:
     """Return a memory of a preview, with the operation's text for it if known."""
     memory = change["memory"]["name"]
-    said = next(
+    fact = next(
         (
             revision["fact"]
-            for revision in found["memoryRevisions"] or []
+            for revision in answer["memoryRevisions"] or []
             if revision["name"].startswith(f"{memory}/")
         ),
         None,
     )
-    return Json(id=last_part(memory), fact=said, fate=change["action"] or change["reason"])
+    return Json(id=last_part(memory), fact=fact, fate=change["action"] or change["reason"])
 
 
 async def preview(visit: Visit) -> Response:
     """Start a preview of the undo and show it."""
-    made = await _undo(visit, {"validateOnly": True})
-    return redirect(f"{url_of(visit)}/undo?preview={last_part(made['name'])}")
+    operation = await _undo(visit, {"validateOnly": True})
+    return redirect(f"{url_of(visit)}/undo?preview={last_part(operation['name'])}")
 
 
 async def undo(visit: Visit) -> Response:
     """Undo an operation and show the operation of the undo."""
-    made = await _undo(visit, {})
-    return redirect(f"{visit.engine_url}/operations/{last_part(made['name'])}")
+    operation = await _undo(visit, {})
+    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
 
 
 async def _undo(visit: Visit, body: Mapping[str, object]) -> Json:

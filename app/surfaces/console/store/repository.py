@@ -23,7 +23,6 @@ class SessionLife:
     """The lifetime of sessions.
 
     Attributes:
-        longest: the longest time after the sign-in.
         idle: the longest time without a request.
     """
 

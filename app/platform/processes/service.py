@@ -1,11 +1,12 @@
-"""The heartbeat of a process, and the live workers according to their heartbeats."""
+"""The heartbeat of a process, the live workers, and the state of the whole service."""
 
 import asyncio
 import os
+import platform
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from socket import gethostname
@@ -15,13 +16,30 @@ import structlog
 from prometheus_client import Gauge
 
 from app.adapters.concurrency import in_background
+from app.adapters.db.clock import database_now
 from app.adapters.db.fence import other_revision
+from app.adapters.db.readiness import OK, schema_state
 from app.adapters.db.schema import wanted_revision
+from app.adapters.db.session import Session
+from app.adapters.lag import RecentLag, recent_lag
 from app.adapters.metrics import of_all
 from app.adapters.resources import Check, Resources
-from app.kernel.errors import describe
+from app.kernel.errors import Reason, ServiceError, Unavailable, describe
 from app.kernel.release import RELEASE
+from app.platform.operations.store import queue
+from app.platform.processes.schemas import (
+    EventLoopLag,
+    ServerDatabase,
+    ServerEmbedder,
+    ServerEventLoop,
+    ServerInfo,
+    ServerProcess,
+    ServerQueue,
+    ServerSetting,
+)
 from app.platform.processes.store import repository
+from app.platform.processes.store.tables import ProcessRow
+from app.settings.described import shown_settings
 
 log = structlog.get_logger()
 
@@ -34,6 +52,9 @@ _STOP_SECONDS = 1.0
 """Longest wait for the database at the end of a process; others notice its silence."""
 KEPT_FOR = timedelta(hours=1)
 """Time after which a process without heartbeats is removed."""
+_ANSWER_SECONDS = 5.0
+_DAY = timedelta(days=1)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class ProcessKind(StrEnum):
@@ -54,7 +75,6 @@ class Activity:
 
     Attributes:
         count_running: counts the operations that it runs.
-        start_time: when it started.
         has_swept: whether it has run the sweeps since its last heartbeat.
     """
 
@@ -71,11 +91,7 @@ class Activity:
 
 @dataclass
 class Heart:
-    """The heartbeat of one process.
-
-    Attributes:
-        kind: what the process does.
-    """
+    """The heartbeat of one process."""
 
     resources: Resources
     kind: ProcessKind
@@ -178,3 +194,103 @@ async def check_workers(resources: Resources) -> Check:
 def install(resources: Resources) -> None:
     """Record the start time of the process."""
     Activity.of(resources)
+
+
+async def read_server(resources: Resources) -> ServerInfo:
+    """Return the state; without the database, only the facts known to this process."""
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            state = await _from_database(resources)
+    except (ServiceError, TimeoutError):
+        state = {"database": ServerDatabase(error=Reason.DATABASE_UNAVAILABLE)}
+    lag = recent_lag()
+    return ServerInfo(
+        version=RELEASE,
+        start_time=Activity.of(resources).start_time,
+        python_version=platform.python_version(),
+        event_loop=None if lag is None else _event_loop(lag),
+        embedder=_embedder(resources),
+        model=resources.models.writer,
+        settings=[
+            ServerSetting(
+                name=shown.name,
+                description=shown.description,
+                is_default=shown.is_default,
+                value=shown.value,
+            )
+            for shown in shown_settings(resources.settings)
+        ],
+        **state,
+    )
+
+
+def _embedder(resources: Resources) -> ServerEmbedder:
+    embedder = resources.embedder
+    return ServerEmbedder(
+        model=embedder.model_id,
+        dimensions=embedder.dimensions or None,
+        is_lexical_only=embedder.lexical_only,
+        is_ready=embedder.ready,
+    )
+
+
+async def _from_database(resources: Resources) -> dict[str, Any]:
+    """Return the fields read from the database; with another schema, only `database`."""
+    state = await schema_state(resources.db)
+    skew = resources.skew.found
+    async with resources.db.snapshot() as session:
+        facts = await repository.describe_database(session)
+        database = ServerDatabase(
+            schema_=state,
+            clock_skew_milliseconds=None if skew is None else round(skew / _MILLISECOND),
+            **asdict(facts),
+        )
+        if state != OK:
+            return {"database": database}
+        rows = await repository.list_live(session, seen_for(resources))
+    return {
+        "database": database,
+        "processes": [_process(row) for row in rows],
+        "queue": await _read_queue(resources),
+    }
+
+
+async def _read_queue(resources: Resources) -> ServerQueue | None:
+    """Return the queue, or None while a node of a distributed database does not answer."""
+    try:
+        return await resources.db.read_all(_queue)
+    except Unavailable:
+        if resources.db.is_distributed:
+            return None
+        raise
+
+
+def _event_loop(lag: RecentLag) -> ServerEventLoop:
+    return ServerEventLoop(lag_seconds=EventLoopLag(p50=lag.p50, p99=lag.p99))
+
+
+async def _queue(session: Session) -> ServerQueue:
+    now = await database_now(session)
+    due = await queue.queue_at(session, now)
+    return ServerQueue(
+        due_count=due.due,
+        oldest_due_seconds=(now - (due.oldest_due_time or now)).total_seconds(),
+        running_count=sum((await queue.running_by_kind(session)).values()),
+        failed_count=await queue.count_failed(session, now - _DAY),
+    )
+
+
+def _process(row: ProcessRow) -> ServerProcess:
+    return ServerProcess(
+        process_id=row.process_id,
+        kind=row.kind,
+        release=row.release,
+        schema_=row.schema,
+        host=row.host,
+        pid=row.pid,
+        start_time=row.start_time,
+        beat_time=row.beat_time,
+        running=row.running,
+        skew_seconds=row.skew_seconds,
+        last_sweep_time=row.last_sweep_time,
+    )

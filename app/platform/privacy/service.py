@@ -20,7 +20,7 @@ from app.kernel.wire.violations import invalid_fields
 from app.language.privacy.walk import Masked
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.rows import privacy_of
+from app.platform.engines.store.tables import privacy_of
 from app.platform.privacy.logic.guard import Guard
 from app.settings.settings import Settings
 
@@ -98,9 +98,9 @@ class PrivacyService:
         guard = await self.guard(name, place)
         if guard.is_idle:
             return text
-        found = guard.admitted(text, path)
-        count(place, found.counts)
-        return found.value.translate(_BARE)[: len(text)] if found.counts else text
+        admission = guard.admitted(text, path)
+        count(place, admission.counts)
+        return admission.value.translate(_BARE)[: len(text)] if admission.counts else text
 
     async def admit_all(
         self,
@@ -140,13 +140,13 @@ class PrivacyService:
 
         def admitted(path: str, request: Request) -> Request | InvalidArgument:
             try:
-                found, masked = _admitted(guard, path, request, fields)
+                admitted_request, masked = _admitted(guard, path, request, fields)
             except InvalidArgument as error:
                 return error
             counts.update(masked)
-            return found
+            return admitted_request
 
-        results = await asyncio.to_thread(lambda: [admitted(*one) for one in requests])
+        results = await asyncio.to_thread(lambda: [admitted(*request) for request in requests])
         count(place, counts)
         return results, counts
 
@@ -155,17 +155,19 @@ def _admitted(
     guard: Guard, path: str, request: Request, fields: set[str]
 ) -> tuple[Request, Mapping[str, int]]:
     sent = request.model_dump(mode="json", by_alias=True, exclude_unset=True, include=fields)
-    found: Masked = guard.admitted(sent, path)
-    if not found.counts:
+    admission: Masked = guard.admitted(sent, path)
+    if not admission.counts:
         return request, {}
-    whole: dict[str, Any] = request.sent() | found.value
+    whole: dict[str, Any] = request.sent() | admission.value
     try:
-        return type(request).model_validate(whole), found.counts
+        return type(request).model_validate(whole), admission.counts
     except ValidationError as error:
         # A mask may be longer than the value that it replaces, and exceed the limit of a field.
         listed = error.errors(include_url=False, include_input=False, include_context=False)
         where = (path,) if path else ()
-        raise invalid_fields([{**one, "loc": (*where, *one["loc"])} for one in listed]) from None
+        raise invalid_fields(
+            [{**fault, "loc": (*where, *fault["loc"])} for fault in listed]
+        ) from None
 
 
 def count(place: str, counts: Mapping[str, int]) -> None:

@@ -1,22 +1,34 @@
-"""Use cases of usage: the budget of tokens, and the sums by day, model and kind of work."""
+"""Use cases of usage: its recording, the budget of tokens, sums, and metrics of all processes."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from math import ceil
+from typing import Any
+
+import structlog
+from prometheus_client import Counter
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Database, Session
+from app.adapters.llm.ports import Meter, Usage
+from app.adapters.metrics import of_all
 from app.adapters.resources import CountOfEngine, Resources
 from app.kernel.clock import Clock
-from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted
+from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted, describe
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import bounds
 from app.platform.limits.store.repository import read_totals
-from app.platform.usage.logic.costs import is_used_up
-from app.platform.usage.logic.grouping import read_grouping
+from app.platform.operations.services.runner import Job
+from app.platform.usage.logic import costs
+from app.platform.usage.logic.costs import is_used_up, read_grouping
 from app.platform.usage.schemas import (
     MAX_WAITING,
     EngineEmbedding,
@@ -31,6 +43,30 @@ from app.settings.settings import Settings
 
 _DEFAULT_DAYS = 30
 _MAX_DAYS = 366
+log = structlog.get_logger()
+
+MAX_NOTE_SECONDS = 5
+"""Limit for recording the costs of stopped work, since the cancelling side waits."""
+_CALLS = of_all(
+    Counter,
+    "memory_bank_model_calls",
+    "Requests to a model by all processes, including failed ones.",
+    ["model"],
+)
+_SECONDS = of_all(
+    Counter,
+    "memory_bank_model_seconds",
+    "Time from a model request to its answer, of all processes.",
+    ["model"],
+)
+_TOKENS = of_all(
+    Counter,
+    "memory_bank_model_tokens",
+    "Tokens of prompts and of answers, of all processes.",
+    ["model", "direction"],
+)
+_LATE = timedelta(days=1)
+"""Time after the end of a day in which a process whose clock is behind may still add usage."""
 
 
 @dataclass(frozen=True)
@@ -148,3 +184,106 @@ def _exhausted(engine_id: int, used: int, limit: int, now: datetime) -> Resource
         },
         retry_after_seconds=ceil((reset_time(now) - now).total_seconds()),
     )
+
+
+async def finish_in_time(recording: asyncio.Task[None]) -> bool:
+    """Wait for a task that records costs; cancel it and return False if that takes too long.
+
+    A second cancellation does not interrupt the task.
+    """
+    _, late = await asyncio.wait([recording], timeout=MAX_NOTE_SECONDS)
+    for task in late:
+        task.cancel()
+    return not late
+
+
+@asynccontextmanager
+async def recorded(
+    resources: Resources, engine: EngineName, meter: Meter, kind: str
+) -> AsyncIterator[None]:
+    """Add the usage that the block has put into `meter` to its engine's day, even on failure.
+
+    `kind` is the kind of an operation, or one of `logic/costs.py`.
+
+    No transaction may be open: this opens one after the block.
+    """
+    recording = _Recording(resources, engine, meter, kind)
+    try:
+        yield
+    except BaseException:
+        await _wait_for_recording(asyncio.create_task(recording.now()))
+        raise
+    noting = asyncio.create_task(recording.now())
+    try:
+        # Unlike `await noting`, this does not cancel the task if the request is cancelled.
+        await asyncio.wait([noting])
+    except BaseException:
+        await _wait_for_recording(noting)
+        raise
+    if resources.db.is_primary_away:
+        # The answer exists and is paid for: return it, even if the costs are not recorded.
+        await _wait_for_recording(noting)
+        return
+    noting.result()
+
+
+async def _wait_for_recording(noting: asyncio.Task[None]) -> None:
+    """Wait for the task that records the costs, and log its failure.
+
+    A failure of the recording does not replace the error that stopped the request.
+    """
+    if await finish_in_time(noting) and (error := noting.exception()) is not None:
+        log.warning("usage.costs_not_recorded", error=describe(error))
+
+
+@dataclass(frozen=True)
+class _Recording:
+    resources: Resources
+    engine: EngineName
+    meter: Meter
+    kind: str
+
+    async def now(self) -> None:
+        resources = self.resources
+        async with resources.db.transaction() as session:
+            engine = await engines.get(session, self.engine, Lock.SHARED)
+            prices = resources.settings.model_prices
+            now = resources.clock.now()
+            meter, kind = self.meter, self.kind
+            await repository.record(session, engine.engine_id, now, meter, prices, kind)
+
+
+async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
+    """Add the costs of an attempt to the costs of earlier ones in the operation's metadata."""
+    await job.note(session, costs.with_earlier(details, job.claim.details))
+
+
+@dataclass
+class _Counted:
+    """The usage that one process has counted, and the first day that may still gain usage."""
+
+    by_day: Mapping[tuple[str, date], Usage] = field(default_factory=dict)
+    since: date = date.min
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+async def refresh(resources: Resources) -> None:
+    """Count the usage of all engines that was recorded since the last time.
+
+    Only growth counts: the removal of an engine must not look like a restart.
+    """
+    counted: _Counted = resources.kept.setdefault(_Counted, _Counted())
+    async with counted.lock:
+        usage_since = partial(repository.usage_since, day=counted.since)
+        by_day = await resources.db.read_all(usage_since)
+        for (model, day), used in by_day.items():
+            _count(model, used, counted.by_day.get((model, day), Usage()))
+        counted.by_day = by_day
+        counted.since = day_of(resources.clock.now()) - _LATE
+
+
+def _count(model: str, used: Usage, before: Usage) -> None:
+    _CALLS.labels(model).inc(max(0, used.calls - before.calls))
+    _SECONDS.labels(model).inc(max(0, used.milliseconds - before.milliseconds) / 1_000)
+    _TOKENS.labels(model, "input").inc(max(0, used.input_tokens - before.input_tokens))
+    _TOKENS.labels(model, "output").inc(max(0, used.output_tokens - before.output_tokens))

@@ -1,1 +1,0 @@
-"""Use cases of privacy; the entry is `privacy.py`."""

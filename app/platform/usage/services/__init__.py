@@ -1,1 +1,0 @@
-"""Use cases of usage; the entry is `usage.py`."""
