@@ -191,6 +191,7 @@ MEASURES: dict[str, tuple[Callable[[], object], str]] = {
 """Measures that are printed and not tested: how each is counted, and its target."""
 
 
+@cache
 def counted() -> dict[str, dict[str, int]]:
     """Return the figures that the budget limits, by its tables."""
     structure = {
