@@ -25,6 +25,14 @@ _STANDS_FOR = any_case(
     r"|il|elle|ils|elles|c'est|ça|cela|le mien|la mienne|ele|ela|isso|é)(?!\w)"
     r"|^\W*(?:それ|これ|あれ|那|这|它|他|她|그것|이것)"
 )
+# Anchored, since the words are also removed from the beginning of an answer.
+_BESIDE = any_case(
+    r"^(?:(?:just )?(?:near|outside|close to|around)|nahe|cerca de|a las afueras de|près d[e']"
+    r"|à côté d[e'])\b"
+)
+_PLACE = re.compile(r" (?:in|en|à) \{\}")
+"""A place in a fact with its preposition; a preposition in the answer replaces it."""
+_YEARS = any_case(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?")
 _ASKS = re.compile(r"[^.!?\u2026\u3002\uff01\uff1f]*[?\uff1f\u061f]")
 
 
@@ -208,17 +216,6 @@ def _answer(plain: str, asked: _Question, tongue: str) -> str:
     if not said or answered(said) is not None or not fits(said, plain, asked.fact):
         return ""
     return _filled(said, asked.fact, tongue)
-
-
-_BESIDE = any_case(
-    r"^(?:(?:just )?(?:near|outside|close to|around)|nahe|cerca de|a las afueras de|près d[e']"
-    r"|à côté d[e'])\b"
-)
-_PLACE = re.compile(r" (?:in|en|à) \{\}")
-"""A place in a fact with its preposition; a preposition in the answer replaces it."""
-
-
-_YEARS = any_case(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?")
 
 
 def _filled(said: str, fact: str, tongue: str) -> str:

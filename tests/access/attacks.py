@@ -26,6 +26,7 @@ _LISTED: dict[str, Sequence[str]] = {
     ENGINE + "/memories/{memory}/revisions": ["labels.k"],
     ENGINE + "/sessions": ["user_id", "display_name", "labels.k"],
     ENGINE + "/sessions/{session}/events": ["timestamp"],
+    ENGINE + "/streams": ["scope.user_id", "stream_id"],
     ENGINE + "/auditEvents": ["resource", "caller"],
     ENGINE + "/auditEvents:export": ["resource"],
     _ENGINES: ["display_name", "labels.k"],

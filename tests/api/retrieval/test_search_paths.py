@@ -17,7 +17,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.memory.retrieval.jobs import IndexSweep
-from app.memory.retrieval.store.fast_sql import MOST
+from app.memory.retrieval.store.fast_sql import MAX_SMALL_SCOPE
 from app.memory.retrieval.store.nearest import POOL
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
@@ -48,8 +48,8 @@ class Size(NamedTuple):
 SIZES = {
     "few": Size(7),
     "more than are candidates": Size(POOL + 20),
-    "more than a small scope has": Size(MOST + 20),
-    "enough for an index": Size(MOST + 40, is_indexed=True),
+    "more than a small scope has": Size(MAX_SMALL_SCOPE + 20),
+    "enough for an index": Size(MAX_SMALL_SCOPE + 40, is_indexed=True),
 }
 
 

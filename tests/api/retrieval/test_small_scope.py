@@ -25,7 +25,7 @@ from app.memory.retrieval.logic.ranking import (
 from app.memory.retrieval.services.search import LargeScopeSearch
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store.candidates import CandidateQuery
-from app.memory.retrieval.store.fast_sql import MOST
+from app.memory.retrieval.store.fast_sql import MAX_SMALL_SCOPE
 from app.memory.retrieval.store.nearest import ScopeQuery
 from tests.support.bank import ok
 
@@ -149,7 +149,7 @@ async def test_a_larger_scope_is_searched_whole_and_known_for_it(
     client: httpx.AsyncClient, resources: Resources, clock: FixedClock, database_url: str, more: int
 ) -> None:
     with psycopg.connect(database_url) as connection:
-        for number in range(MOST + more):
+        for number in range(MAX_SMALL_SCOPE + more):
             plain = {"type": TYPE, "expire": None, "fact": f"Fact {number} is about tea."}
             values = _memory(Random(number), number, clock.now())
             connection.execute(INSERT, values | plain | {"language": "english"})
@@ -165,4 +165,4 @@ async def test_a_larger_scope_is_searched_whole_and_known_for_it(
     wanted = CandidateQuery(text, "english", MODEL, None)
     assert (await fast_sql.find_if_small(resources.db, query, wanted) is None) is (more > 0)
     statistics, _ = await fast_sql.find_candidates(resources.db, query, wanted)
-    assert statistics.memories == MOST + more
+    assert statistics.memories == MAX_SMALL_SCOPE + more

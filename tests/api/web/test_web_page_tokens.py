@@ -1,4 +1,7 @@
-"""Page tokens that an earlier release issued: each list still reads them."""
+"""Page tokens that an earlier release issued: each list still reads them.
+
+Never change a row: callers hold such tokens.
+"""
 
 from datetime import UTC, datetime
 

@@ -91,8 +91,8 @@ async def _upload_parameters(
     tool: Annotated[
         TaskId | None,
         Query(
-            description="Tool that produced it; the tool's policy then decides about sensitivity"
-            " and time to live.",
+            description="Tool that produced it; recorded with a new namespace. Its policy decides"
+            " about sensitivity and time to live.",
         ),
     ] = None,
     sensitive: Annotated[

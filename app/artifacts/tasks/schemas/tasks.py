@@ -151,7 +151,8 @@ class BeginsNamespace(NamespaceSettings):
         None, description="Owner; required from callers that are bound to users."
     )
     tool: TaskId | None = Field(
-        None, description="Tool that produced it; the tool's policy applies."
+        None,
+        description="Tool that produced it: its policy applies, and a new namespace records it.",
     )
     activity: TaskId | None = Field(
         None, description="The tool's activity, such as `fetch`; recorded with the namespace."

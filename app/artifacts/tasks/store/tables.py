@@ -53,6 +53,7 @@ class NamespaceRow(Base):
     embedding_model: Mapped[str | None] = mapped_column(Text)
     """Model that may embed its chunks; null: none, and chunks are found only by their words."""
     tool: Mapped[str | None] = mapped_column(Text)
+    """Tool of the request that created the namespace; later requests do not change it."""
     activity: Mapped[str | None] = mapped_column(Text)
     artifacts: Mapped[int] = mapped_column(server_default=_ZERO)
     """Number of completely uploaded artifacts, including expired ones not swept yet."""

@@ -49,6 +49,7 @@ class BulkItem:
 
     Attributes:
         place: the index in a batch, or the line number in an import.
+        memory_id: the id that the caller chose.
         prefix: the path of its fields in errors; empty for a line.
         times: the times of the memory at its source; None: the memory is new.
     """

@@ -138,11 +138,7 @@ class Masking:
 
     def shown_fields(self, stored: Sequence[StoredField]) -> list[StoredField]:
         """Return the fields of profiles, masked for a model."""
-        return [
-            # Mask the value together with its name, which may be a label.
-            replace(field, value=self.sent.without({field.field: field.value}).value[field.field])
-            for field in stored
-        ]
+        return [replace(field, value=self._shown(field.field, field.value)) for field in stored]
 
     def values(self, values: Sequence[FieldValue]) -> list[FieldValue]:
         """Return the statements about profiles masked, without values that are only a mask."""
@@ -204,6 +200,11 @@ class Masking:
     def _named(self, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
         """Return the masked value of a field, whose name may be a label."""
         (masked,) = self._of({name: value}).values()
+        return masked
+
+    def _shown(self, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
+        """Return a field's value masked for a model; its name may be masked, too."""
+        (masked,) = self.sent.without({name: value}).value.values()
         return masked
 
     def _of(self, value: Any, *, is_counted: bool = True) -> Any:  # noqa: ANN401 - any JSON

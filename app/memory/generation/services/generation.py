@@ -1,4 +1,8 @@
-"""Start of a generation: the check of its request, and its operation in the queue."""
+"""Start of a generation: the check of its request and source, and its operation in the queue.
+
+A source session may be in another engine of the same project and location, to which the caller must
+have access. Otherwise it is reported as not found. Previews are read here, too.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

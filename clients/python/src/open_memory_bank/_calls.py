@@ -1953,7 +1953,7 @@ class StoreArtifacts(TypedDict, total=False):
     user_id: str | None
     """Owner; required from callers that are bound to users."""
     tool: str | None
-    """Tool that produced it; the tool's policy applies."""
+    """Tool that produced it: its policy applies, and a new namespace records it."""
     activity: str | None
     """The tool's activity, such as `fetch`; recorded with the namespace."""
     artifacts: Required[Sequence[types.Output]]
@@ -2305,8 +2305,8 @@ class UploadArtifact(TypedDict, total=False):
     user_id: str | None
     """Owner of a new namespace; required from bound callers."""
     tool: str | None
-    """Tool that produced it; the tool's policy then decides about sensitivity and time
-    to live."""
+    """Tool that produced it; recorded with a new namespace. Its policy decides about
+    sensitivity and time to live."""
     sensitive: bool
     """True: derived artifacts stay off the prompt as well."""
     local_only: bool

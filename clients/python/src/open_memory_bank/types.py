@@ -3639,7 +3639,7 @@ class StoreArtifactsRequest(TypedDict):
     userId: NotRequired[str | None]
     """Owner; required from callers that are bound to users."""
     tool: NotRequired[str | None]
-    """Tool that produced it; the tool's policy applies."""
+    """Tool that produced it: its policy applies, and a new namespace records it."""
     activity: NotRequired[str | None]
     """The tool's activity, such as `fetch`; recorded with the namespace."""
     artifacts: list[Output]
