@@ -11,13 +11,13 @@ from typing import Annotated
 import typer
 
 from app.adapters.db.migrate import SchemaError
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.backup import BACKUPS
 from app.adapters.postgres.catalog import BackupError, BackupFolder
 from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
-from app.memory.erasures.services.erasures import LIST
+from app.memory.erasures.logic.names import ERASURE_LIST
 from app.process.progress import progress, stoppable
 from app.settings.settings import Settings
 
@@ -76,7 +76,7 @@ def keep_copy(data_dir: Path, folder: BackupFolder) -> None:
 
     The copy is empty if there was no erasure; a restore then knows that none is missing.
     """
-    folder.write_file(LIST, joined([folder.path / LIST, data_dir / LIST]))
+    folder.write_file(ERASURE_LIST, joined([folder.path / ERASURE_LIST, data_dir / ERASURE_LIST]))
 
 
 def lists_of(folder: BackupFolder, given: Path | None, data_dir: Path) -> list[Path]:
@@ -85,9 +85,11 @@ def lists_of(folder: BackupFolder, given: Path | None, data_dir: Path) -> list[P
     They are the copy stored with the backups and the list in the folder to restore into. Backups
     before migrations are in a data folder, whose list is included.
     """
-    around = [folder.path.parent / LIST] if folder.path.name == BACKUPS else []
-    beside = [path for path in (folder.path / LIST, data_dir / LIST, *around) if path.exists()]
-    return [*beside, given] if given else beside
+    folders = [folder.path, data_dir]
+    if folder.path.name == BACKUPS:
+        folders.append(folder.path.parent)
+    lists = [path for each in folders if (path := each / ERASURE_LIST).exists()]
+    return [*lists, given] if given else lists
 
 
 def joined(paths: Iterable[Path]) -> str:

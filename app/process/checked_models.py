@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import typer
 
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.terminal import FAILED, fail
 from app.kernel.errors import ServiceError
 from app.settings.described import is_shown

@@ -23,7 +23,7 @@ from typing import TextIO
 import typer
 
 from app.adapters.db.migrate import SchemaError
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import PostgresStartError, holder_of
 from app.adapters.postgres.server import has_cluster
 from app.adapters.terminal import FAILED, OUTDATED

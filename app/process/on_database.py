@@ -13,7 +13,7 @@ from typing import TypeVar
 from app.adapters.db import migrate
 from app.adapters.db.migrate import SchemaError
 from app.adapters.db.urls import plain_url
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import check_exists
 from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.postgres.server import find_running

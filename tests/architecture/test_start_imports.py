@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.architecture.code import ROOT
 
 _KEPT_OUT = {
@@ -27,20 +29,26 @@ _KEPT_OUT = {
 }
 """Modules, and who imports them."""
 _PROGRAM = """
-import sys
 from app.process.main import create_app
 from app.process.serving import serve
 from app.process.start import offline_resources
 from app.settings.settings import Settings
 
 create_app(offline_resources(Settings()))
-print(*sys.modules)
 """
 
 
-def test_a_server_imports_no_more_than_it_needs() -> None:
+_COSTLY = {"httpx2", "json_repair", "numpy", "app.adapters.resources"}
+"""Modules that the parent of many processes, which forks, and commands about backups do without.
+
+NumPy starts threads, unless a variable is set before its import, which the parent does first.
+"""
+
+
+def _imported(program: str) -> set[str]:
+    """Return the modules that a program has imported at its end."""
     done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM],
+        [sys.executable, "-c", f"import sys\n{program}\nprint(*sys.modules)"],
         check=False,
         cwd=ROOT,
         env={"MEMORY_BANK_DATABASE_URL": "postgresql:///nowhere"},
@@ -48,6 +56,15 @@ def test_a_server_imports_no_more_than_it_needs() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    imported = set(done.stdout.split())
+    return set(done.stdout.split())
+
+
+def test_a_server_imports_no_more_than_it_needs() -> None:
+    imported = _imported(_PROGRAM)
     assert "app.process.main" in imported
     assert not imported & _KEPT_OUT.keys()
+
+
+@pytest.mark.parametrize("name", ["many", "supervisor", "backup_steps", "commands.backups"])
+def test_what_starts_no_service_imports_no_models(name: str) -> None:
+    assert not _imported(f"import app.process.{name}") & _COSTLY

@@ -29,7 +29,7 @@ from app.adapters.postgres.catalog import (
 )
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.postgres.server import has_cluster
-from app.memory.erasures.services.erasures import LIST
+from app.memory.erasures.logic.names import ERASURE_LIST
 from app.process.commands.backup import BackedUp, back_up
 from app.process.commands.backups import verified
 from app.process.commands.pg import PROGRAMS
@@ -129,13 +129,13 @@ def _listed(bank: Bank) -> list[str]:
 def test_the_newest_has_all_that_was_acknowledged_and_is_erased_again(
     bank: Bank, tmp_path: Path
 ) -> None:
-    asked = BackupRestore(bank.directory, erasures=bank.data / LIST)
+    asked = BackupRestore(bank.directory, erasures=bank.data / ERASURE_LIST)
     assert restore(_settings(tmp_path), asked, _ignore).erased == 1
     names, has_erased = _memories(tmp_path)
     assert bank.acknowledged[2] <= names
     assert not has_erased
-    certificate = (bank.data / LIST).read_text().strip()
-    assert certificate in (tmp_path / LIST).read_text()
+    certificate = (bank.data / ERASURE_LIST).read_text().strip()
+    assert certificate in (tmp_path / ERASURE_LIST).read_text()
     # Its history parts from that of the other cluster here, so none of these can be its parent.
     with scratch_folder() as folder:
         subprocess.run(["cp", "-a", bank.directory, folder / "kept"], check=True)
@@ -234,7 +234,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence(bank: Bank, tmp_path: Path) -
 
 
 def test_a_restore_needs_the_list_of_erasures(bank: Bank, tmp_path: Path) -> None:
-    kept = bank.directory / LIST
+    kept = bank.directory / ERASURE_LIST
     content = kept.read_text()
     kept.unlink()
     try:

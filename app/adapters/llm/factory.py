@@ -5,14 +5,8 @@ from pydantic import SecretStr
 
 from app.adapters.llm.embedders import CachedEmbedder, Embedders, ManagedEmbedder
 from app.adapters.llm.http import open_client
-from app.adapters.llm.models import (
-    NO_KEY,
-    ModelName,
-    ModelSetupError,
-    ReaderHandle,
-    Readers,
-    TextModels,
-)
+from app.adapters.llm.models import ReaderHandle, Readers, TextModels
+from app.adapters.llm.names import NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Prefixes
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder

@@ -5,18 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import httpx2
-from typing_extensions import override
 
 from app.adapters.llm import encodings
 from app.adapters.llm.ports import TextModel
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import BUILTIN, COUNTERS, MemoryPolicy
 from app.language.facts import ENGINE
-from app.settings.providers import PROVIDERS
 from app.settings.settings import Settings
 
-NO_KEY = "none"
-"""The key sent to self-hosted servers that need none; never a key meant for a vendor."""
 _OF_GOOGLE = re.compile(
     r"(?:projects/[^/]+/locations/[^/]+/)?publishers/google/models/[^/]+|(?:models/)?gemini-[\w.@-]+"
 )
@@ -94,31 +90,6 @@ class Readers:
         """Close the connections to the models."""
         for client in self.clients:
             await client.aclose()
-
-
-class ModelSetupError(RuntimeError):
-    """A configured model cannot be opened; the message is one sentence."""
-
-
-@dataclass(frozen=True)
-class ModelName:
-    """A provider and its name of the model."""
-
-    provider: str
-    model: str
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.provider}:{self.model}"
-
-    @classmethod
-    def parse(cls, text: str, setting: str) -> "ModelName":
-        """Parse the model name of a setting, such as `openai:gpt-5-mini`."""
-        provider, _, model = text.partition(":")
-        if provider not in PROVIDERS or not model.strip():
-            known = ", ".join(f"{provider}:..." for provider in PROVIDERS)
-            raise ModelSetupError(f"{setting} must be one of {known}; got {text!r}.")
-        return cls(provider, model.strip())
 
 
 def check_policy(

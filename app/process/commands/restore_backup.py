@@ -15,7 +15,7 @@ from app.adapters.resources import open_resources
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.checks import CheckName, Level
 from app.kernel.errors import InvalidArgument
-from app.memory.erasures.services.erasures import LIST
+from app.memory.erasures.logic.names import ERASURE_LIST
 from app.memory.erasures.services.restores import read_lines
 from app.process.backup_steps import Directory, backup_steps, joined, lists_of
 from app.process.commands.erasures import repeated
@@ -104,7 +104,7 @@ def restore(settings: Settings, asked: BackupRestore, report: Report) -> Restore
             faults = asyncio.run(_faults(settings, url))
             erased = asyncio.run(_erase_again(settings, url, erasures)) if erasures else 0
             if erasures:
-                BackupFolder(settings.data_dir).write_file(LIST, erasures)
+                BackupFolder(settings.data_dir).write_file(ERASURE_LIST, erasures)
     return Restored(backup, erased, faults)
 
 
@@ -112,8 +112,8 @@ def _erasures(settings: Settings, folder: BackupFolder, asked: BackupRestore) ->
     lists = lists_of(folder, asked.erasures, settings.data_dir)
     if not lists:
         raise BackupError(
-            f"There is no {LIST} in {folder.path}, so what was erased after the backup would come"
-            " back; name the list with --erasures, or accept that with --no-erasures."
+            f"There is no {ERASURE_LIST} in {folder.path}, so what was erased after the backup"
+            " would come back; name the list with --erasures, or accept that with --no-erasures."
         )
     if asked.erasures and not asked.erasures.exists():
         raise BackupError(f"{asked.erasures} does not exist.")

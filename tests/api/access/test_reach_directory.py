@@ -10,8 +10,8 @@ from app.adapters.resources import Resources
 from app.kernel.auth import Reach
 from app.kernel.clock import FixedClock
 from app.kernel.names import LocationName
+from app.platform.engines.services.directory import Directory, RestoringEngines
 from app.platform.engines.services.engines import FIRST_ENGINE
-from app.platform.engines.services.restoring import Directory, RestoringEngines
 
 HERE = LocationName(FIRST_ENGINE.project, FIRST_ENGINE.location)
 ALL = Reach()

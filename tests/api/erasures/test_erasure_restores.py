@@ -11,7 +11,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound
-from app.memory.erasures.services.erasures import LIST
+from app.memory.erasures.logic.names import ERASURE_LIST
 from app.memory.erasures.services.restores import read_lines
 from app.platform.operations.services.runner import Runner
 from app.process.commands.erasures import RestoredEngine, listed, repeated
@@ -65,7 +65,7 @@ async def test_what_a_restore_brings_back_is_erased_again(
         certificate["certificateId"],
         certificate["subject"],
     )
-    appended = (resources.settings.data_dir / LIST).read_text().splitlines()
+    appended = (resources.settings.data_dir / ERASURE_LIST).read_text().splitlines()
     assert json.loads(appended[-1]) == json.loads(kept)
     await _restore(client, database)
     assert await rows_of(database, CANARY, PERSON)

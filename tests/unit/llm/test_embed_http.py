@@ -8,7 +8,7 @@ import pytest
 
 from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.llm.factory import open_embedder
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.kernel.errors import BadGateway, FailedPrecondition, Reason, ServiceError, Unavailable
 from app.kernel.guard import transaction_open
 from app.settings.settings import Settings

@@ -13,7 +13,7 @@ from tokenizers.models import WordLevel
 
 from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.llm.factory import open_embedder
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
 from app.settings.settings import Settings
 from tests.support.own_model import bundled, exported, make_folder

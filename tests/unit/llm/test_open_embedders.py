@@ -4,7 +4,7 @@ import pytest
 
 from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import embedders_with, open_embedders
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.llm.ports import Prefixes
 from app.settings.settings import Settings
 from tests.support.model_server import ModelServer

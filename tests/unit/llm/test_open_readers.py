@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from app.adapters.llm.factory import open_readers
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.llm.ports import Meter, Prompt
 from app.kernel.errors import ServiceError
 from app.settings.providers import PROVIDERS

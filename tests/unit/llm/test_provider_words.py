@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from app.adapters.llm.factory import open_embedder
 from app.adapters.llm.http import open_client
-from app.adapters.llm.models import ModelName
+from app.adapters.llm.names import ModelName
 from app.adapters.llm.ports import Meter, Prompt, Question
 from app.adapters.llm.provider import RequestFailed
 from app.adapters.llm.providers.text import open_channel

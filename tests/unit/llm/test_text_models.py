@@ -3,7 +3,8 @@
 import pytest
 
 from app.adapters.llm.factory import open_models
-from app.adapters.llm.models import ModelSetupError, TextModels
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.llm.ports import Attachment, Meter, Prompt
 from app.settings.providers import PROVIDERS
 from app.settings.settings import Settings

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from pydantic import SecretStr
 
-from app.adapters.llm.models import ModelName, ModelSetupError
+from app.adapters.llm.names import ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment, Prompt, Question
 from app.adapters.llm.provider import RequestFailed
 from app.adapters.llm.providers.text import open_channel

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.adapters.llm.http import open_client
-from app.adapters.llm.models import ModelName
+from app.adapters.llm.names import ModelName
 from app.adapters.llm.ports import Meter
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.remote import RemoteTextModel

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from typing_extensions import override
 
 from app.adapters.llm.embedders import ThreadedEmbedder
-from app.adapters.llm.models import ModelSetupError
+from app.adapters.llm.names import ModelSetupError
 from app.adapters.llm.onnx_encoder import OnnxEncoder, Tokens, open_session
 from app.adapters.llm.ports import Prefixes, Vectors
 from app.kernel.errors import BadGateway, Reason

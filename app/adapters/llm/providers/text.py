@@ -47,7 +47,7 @@ from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
 from app.adapters.llm.http import response_head_kept, retry_after_seconds
-from app.adapters.llm.models import NO_KEY, ModelName, ModelSetupError
+from app.adapters.llm.names import NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment, ChannelReply, Ending, Question
 from app.adapters.llm.provider import RequestFailed, without_reply
 from app.adapters.llm.words import OutputLimit, words_of

@@ -1,4 +1,4 @@
-"""Names of erased resources in texts and in JSON, and the pseudonyms of their scopes."""
+"""Names of erased resources in texts and in JSON, pseudonyms of their scopes, the list's name."""
 
 import hashlib
 import hmac
@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from app.kernel.ids import canonical
 
+ERASURE_LIST = "erasures.ndjson"
+"""The file in the data folder with a line for each erasure."""
 _ID = r"[\w.-]+"
 _IDS = {
     **dict.fromkeys(("memories", "sessions", "events", "operations"), _ID),

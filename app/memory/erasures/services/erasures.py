@@ -25,7 +25,7 @@ from app.kernel.limits import exhausted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.release import RELEASE
 from app.kernel.wire.scalars import format_timestamp
-from app.memory.erasures.logic.names import Pseudonyms, alias_of
+from app.memory.erasures.logic.names import ERASURE_LIST, Pseudonyms, alias_of
 from app.memory.erasures.schemas import RESIDUE, EraseScopeRequest, EraseScopeResponse
 from app.memory.erasures.services.traces import Traces
 from app.memory.erasures.store import repository
@@ -51,8 +51,6 @@ _ERASURES = Counter(
 MOST_RUNNING = 10
 """Limit for unfinished erasures of an engine."""
 
-LIST = "erasures.ndjson"
-"""The file in the data folder with a line for each erasure."""
 USER = "user_id"
 
 
@@ -310,7 +308,7 @@ def line_of(row: ErasureRow) -> str:
 async def append(settings: Settings, row: ErasureRow) -> None:
     """Append an erasure to the list, if this service has a data folder; readers drop repeats."""
     if settings.database_url is None:
-        await asyncio.to_thread(_append, settings.data_dir / LIST, line_of(row))
+        await asyncio.to_thread(_append, settings.data_dir / ERASURE_LIST, line_of(row))
 
 
 def _append(path: Path, line: str) -> None:

@@ -39,9 +39,9 @@ from app.memory.transfer.store import progress, writing
 from app.memory.transfer.store.progress import RestoreState
 from app.memory.transfer.store.writing import Target
 from app.platform.engines.logic.config import search_language
+from app.platform.engines.services.directory import RestoringEngines
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.services.engines import warn_of_encryption
-from app.platform.engines.services.restoring import RestoringEngines
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow, config_of, name_of
