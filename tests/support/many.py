@@ -3,9 +3,10 @@
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import randrange
 from socket import create_server
 
 import httpx
@@ -133,13 +134,10 @@ def many(folder: Path, count: int, **settings: str) -> Iterator[Many]:
 
 
 def _free_ports(count: int) -> int:
-    """Return the first of so many ports in a row that are free."""
+    """Return the first of so many free ports in a row, below those of outgoing connections."""
     while True:
-        with create_server(("127.0.0.1", 0)) as first:
-            port: int = first.getsockname()[1]
-            try:
-                for number in range(1, count):
-                    create_server(("127.0.0.1", port + number)).close()
-            except OSError:
-                continue
+        port = randrange(20_000, 32_000)
+        with suppress(OSError), ExitStack() as held:
+            for number in range(count):
+                held.enter_context(create_server(("127.0.0.1", port + number)))
             return port
