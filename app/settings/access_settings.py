@@ -135,7 +135,7 @@ class TokenSettings(BaseModel):
         None, description="JSON object: values of that claim, to roles; absent: they are the roles."
     )
     jwt_permissions_claim: str = Field(
-        "permissions", description="Claim with permissions beside those of the roles."
+        "permissions", description="Claim with permissions in addition to the roles."
     )
     jwt_projects_claim: str = Field(
         "projects", description="Claim with the projects that a token reaches; absent: all."

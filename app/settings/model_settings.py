@@ -159,7 +159,7 @@ class EmbeddingSettings(BaseModel):
         " re-embedded.",
     )
     embedding_previous_base_url: BaseUrl | None = Field(
-        None, description="Its address; absent: that of `embedding_base_url`, with its key."
+        None, description="Its address; absent: `embedding_base_url` with its key."
     )
     embedding_previous_key: ApiKey | None = Field(
         None, description="Its API key, for an address of its own."

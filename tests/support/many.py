@@ -134,7 +134,7 @@ def many(folder: Path, count: int, **settings: str) -> Iterator[Many]:
 
 
 def _free_ports(count: int) -> int:
-    """Return the first of so many free ports in a row, below those of outgoing connections."""
+    """Return the first of so many free ports in a row, below the range of outgoing connections."""
     while True:
         port = randrange(20_000, 32_000)
         with suppress(OSError), ExitStack() as held:

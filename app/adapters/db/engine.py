@@ -101,10 +101,10 @@ def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 
 
 
 class Opener:
-    """Opens the connections of a pool, also those of the hot statements, and ends all at once.
+    """Opens connections of the pool and of hot statements, and ends all at once.
 
-    A server that vanished sends no refusal: without this, whoever has sent it a statement would
-    wait for minutes, and each new connection until its time limit.
+    A server that vanished sends no refusal: without this, its callers would wait for minutes, and
+    each new connection until its time limit.
     """
 
     def __init__(self, connect: Connect) -> None:

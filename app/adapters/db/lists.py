@@ -412,7 +412,7 @@ async def exported(
         part = await read(page)
         yield part.rows
         if held is not None:
-            # Whoever asks for the next rows has sent these.
+            # The caller has sent these rows when it asks for the next ones.
             held.keep(before)
         if not part.has_more:
             return

@@ -255,8 +255,8 @@ class DirectConnections:
             # would keep its planner from finding the node.
             limit = self._engine.get_execution_options().get(TRANSACTION_LIMIT)
             if limit is not None and limit.is_default and not self.is_distributed:
-                # Hot statements select by a key or by one scope, whatever the values, and planning
-                # a search anew takes as long as running it.
+                # Hot statements select by a key or by one scope, whatever the values. To plan
+                # each search would take as long as to run it.
                 await connection.execute(b"set plan_cache_mode = force_generic_plan")
                 # A generic plan assumes a scope of average size: if a few scopes are large, it
                 # would scan the whole table for any small one.
