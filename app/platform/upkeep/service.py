@@ -16,6 +16,7 @@ from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import name_of
+from app.platform.operations.services.mutation import insert_queued
 from app.platform.operations.store import erasure, idempotency, kept_requests, queue
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -85,9 +86,7 @@ class UpkeepService:
             gone = NotFound.of(name_of(engine))
             for kind in self._registry.waiting_kinds:
                 await operations.fail_waiting(session, engine.engine_id, kind, (now, keep), gone)
-            operation = await operations.insert(session, new)
-            await idempotency.finish(session, once, name.engine, begun=new, inserted=operation)
-            return operation
+            return await insert_queued(session, once, name.engine, begun=new, operation=new)
 
     async def sweep(self) -> None:
         """Run every sweep; the failure of one does not stop the others."""

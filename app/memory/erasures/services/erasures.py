@@ -35,6 +35,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import name_of
 from app.platform.operations.logic.states import ERASE_SCOPE, OperationState, type_url
 from app.platform.operations.schemas import Operation
+from app.platform.operations.services.mutation import insert_queued
 from app.platform.operations.store import erasure as stored
 from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
@@ -138,8 +139,7 @@ class ErasureService:
                 "runningErasures",
                 limit=MOST_RUNNING,
             )
-        row = await operations.insert(session, new)
-        await idempotency.finish(session, once, engine.engine, begun=new, inserted=row)
+        row = await insert_queued(session, once, engine.engine, begun=new, operation=new)
         if same is not None:
             await repository.resume(session, same, row.operation_id)
             return row

@@ -159,7 +159,9 @@ class Mutation(Generic[Row]):
         """Answer with an operation for a worker; operations with one key run one after another."""
         self._answer()
         queued = self.operation.queued(key, request)
-        return await self._record(await repository.insert(self.session, queued))
+        return await insert_queued(
+            self.session, self._once, self._within, begun=self._begun, operation=queued
+        )
 
     def check_answered(self) -> None:
         """Check that the request has exactly one answer."""
@@ -175,6 +177,28 @@ class Mutation(Generic[Row]):
         assert self.replayed is None, "a repetition writes nothing"
         assert not self._is_answered, "answered twice"
         self._is_answered = True
+
+
+async def insert_queued(
+    session: Session,
+    once: IdempotencyKey | None,
+    within: int,
+    *,
+    begun: NewOperation,
+    operation: NewOperation,
+) -> OperationRow:
+    """Insert a waiting operation, and store it as the answer of a request.
+
+    Args:
+        session: the transaction, in which `idempotency.begin` has recorded the request.
+        once: the request's id, if it has one.
+        within: the engine within which the request's id is unique.
+        begun: the operation that `begin` recorded.
+        operation: the one to insert; its id may be another.
+    """
+    row = await repository.insert(session, operation)
+    await idempotency.finish(session, once, within, begun=begun, inserted=row)
+    return row
 
 
 def unlocked(name: EngineName) -> Callable[[Session], Awaitable[UnlockedEngine]]:

@@ -11,6 +11,7 @@ from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reaso
 from app.kernel.names import OperationName
 from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import INGEST, OperationState
+from app.platform.operations.services.mutation import insert_queued
 from app.platform.operations.store import idempotency, kept_requests, leases, repository
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -53,8 +54,7 @@ async def retry(
         if locked is None:
             raise NotFound.of(name)
         _checked(resources, locked, now)
-        row = await repository.insert(session, renewed)
-        await idempotency.finish(session, once, new.engine_id, begun=new, inserted=row)
+        row = await insert_queued(session, once, new.engine_id, begun=new, operation=renewed)
         await kept_requests.hand_on(session, locked, row.name)
         return row
 
