@@ -1,4 +1,4 @@
-"""Use cases of operations: read, list, wait, cancel, delete."""
+"""Use cases of operations: read, list, wait, cancel, delete; and the metrics of the queue."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from prometheus_client import Gauge
+
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
+from app.adapters.metrics import of_all
 from app.adapters.resources import Resources, ResponseReader
 from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
@@ -18,7 +21,7 @@ from app.kernel.paging import PageRequest
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.services.mutation import unlocked, write
-from app.platform.operations.store import repository
+from app.platform.operations.store import queue, repository
 from app.platform.operations.store.filtering import operations
 from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
@@ -141,3 +144,30 @@ class OperationService:
         if read is not None and response is not None:
             response = await read(session, response)
         return Operation.from_row(row, response)
+
+
+_DUE = of_all(Gauge, "memory_bank_operations_due", "Operations that are due and wait for a worker.")
+_OLDEST = of_all(
+    Gauge,
+    "memory_bank_operations_oldest_due_seconds",
+    "Time since the oldest of them became due; 0 without any.",
+)
+
+_RUNNING = of_all(
+    Gauge, "memory_bank_operations_running", "Operations that a worker has claimed.", ["kind"]
+)
+
+
+async def show_queue(resources: Resources) -> None:
+    """Update the queue metrics, over all engines."""
+    now = resources.clock.now()
+
+    async def read(session: Session) -> tuple[queue.Queue, Mapping[str, int]]:
+        return await queue.queue_at(session, now), await queue.running_by_kind(session)
+
+    waiting, running = await resources.db.read_all(read)
+    _DUE.set(waiting.due)
+    _OLDEST.set((now - (waiting.oldest_due_time or now)).total_seconds())
+    _RUNNING.clear()
+    for kind, count in running.items():
+        _RUNNING.labels(kind).set(count)

@@ -1,4 +1,7 @@
-"""Screen 15, first half: the API keys. A secret is shown once, in the response to its form."""
+"""Screen 15: the API keys, and the audit logs of the service and of an engine.
+
+A key's secret is shown once, in the response to its form.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,11 +13,12 @@ from starlette.responses import Response
 from app.kernel.permissions import Role
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.console.filterrow import FilterField, FilterRow, contains, equals, made_between
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
 
 _API = "/v1/keys"
 _HERE = "/console/keys"
@@ -192,9 +196,56 @@ async def revoke(visit: Visit) -> Response:
     return redirect(_HERE)
 
 
+_OF_ENGINE = (
+    FilterField("caller", TEXTS.caller, equals("caller")),
+    FilterField("method", TEXTS.method, equals("method")),
+    FilterField("result", TEXTS.result, equals("result")),
+    FilterField("resource", TEXTS.resource, contains("resource")),
+    *made_between(),
+)
+_OF_SERVICE = (FilterField("engine", TEXTS.engine, equals("engine")), *_OF_ENGINE)
+
+
+def _places(visit: Visit) -> tuple[str, str]:
+    if "engine" in visit.request.path_params:
+        return f"{visit.engine_path}/auditEvents", f"{visit.engine_url}/audit"
+    return "/v1/auditEvents", "/console/audit"
+
+
+def _filter_row(visit: Visit) -> FilterRow:
+    # The log of one engine needs no filter by engine.
+    is_of_engine = "engine" in visit.request.path_params
+    return FilterRow.of(visit.request.query_params, _OF_ENGINE if is_of_engine else _OF_SERVICE)
+
+
+async def show_events(visit: Visit) -> Response:
+    """Show a page of events, or the API's error next to the filter."""
+    path, here = _places(visit)
+    row = _filter_row(visit)
+    listed = await visit.listed(path, row.text_of_api())
+    return visit.render_list(
+        "audit.html",
+        row,
+        listed,
+        events=listed.answer["auditEvents"] or [],
+        here=here,
+    )
+
+
+async def export(visit: Visit) -> Response:
+    """Send all events that match the filter as a file."""
+    path, _ = _places(visit)
+    return await visit.download(path, _filter_row(visit).text_of_api(), "audit.ndjson")
+
+
 ROUTES = (
     Route(_HERE, get=show),
     Route(f"{_HERE}/new", get=show_form, post=create),
     Route(f"{_ONE}/rotate", get=show_rotation, post=rotate),
     Route(f"{_ONE}/revoke", get=show_revocation, post=revoke),
+    *(
+        Route(f"{above}/audit{below}", get=page)
+        for above in ("/console", ENGINE)
+        for below, page in (("", show_events), ("/export", export))
+    ),
 )
