@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from app.kernel.text import fold
-from app.language.lexicon import GENERIC, LEXICONS, language, word_set
+from app.language.lexicon import GENERIC, STOPS, language, word_set
 from app.language.phrases import any_case
 from app.language.slots import slots
 from app.language.text import content, names, stem, straight, words
@@ -244,7 +244,7 @@ def _of_family(said: str, facts: Sequence[str]) -> list[int]:
     asked = set(words(said, tongue)) - GENERIC
     family = next((words_of_kind for words_of_kind in _FAMILIES if asked & words_of_kind), None)
     # "My work shoes" and "my brother's illness" do not belong to a family.
-    if family is None or asked - family - _OF_ANY - LEXICONS[tongue].stops:
+    if family is None or asked - family - _OF_ANY - STOPS[tongue]:
         return []
     return [
         at

@@ -1,12 +1,11 @@
 """The words of each language: words that identify it, and words without content.
 
-A language is recognised by its commonest words. Languages without a `Lexicon` are recognised too,
+A language is recognised by its commonest words. Languages without `STOPS` are recognised too,
 to keep them from being mistaken for one of the others.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from app.language.phrases import any_case
 
@@ -81,14 +80,6 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True)
-class Lexicon:
-    """The words of one language: `markers` identify it, `stops` carry no content."""
-
-    markers: frozenset[str]
-    stops: frozenset[str]
-
-
 def _plain(text: str) -> frozenset[str]:
     """Return the words as `text.fold` spells them."""
     table = str.maketrans("áàâäéèêëíîïóôöúùûüñçß", "aaaaeeeeiiiooouuuunc\0")
@@ -107,21 +98,23 @@ _TELLING = {
     "es": "bebo uso juego hablo leo toco corro llevo conduzco estudio ahora vivimos tenemos somos",
     "fr": "bois mange joue parle fume porte apprends conduis maintenant avons sommes habitons",
 }
-LEXICONS = {
-    tongue: Lexicon(
-        word_set(text) | word_set(_TELLING[tongue]),
-        _plain(text) - _plain(_LIGHT) - _plain(extra),
-    )
-    for tongue, text, extra in (
-        ("en", _ENGLISH, "never not no always"),
-        ("de", _GERMAN, "nicht kein keine keinen immer morgen heute gestern"),
-        ("es", _SPANISH, "no nunca siempre llamo"),
-        ("fr", _FRENCH, "pas plus jamais toujours appelle"),
-    )
+_COMMON = {"en": _ENGLISH, "de": _GERMAN, "es": _SPANISH, "fr": _FRENCH}
+_FULL = {
+    "en": "never not no always",
+    "de": "nicht kein keine keinen immer morgen heute gestern",
+    "es": "no nunca siempre llamo",
+    "fr": "pas plus jamais toujours appelle",
 }
-MARKERS = {tongue: lexicon.markers for tongue, lexicon in LEXICONS.items()} | {
-    tongue: word_set(text) for tongue, text in _OTHERS.items()
+"""Common words that carry content."""
+STOPS = {
+    tongue: _plain(text) - _plain(_LIGHT) - _plain(_FULL[tongue])
+    for tongue, text in _COMMON.items()
 }
+"""Words without content, by language."""
+MARKERS = {
+    tongue: word_set(text) | word_set(_TELLING[tongue]) for tongue, text in _COMMON.items()
+} | {tongue: word_set(text) for tongue, text in _OTHERS.items()}
+"""Words that identify a language."""
 TONGUE_NAMES = {
     "it": "italian",
     "pt": "portuguese",
@@ -130,7 +123,7 @@ TONGUE_NAMES = {
     "tr": "turkish",
     "sv": "swedish",
 }
-"""The names of languages without a `Lexicon`."""
+"""The names of languages without `STOPS`."""
 GENERIC = _plain(_GENERIC)
 """Words without a specific meaning: "forget everything" deletes no memory."""
 

@@ -7,7 +7,7 @@ from unicodedata import normalize
 from app.kernel.text import fold, without_format
 from app.language.bm25 import MAX_TERMS
 from app.language.grams import apart, has_grams
-from app.language.lexicon import LEXICONS, language, word_set
+from app.language.lexicon import STOPS, language, word_set
 from app.language.search_languages import configuration_of
 from app.language.stances import DISLIKING, LIKING
 from app.language.text import contractions_in_full, stem, straight, undated, words
@@ -160,8 +160,7 @@ _KINDS = {
 def meanings(text: str, tongue: str = "") -> tuple[str, ...]:
     """Return the content words in order, with synonyms unified."""
     tongue = tongue or language(text)
-    lexicon = LEXICONS.get(tongue)
-    stops = lexicon.stops if lexicon else frozenset()
+    stops = STOPS.get(tongue, frozenset())
     text_words = words(contractions_in_full(undated(text)), tongue)
     return tuple(
         _KINDS.get(word) or stem(word, tongue)

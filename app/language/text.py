@@ -3,7 +3,7 @@
 import re
 
 from app.kernel.text import APOSTROPHES, fold
-from app.language.lexicon import LEXICONS, NEGATIONS, language
+from app.language.lexicon import NEGATIONS, STOPS, language
 from app.language.phrases import any_case
 
 # Dates inserted by `dates.py`; comparisons ignore them.
@@ -78,8 +78,7 @@ def stem(word: str, tongue: str) -> str:
 def content(text: str, tongue: str = "") -> frozenset[str]:
     """Return the stems of the content words."""
     tongue = tongue or language(text)
-    lexicon = LEXICONS.get(tongue)
-    stops = lexicon.stops if lexicon else frozenset()
+    stops = STOPS.get(tongue, frozenset())
     content_words = (word for word in words(undated(text), tongue) if word not in stops)
     return frozenset(stem(word, tongue) for word in content_words)
 

@@ -22,7 +22,6 @@ from app.kernel.errors import Unauthenticated
 from app.kernel.permissions import Permission
 from app.settings.settings import Settings
 from app.surfaces.console.store import repository
-from app.surfaces.console.store.repository import SessionLife
 from app.surfaces.console.store.tables import ConsoleSessionRow
 from app.web.auth import check_reserve, counted_failures
 from app.web.headers import address_of, authority, header
@@ -88,8 +87,8 @@ class Sessions:
         address = address_of(request.scope)
         async with self.resources.db.transaction() as session:
             row = {"session_hash": _hash_of(value), "address": address, **_columns(identity)}
-            life = _life(self.resources.settings)
-            await repository.insert_session(session, row, life, identity.end_time)
+            longest = timedelta(seconds=self.resources.settings.console_session_seconds)
+            await repository.insert_session(session, row, longest, identity.end_time)
             await self.auditor.record(session, _signed_in(identity, address))
         return value
 
@@ -98,9 +97,9 @@ class Sessions:
         value = request.cookies.get(cookie_name(request))
         if not value:
             return None
-        life = _life(self.resources.settings)
+        idle = _longest_idle(self.resources.settings)
         async with self.resources.db.snapshot() as session:
-            row = await repository.find(session, _hash_of(value), life)
+            row = await repository.find(session, _hash_of(value), idle)
         if row is None:
             return None
         try:
@@ -154,7 +153,7 @@ async def remove_ended(batches: SweepBatches) -> int:
     settings = batches.resources.settings
     if not settings.console:
         return 0
-    select = partial(repository.select_ended, _life(settings))
+    select = partial(repository.select_ended, _longest_idle(settings))
     return await batches.remove(select, repository.remove_ended)
 
 
@@ -221,11 +220,8 @@ def _hash_of(value: str) -> bytes:
     return hashlib.sha256(value.encode("utf-8", "surrogateescape")).digest()
 
 
-def _life(settings: Settings) -> SessionLife:
-    return SessionLife(
-        timedelta(seconds=settings.console_session_seconds),
-        timedelta(seconds=settings.console_idle_seconds),
-    )
+def _longest_idle(settings: Settings) -> timedelta:
+    return timedelta(seconds=settings.console_idle_seconds)
 
 
 def _signed_in(identity: Identity, address: str | None) -> Audited:

@@ -1,9 +1,8 @@
 """Every statement on API keys. All functions take part in the caller's transaction."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ARRAY,
@@ -31,8 +30,7 @@ _LOCK = 7_260_110_422
 _MANAGERS = [role.value for role, held in OF_ROLE.items() if Permission.KEYS_MANAGE in held]
 
 
-@dataclass(frozen=True)
-class KeyHit:
+class KeyHit(NamedTuple):
     """A key with one of its secrets."""
 
     key: ApiKeyRow

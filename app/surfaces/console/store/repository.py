@@ -4,7 +4,6 @@ The functions run in the caller's transaction.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,37 +17,25 @@ from app.surfaces.console.store.tables import ConsoleSessionRow
 _Row = ConsoleSessionRow
 
 
-@dataclass(frozen=True)
-class SessionLife:
-    """The lifetime of sessions.
-
-    Attributes:
-        idle: the longest time without a request.
-    """
-
-    longest: timedelta
-    idle: timedelta
-
-
 async def insert_session(
-    session: Session, values: Mapping[str, Any], life: SessionLife, latest: datetime | None
+    session: Session, values: Mapping[str, Any], longest: timedelta, latest: datetime | None
 ) -> None:
-    """Insert a session that ends after `life.longest`, or at `latest` if that is earlier."""
+    """Insert a session that ends after `longest`, or at `latest` if that is earlier."""
     now = database_time(session)
-    end = now + literal(life.longest)
+    end = now + literal(longest)
     if latest is not None:
         end = func.least(end, latest)
     times = {"create_time": now, "last_use_time": now, "end_time": end}
     await session.execute(insert(_Row).values({**values, **times}))
 
 
-async def find(session: Session, session_hash: bytes, life: SessionLife) -> _Row | None:
-    """Return a session that has not ended."""
+async def find(session: Session, session_hash: bytes, idle: timedelta) -> _Row | None:
+    """Return a session that has not ended; without a request for `idle`, it ends."""
     now = database_time(session)
     statement = select(_Row).where(
         _Row.session_hash == session_hash,
         _Row.end_time > now,
-        _Row.last_use_time > now - literal(life.idle),
+        _Row.last_use_time > now - literal(idle),
     )
     return (await session.execute(statement)).scalar_one_or_none()
 
@@ -96,10 +83,10 @@ async def remove_of_key(session: Session, key_id: str) -> None:
     await session.execute(delete(_Row).where(_Row.key_id == key_id))
 
 
-def select_ended(life: SessionLife, session: Session, search: RowSearch) -> Selected:
-    """Select and lock ended sessions for a sweep."""
+def select_ended(idle: timedelta, session: Session, search: RowSearch) -> Selected:
+    """Select and lock ended sessions for a sweep; `idle` is as for `find`."""
     now = database_time(session)
-    has_ended = or_(_Row.end_time <= now, _Row.last_use_time <= now - literal(life.idle))
+    has_ended = or_(_Row.end_time <= now, _Row.last_use_time <= now - literal(idle))
     ended = select(_Row.session_hash).where(has_ended)
     return search.bounded(ended, (_Row.session_hash,)).with_for_update(skip_locked=True)
 
