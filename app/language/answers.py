@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from app.language.lexicon import LEXICONS, NEGATIONS, word_set
+from app.language.lexicon import MARKERS, NEGATIONS, STOPS, word_set
 from app.language.phrases import any_case
 from app.language.search_languages import is_function_word
 from app.language.text import straight
@@ -354,7 +354,7 @@ def _is_plain(said: str) -> bool:
     return not any(_is_common(word) for word in _saying(_BETWEEN.sub(" ", said)))
 
 
-_MARKERS = frozenset(word for lexicon in LEXICONS.values() for word in lexicon.markers)
+_MARKERS = frozenset(word for tongue in STOPS for word in MARKERS[tongue])
 
 
 def _is_common(word: str) -> bool:

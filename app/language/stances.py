@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from app.kernel.text import fold
-from app.language.lexicon import LEXICONS, language, word_set
+from app.language.lexicon import STOPS, language, word_set
 from app.language.phrases import any_case
 from app.language.text import negated, stem, straight, undated, words
 from app.language.tongues import PHRASES
@@ -198,7 +198,7 @@ def _led(part: str, tongue: str) -> str:
 
 def _is_small(word: str, tongue: str) -> bool:
     """Return True if a word is a function word, but not an article or number."""
-    stops = LEXICONS[tongue].stops if tongue in LEXICONS else frozenset()
+    stops = STOPS.get(tongue, frozenset())
     return fold(word) in stops and not _is_determiner(word)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.kernel.text import fold
-from app.language.lexicon import LEXICONS, NEGATIONS, language, word_set
+from app.language.lexicon import NEGATIONS, STOPS, language, word_set
 from app.language.phrases import any_case
 from app.language.profile_words import MONTHS
 from app.language.sentences import CLAUSE
@@ -48,12 +48,12 @@ _Kind = Literal["said", "added", "idle", "article"]
 
 def is_user(word: str) -> bool:
     """Return True if a folded word is one for the user in the third person."""
-    return any(stem(word, tongue) in _USER for tongue in LEXICONS)
+    return any(stem(word, tongue) in _USER for tongue in STOPS)
 
 
 def is_idle(word: str) -> bool:
     """Return True if a word has no content in one of the known languages."""
-    return any(fold(word) in lexicon.stops for lexicon in LEXICONS.values())
+    return any(fold(word) in stops for stops in STOPS.values())
 
 
 def touched(pieces: Sequence[str], quote: str) -> range:
@@ -167,8 +167,7 @@ def _has_attribute(phrase: Sequence[_Word]) -> bool:
 def _phrases(fact: str, said: TextWords) -> Iterator[list[_Word]]:
     plain = straight(fact)
     tongue = language(plain, "en")
-    lexicon = LEXICONS.get(tongue)
-    stops = lexicon.stops if lexicon else frozenset()
+    stops = STOPS.get(tongue, frozenset())
     pattern = _WITHOUT_APOSTROPHES if tongue == "fr" else _WORD
     start = 0
     for end in [*(mark.start() for mark in _PHRASE.finditer(plain)), len(plain)]:

@@ -15,7 +15,7 @@ from functools import cached_property
 from app.kernel.text import fold
 from app.language.dates import weekdays_named
 from app.language.dates_in_text import extracted, relative, words_of
-from app.language.lexicon import LEXICONS, language, word_set
+from app.language.lexicon import STOPS, language, word_set
 from app.language.phrases import any_case
 from app.language.profile_words import MONTHS
 from app.language.search_languages import configuration_of
@@ -141,7 +141,7 @@ class Origin:
     @cached_property
     def may_count(self) -> bool:
         """True if the text has a number in words or a unit, from which digits may follow."""
-        known = language(self.text) in LEXICONS
+        known = language(self.text) in STOPS
         return not known or spells_a_number(self.text) or bool(_MEASURED.search(self.text))
 
     @cached_property
