@@ -33,7 +33,7 @@ WRITING = {
 }
 WRITERS = {
     **dict.fromkeys(REPOSITORIES, "called by the ledger alone"),
-    "app.memory.retention.store.repository": "the sweep that removes revisions past their time",
+    "app.memory.retention.store": "the sweep that removes revisions past their time",
 }
 
 

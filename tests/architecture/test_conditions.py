@@ -31,7 +31,7 @@ _TAKES_BACK = "takes back a refused restore: for callers who see all"
 UNREACHED = {
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
-    "app.memory.reembedding.store.repository.count_waiting_of": "sums up what a whole engine uses",
+    "app.memory.reembedding.store.count_waiting_of": "sums up what a whole engine uses",
     "app.memory.memories.store.repository.append_revisions": _RESTORES,
     "app.memory.memories.store.repository.end_wait": _RESTORES,
     "app.memory.transfer.store.progress.is_empty": _RESTORES,
@@ -55,7 +55,7 @@ UNREACHED = {
     "app.artifacts.tasks.store.erasure.remove_of_engine": _TAKES_BACK,
     "app.memory.generation.store.repository.remove_of_engine": _TAKES_BACK,
     "app.memory.ingestion.store.erasure.remove_of_engine": _TAKES_BACK,
-    "app.memory.retention.store.repository.list_ids": _TAKES_BACK,
+    "app.memory.retention.store.list_ids": _TAKES_BACK,
     "app.platform.sessions.store.erasure._remove_user_states": _TAKES_BACK,
     "app.platform.sessions.store.erasure.remove_of_engine": _TAKES_BACK,
 }

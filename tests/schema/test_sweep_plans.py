@@ -17,7 +17,7 @@ from app.adapters.db.spread import ChangeKeys, FindRows
 from app.adapters.resources import Resources
 from app.kernel.clock import SystemClock
 from app.memory.retention import jobs
-from app.memory.retention.store import repository as retention
+from app.memory.retention import store as retention
 from app.platform.operations.store import queue
 from app.platform.sessions.store import erasure as sessions
 from app.settings.settings import Settings

@@ -14,8 +14,8 @@ from sqlalchemy import event
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database, Session
-from app.artifacts.readers.store import lookups
-from app.artifacts.readers.store.lookups import Texts
+from app.artifacts.readers import store
+from app.artifacts.readers.store import Texts
 from app.kernel.names import NamespaceName
 from app.language.chunking import Piece
 from app.settings.settings import Settings
@@ -79,16 +79,16 @@ def _texts(namespace: str) -> Texts:
 
 
 def _best(namespace: str) -> Find:
-    return lambda session: lookups.find_best(session, _texts(namespace), _QUESTION, 400)
+    return lambda session: store.find_best(session, _texts(namespace), _QUESTION, 400)
 
 
 def _page(namespace: str, after: tuple[int, int] | None) -> Find:
-    return lambda session: lookups.list_pieces(session, _texts(namespace), after, 200)
+    return lambda session: store.list_pieces(session, _texts(namespace), after, 200)
 
 
 def _places(namespace: str, places: Sequence[tuple[int, int]]) -> Find:
     wanted = [(f"{namespace}-{number}", n) for number, n in places]
-    return lambda session: lookups.get_pieces(session, _texts(namespace), wanted)
+    return lambda session: store.get_pieces(session, _texts(namespace), wanted)
 
 
 _SIZE = _ARTIFACTS * _CHUNKS

@@ -7,7 +7,7 @@ import httpx
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.platform.audit.store.tables import AuditEventRow, ServiceEventRow
+from app.platform.audit.store import AuditEventRow, ServiceEventRow
 from tests.support.bank import ENGINE_URL, Json, ok
 
 ALL_URL = "http://test/v1/auditEvents"

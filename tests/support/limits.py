@@ -14,7 +14,7 @@ from app.kernel.clock import Clock, FixedClock
 from app.kernel.errors import ResourceExhausted
 from app.kernel.permissions import Permission
 from app.platform.limits.services.limits import LimitService
-from app.platform.limits.store.tables import RateBucketRow
+from app.platform.limits.store import RateBucketRow
 from app.settings.settings import Settings
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Meter, Usage
-from app.platform.usage.store import repository
+from app.platform.usage import store
 from app.settings.settings import Settings
 
 GENERATE = "generation.generate"
@@ -23,4 +23,4 @@ async def record(
     names = {"mini": MINI, "local": LOCAL}
     meter = Meter({names[name]: usage for name, usage in spent.items()})
     async with database.transaction() as session:
-        await repository.record(session, engine_id, now, meter, settings.model_prices, kind)
+        await store.record(session, engine_id, now, meter, settings.model_prices, kind)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from app.adapters.batches import swept
+from app.memory.erasures import store
 from app.memory.erasures.routes import router
 from app.memory.erasures.schemas import EraseScopeResponse
 from app.memory.erasures.services.erasures import take_up_failed
-from app.memory.erasures.store import repository
 from app.platform.operations.logic.states import ERASE_SCOPE
 from app.web.feature import Feature, JobFunction
 
@@ -24,5 +24,5 @@ FEATURE = Feature(
     kinds=(ERASE_SCOPE,),
     jobs=_jobs,
     sweeps=(swept("failed erasures", take_up_failed),),
-    children=repository.forget_of_engine,
+    children=store.forget_of_engine,
 )

@@ -22,6 +22,7 @@ from app.adapters.db.subjects import Subject
 from app.adapters.resources import Resources
 from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.names import EngineName
+from app.memory.erasures import store
 from app.memory.erasures.services.erasures import (
     append,
     certificate,
@@ -30,8 +31,7 @@ from app.memory.erasures.services.erasures import (
     traces_of,
 )
 from app.memory.erasures.services.traces import BoundKeys, Traces
-from app.memory.erasures.store import repository
-from app.memory.erasures.store.tables import ErasureRow
+from app.memory.erasures.store import ErasureRow
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.services.runner import Job
@@ -90,7 +90,7 @@ class _Erasure:
 
     async def _row(self, session: Session, *, for_update: bool = False) -> ErasureRow:
         owned = self.job.claim.owned
-        return await repository.of_operation(
+        return await store.of_operation(
             session, owned.engine_id, owned.operation_id, for_update=for_update
         )
 
@@ -103,7 +103,7 @@ class _Erasure:
             yield session, removed, renamed
             if any(removed.values()) or any(renamed.values()):
                 row = await self._row(session, for_update=True)
-                await repository.count_up(session, row, removed, renamed)
+                await store.count_up(session, row, removed, renamed)
                 await self.job.advance(session)
 
     async def _remove(
@@ -146,11 +146,9 @@ class _Erasure:
             removed, renamed = await traces.end_keys(session, bound, now)
             row = await self._row(session, for_update=True)
             renamed |= await self._end_traces(session, traces, bound, row)
-            await repository.count_up(
-                session, row, {"request_ids": 0, **counts, **removed}, renamed
-            )
+            await store.count_up(session, row, {"request_ids": 0, **counts, **removed}, renamed)
             row = await self._row(session, for_update=True)
-            await repository.finish(session, row, now)
+            await store.finish(session, row, now)
             await operations.forget_scope(session, subject)
             await self.job.finish(session, certificate(_certified(row, now, left_out)), {})
         log.info("scope.erased", certificate=row.certificate_id, rows=sum(row.counts.values()))
@@ -176,7 +174,7 @@ class _Erasure:
         url, settings = self.resources.database_url, self.resources.settings
         try:
             async with asyncio.timeout(_VACUUM_SECONDS):
-                await define(url, settings, repository.vacuum(tables))
+                await define(url, settings, store.vacuum(tables))
         except (DefinitionError, TimeoutError) as error:
             log.info("erasure.not_vacuumed", error=type(error).__name__)
 

@@ -5,11 +5,10 @@ from functools import partial
 from app.adapters.batches import swept
 from app.adapters.resources import Retry
 from app.kernel.permissions import Permission
-from app.memory.reembedding import jobs, service
+from app.memory.reembedding import jobs, service, store
 from app.memory.reembedding.routes import router
 from app.memory.reembedding.schemas import ReembedReasoningEngineResponse
 from app.memory.reembedding.service import REEMBED, retry
-from app.memory.reembedding.store import repository
 from app.web.feature import Feature, Tick
 
 FEATURE = Feature(
@@ -27,6 +26,6 @@ FEATURE = Feature(
         ),
     ),
     sweeps=(swept("stale vectors", jobs.remove_stale, order=1),),
-    unembedded=repository.count_waiting_of,
+    unembedded=store.count_waiting_of,
     gauges={"embedding": service.refresh_waiting},
 )

@@ -25,10 +25,10 @@ from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import vectors as written
+from app.memory.reembedding import store
 from app.memory.reembedding.schemas import QueuedReembedding
 from app.memory.reembedding.service import Backlog, FactEmbedding, RefusedFact, StaleVectors
-from app.memory.reembedding.store import repository
-from app.memory.reembedding.store.repository import Facts, MemorySpan
+from app.memory.reembedding.store import Facts, MemorySpan
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
@@ -123,8 +123,8 @@ class _Reembedding:
                 # Vectors by an earlier target become stale.
                 models |= engines.stale_vectors(session)
             await engines.set_models(session, engine_id, models)
-            self.progress.total = await repository.count_facts(session, engine_id, now)
-            self.progress.embedded = await repository.count_vectors(session, engine_id, self.model)
+            self.progress.total = await store.count_facts(session, engine_id, now)
+            self.progress.embedded = await store.count_vectors(session, engine_id, self.model)
             await self.job.note(session, self.progress.details())
 
     async def _spans(self) -> AsyncIterator[MemorySpan]:
@@ -132,7 +132,7 @@ class _Reembedding:
         after: str | None = ""
         while after is not None:
             async with self.job.db.snapshot() as session:
-                last = await repository.end_of_span(session, self.engine.engine, after, _SPAN_ROWS)
+                last = await store.end_of_span(session, self.engine.engine, after, _SPAN_ROWS)
             yield MemorySpan(after, last)
             after = last
 
@@ -153,7 +153,7 @@ class _Reembedding:
 
     async def _lacking(self, session: Session, span: MemorySpan, limit: int) -> Facts:
         engine_id, now = self.engine.engine, self._now()
-        return await repository.list_lacking(session, engine_id, self.model, span, now, limit)
+        return await store.list_lacking(session, engine_id, self.model, span, now, limit)
 
     async def _embed(self, facts: Facts) -> None:
         """Embed facts, and store the vectors of facts that have not changed."""
@@ -207,7 +207,7 @@ class _Reembedding:
         if not ids:
             return []
         engine_id = self.engine.engine
-        return await repository.list_lacking_of(session, engine_id, self.model, ids, self._now())
+        return await store.list_lacking_of(session, engine_id, self.model, ids, self._now())
 
     def _response(self, refused: Sequence[str]) -> dict[str, Any]:
         response: dict[str, Any] = {

@@ -28,9 +28,9 @@ from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store import vectors as written
 from app.memory.memories.store.vectors import Vector
+from app.memory.reembedding import store
 from app.memory.reembedding.schemas import QueuedReembedding
-from app.memory.reembedding.store import repository
-from app.memory.reembedding.store.repository import Facts
+from app.memory.reembedding.store import Facts
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
@@ -189,7 +189,7 @@ def _key(fact: str) -> bytes:
 
 async def refresh_waiting(resources: Resources) -> None:
     """Count the waiting memories of all engines."""
-    _WAITING.set(await resources.db.read_all(repository.count_waiting))
+    _WAITING.set(await resources.db.read_all(store.count_waiting))
 
 
 @dataclass(frozen=True)
@@ -239,12 +239,12 @@ class Backlog:
         async def claim(
             session: Session, engine_id: int, keys: Sequence[Key]
         ) -> tuple[int, list[str]]:
-            return engine_id, await repository.claim(session, engine_id, keys, lease)
+            return engine_id, await store.claim(session, engine_id, keys, lease)
 
         passed = [(engine_id,) for engine_id in away]
         while True:
             search = self.batches.search(settings.tuning.reembed_batch_rows, passed)
-            tried = await self.batches.changed(repository.find_due, claim, search)
+            tried = await self.batches.changed(store.find_due, claim, search)
             # If the leases of all candidates failed, the next search leaves them out.
             if tried.changed or not tried.found:
                 return [claimed for _, claimed in tried.changed if claimed[1]]
@@ -252,7 +252,7 @@ class Backlog:
     async def _put_back(self, engine_id: int, memory_ids: Sequence[str]) -> None:
         pause = timedelta(seconds=self.resources.settings.tuning.embedding_retry_seconds)
         async with self.resources.db.transaction() as session:
-            await repository.put_back(session, engine_id, memory_ids, pause)
+            await store.put_back(session, engine_id, memory_ids, pause)
 
     async def _try_embed(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
         """Embed memories of an engine; return the count, or None if the engine must wait."""
@@ -284,7 +284,7 @@ class Backlog:
         db, now = self.resources.db, self.resources.clock.now()
         async with db.snapshot() as session:
             model_id = embedding.serving(await engines.get(session, name))
-            facts = await repository.list_facts(session, name.engine, memory_ids, now)
+            facts = await store.list_facts(session, name.engine, memory_ids, now)
         result = await FactEmbedding(embedding, model_id).embedded(facts)
         async with db.transaction() as session:
             serving = embedding.serving(engine := await engines.get(session, name, Lock.SHARED))
@@ -298,7 +298,7 @@ class Backlog:
             await memories.lock(session, name.engine, memory_ids, memories.everything())
             done = await written.embed(session, name.engine, model_id, result.vectors, now)
             await written.end_waits(session, name.engine, memory_ids, done, now)
-            await repository.put_back(session, name.engine, list(result.refused), _REFUSED_PAUSE)
+            await store.put_back(session, name.engine, list(result.refused), _REFUSED_PAUSE)
         if result.refused:
             log.warning("embedding.refused", engine_id=name.engine, memories=len(result.refused))
         return len(done)
@@ -348,7 +348,7 @@ class StaleVectors:
     def _finding(self, engine_id: int) -> FindRows:
         async def find(session: Session, search: RowSearch) -> Sequence[Key]:
             kept = self._kept(await _get(session, engine_id))
-            return await repository.find_stale(session, engine_id, kept, search)
+            return await store.find_stale(session, engine_id, kept, search)
 
         return find
 
@@ -359,7 +359,7 @@ class StaleVectors:
         serving, now = self.memories.embedding.serving(engine), self.memories.clock.now()
         stale = [memory_id for _, memory_id in keys]
         await written.remove_stale_vectors(session, engine_id, stale, self._kept(engine))
-        lacking = await repository.list_lacking_of(session, engine_id, serving, stale, now)
+        lacking = await store.list_lacking_of(session, engine_id, serving, stale, now)
         await written.put_off(session, engine_id, lacking, now)
         return len(stale)
 

@@ -4,11 +4,10 @@ from functools import partial
 
 from app.adapters.batches import spread
 from app.adapters.resources import Archived
-from app.memory.retention import jobs
+from app.memory.retention import jobs, store
 from app.memory.retention.routes import router
 from app.memory.retention.schemas import PurgeMemoriesResponse, StoredPurge
 from app.memory.retention.service import PURGE, read_samples
-from app.memory.retention.store import repository
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -17,8 +16,8 @@ FEATURE = Feature(
     kinds=("memories.purge",),
     answers={"PurgeMemoriesResponse": PurgeMemoriesResponse},
     sweeps=(
-        spread("memories", repository.find_gone, jobs.remove_gone),
-        spread("revisions", repository.find_expired_revisions, repository.remove_expired_revisions),
+        spread("memories", store.find_gone, jobs.remove_gone),
+        spread("revisions", store.find_expired_revisions, store.remove_expired_revisions),
     ),
     children=jobs.remove_of_engine,
     archived=Archived(answers={PURGE: StoredPurge}, remove=jobs.remove_of_engine),

@@ -24,8 +24,8 @@ from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import ChangeContext
 from app.memory.memories.store.erasure import NOTHING_ERASED, ErasedCounts
 from app.memory.memories.store.tables import MemoryRow
+from app.memory.retention import store
 from app.memory.retention.schemas import PurgeMemoriesRequest
-from app.memory.retention.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
@@ -164,9 +164,7 @@ class RetentionService:
         last = ""
         while True:
             async with limited(session, wanted.seconds):
-                ids = await repository.list_matching(
-                    session, engine_id, wanted.condition, limit, last
-                )
+                ids = await store.list_matching(session, engine_id, wanted.condition, limit, last)
             yield await memories.lock(session, engine_id, ids, wanted.condition)
             if len(ids) < limit:
                 return
@@ -184,10 +182,10 @@ async def _preview(
 ) -> dict[str, Any]:
     """Return the count of matching memories, and the requested number of samples."""
     async with limited(session, wanted.seconds):
-        count = await repository.count_matching(session, engine.engine, wanted.condition)
+        count = await store.count_matching(session, engine.engine, wanted.condition)
         if not request.sample_size:
             return {"purgeCount": count}
-        rows = await repository.list_newest(
+        rows = await store.list_newest(
             session, engine.engine, wanted.condition, request.sample_size
         )
     samples = [

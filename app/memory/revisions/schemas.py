@@ -17,7 +17,7 @@ from app.memory.memories.schemas.memories import (
 )
 from app.memory.memories.store.changes import Action
 from app.memory.memories.store.columns import shown_content
-from app.memory.revisions.store.repository import ReadRevision
+from app.memory.revisions.store import ReadRevision
 from app.platform.operations.schemas import StoredAnswer, StoredEntry
 
 

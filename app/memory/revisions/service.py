@@ -27,6 +27,7 @@ from app.memory.memories.store.changes import Action, Change, Hold
 from app.memory.memories.store.columns import content_of, wire_names
 from app.memory.memories.store.tables import ColumnRole, MemoryRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
+from app.memory.revisions import store
 from app.memory.revisions.schemas import (
     ListMemoryRevisionsResponse,
     ListRevisionLabelsResponse,
@@ -34,8 +35,7 @@ from app.memory.revisions.schemas import (
     RevisionLabel,
     RollbackMemoryRequest,
 )
-from app.memory.revisions.store import repository
-from app.memory.revisions.store.repository import ReadRevision, WantedLabels
+from app.memory.revisions.store import ReadRevision, WantedLabels
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import config_of, name_of
 from app.platform.operations.logic.states import type_url
@@ -60,13 +60,13 @@ async def list_revisions(
     now = resources.clock.now()
     memory_id = None if parent.memory == ALL_MEMORIES else parent.memory
     query = {"engine": parent.engine.engine, "memory": parent.memory}
-    revisions = repository.revisions(parent.engine, memory_id)
+    revisions = store.revisions(parent.engine, memory_id)
     wanted = revisions.filtered_page(page, resources.settings, filter_text, **query)
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, parent.engine))
         if memory_id is not None:
             await memories.get(session, parent, memories.is_known(now))
-        rows = await repository.read_revisions(session, engine.engine, memory_id, now, wanted)
+        rows = await store.read_revisions(session, engine.engine, memory_id, now, wanted)
     shown, token = wanted.cut(rows)
     return ListMemoryRevisionsResponse(
         memory_revisions=[MemoryRevision.from_row(engine, revision) for revision in shown],
@@ -83,14 +83,14 @@ async def export(
         InvalidArgument: the filter is unreadable or takes too long.
     """
     clock, db = resources.clock, resources.db
-    listed = repository.revisions(name, None)
+    listed = store.revisions(name, None)
     first = listed.export(resources.settings, filter_text, clock.now())
     async with db.snapshot() as session:
         engine = name_of(await engines.get(session, name))
 
     async def read(page: Slice) -> ReadRows[ReadRevision]:
         async with db.snapshot() as session:
-            return await repository.read_revisions(session, engine.engine, None, clock.now(), page)
+            return await store.read_revisions(session, engine.engine, None, clock.now(), page)
 
     async for revisions in exported(first, read):
         yield [MemoryRevision.from_row(engine, revision) for revision in revisions]
@@ -107,13 +107,13 @@ async def list_labels(
     """
     _check_length("key", key or "", MAX_LABEL_CHARS)
     _check_length("prefix", prefix, MAX_REVISION_LABEL_CHARS if key else MAX_LABEL_CHARS)
-    listed = repository.VALUES if key else repository.KEYS
+    listed = store.VALUES if key else store.KEYS
     asked = listed.page(page, engine=name.engine, key=key, prefix=prefix)
     wanted = WantedLabels(name.engine, key or None, prefix, resources.clock.now())
     async with resources.db.snapshot() as session:
         await engines.get(session, name)
         async with limited(session, resources.settings.filter_timeout_seconds, "prefix"):
-            rows, token = asked.cut(await repository.read_labels(session, wanted, asked))
+            rows, token = asked.cut(await store.read_labels(session, wanted, asked))
     shown = [
         RevisionLabel(key=key, value=row.value) if key else RevisionLabel(key=row.key)
         for row in rows
@@ -127,7 +127,7 @@ async def get(resources: Resources, name: RevisionName) -> MemoryRevision:
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name.memory.engine))
         memory = await memories.get(session, name.memory, memories.is_known(now))
-        row = await repository.get(session, name, now)
+        row = await store.get(session, name, now)
         revision = ReadRevision(row, memory.scope, memory.fact is not None)
         return MemoryRevision.from_row(engine, revision)
 
@@ -160,7 +160,7 @@ async def roll_back(
         row = await memories.get(session, name, memories.is_known(now), for_update=True)
         change.concerns(row.scope)
         check_etag(row.version, etag)
-        revision = await repository.get(session, target, now)
+        revision = await store.get(session, target, now)
         _check_restorable(target, revision)
         if request.validate_only:
             change.note(validateOnly=True)
@@ -185,7 +185,7 @@ async def roll_back(
 async def _vector(resources: Resources, target: RevisionName, now: datetime) -> Vector | None:
     """Return the vector of a revision's fact, computed outside transactions."""
     async with resources.db.snapshot() as session:
-        revision = await repository.find(session, target, now)
+        revision = await store.find(session, target, now)
     fact = None if revision is None else revision.fact
     return await EngineEmbedding.of(resources).fact(target.memory.engine.engine, fact)
 
@@ -213,7 +213,7 @@ async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock
     if "before" in planned:
         known["before"] = await find_version(session, name, int(planned["etag"]), now)
     row = await find_known(session, name, now)
-    revision = None if row is None else await repository.find(session, target, now)
+    revision = None if row is None else await store.find(session, target, now)
     if row is not None and revision is not None:
         known["after"] = Memory.from_revision(Memory.from_row(name.engine, row), revision)
     names = {key: value for key, value in planned.items() if key not in known}

@@ -22,10 +22,10 @@ from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Action, Change, ChangeContext, Deletion, Hold
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.vectors import Vector
+from app.memory.undo import store
 from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
 from app.memory.undo.schemas import QueuedUndo
-from app.memory.undo.store import repository
-from app.memory.undo.store.repository import UndoTarget
+from app.memory.undo.store import UndoTarget
 from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -241,11 +241,11 @@ class _Undo:
         engine_id, operation_id = self.engine.engine, self.request.operation
         limit, last = self.service.settings.tuning.sweep_batch_rows, ""
         while True:
-            targets = await repository.list_targets(
+            targets = await store.list_targets(
                 session, engine_id, operation_id, limit, last, now, for_update=for_update
             )
             if not targets and not last:
-                targets = await repository.list_deleted(
+                targets = await store.list_deleted(
                     session, engine_id, operation_id, now, for_update=for_update
                 )
             yield targets
@@ -258,7 +258,7 @@ class _Undo:
     ) -> None:
         """Report memories in the operation's response that have no revision any more."""
         engine_id = self.engine.engine
-        source = await repository.find_operation(session, engine_id, self.request.operation, now)
+        source = await store.find_operation(session, engine_id, self.request.operation, now)
         named = _changed_ids(source.response) if source is not None and source.response else []
         lost = [memory_id for memory_id in named if memory_id not in seen]
         limit, is_known = self.service.settings.tuning.sweep_batch_rows, memories.is_known(now)

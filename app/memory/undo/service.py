@@ -10,8 +10,8 @@ from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.privacy_config import Place
 from app.memory.memories.services.memories import MemoryService
+from app.memory.undo import store
 from app.memory.undo.schemas import UndoOperationRequest
-from app.memory.undo.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.limits.services.quotas import check_more
@@ -59,12 +59,12 @@ async def start(
         requested = await operations.get(session, name, now)
         # The operation that changed memories may be deleted before its revisions.
         engine_id, changing = requested.engine_id, _changing_id(requested)
-        source = await repository.find_operation(session, engine_id, changing, now)
+        source = await store.find_operation(session, engine_id, changing, now)
         source = source or requested
         _check_ended(source)
-        if not await repository.has_traces(
+        if not await store.has_traces(
             session, engine_id, changing, now
-        ) and not await repository.list_deleted(session, engine_id, changing, now):
+        ) and not await store.list_deleted(session, engine_id, changing, now):
             raise _nothing_to_undo(source)
         change.within(requested.scopes)
         change.note(undoneOperation=requested.name, **noted(masked))

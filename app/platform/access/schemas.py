@@ -20,7 +20,7 @@ from app.kernel.permissions import Permission, Role
 from app.kernel.release import RELEASE
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Duration, PositiveDuration, Timestamp
-from app.platform.access.store.tables import ApiKeyRow
+from app.platform.access.store import ApiKeyRow
 
 MAX_NAME_CHARS = 256
 MAX_REACHED = 100

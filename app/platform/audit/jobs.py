@@ -4,8 +4,8 @@ from datetime import timedelta
 from functools import partial
 
 from app.adapters.batches import SweepBatches
-from app.platform.audit.store import repository
-from app.platform.audit.store.tables import AuditEventRow, EventTable, ServiceEventRow
+from app.platform.audit import store
+from app.platform.audit.store import AuditEventRow, EventTable, ServiceEventRow
 
 
 async def remove_old(batches: SweepBatches) -> int:
@@ -16,6 +16,6 @@ async def remove_old(batches: SweepBatches) -> int:
     tables: list[EventTable] = [AuditEventRow, ServiceEventRow]
     count = 0
     for table in tables:
-        select = partial(repository.select_old, table, timedelta(seconds=kept))
-        count += await batches.remove(select, partial(repository.remove_old, table))
+        select = partial(store.select_old, table, timedelta(seconds=kept))
+        count += await batches.remove(select, partial(store.remove_old, table))
     return count

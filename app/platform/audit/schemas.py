@@ -4,7 +4,7 @@ from pydantic import Field
 
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
-from app.platform.audit.store.tables import AuditEventRow, ServiceEventRow
+from app.platform.audit.store import AuditEventRow, ServiceEventRow
 
 _ENGINES = "/reasoningEngines/"
 

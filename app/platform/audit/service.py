@@ -18,10 +18,9 @@ from app.kernel.clock import Clock
 from app.kernel.errors import Reason, ServiceError, Unavailable, describe
 from app.kernel.names import SessionName
 from app.kernel.paging import PageRequest
+from app.platform.audit import store
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
-from app.platform.audit.store import repository
-from app.platform.audit.store.repository import NewEvent
-from app.platform.audit.store.tables import AuditEventRow, EventTable, ServiceEventRow
+from app.platform.audit.store import AuditEventRow, EventTable, NewEvent, ServiceEventRow
 from app.settings.settings import Settings
 
 log = structlog.get_logger()
@@ -61,7 +60,7 @@ class AuditService(Auditor):
     async def record(self, session: Session, audited: Audited) -> None:
         entries = noted(session)
         event = self._event(audited, entries)
-        await repository.insert_events(session, [event, *_of_another(event, entries)])
+        await store.insert_events(session, [event, *_of_another(event, entries)])
 
     def _event(self, audited: Audited, entries: Mapping[str, str]) -> NewEvent:
         completed = replace(
@@ -91,7 +90,7 @@ class AuditService(Auditor):
         try:
             async with self.db.transaction() as session:
                 event = NewEvent(audited, self.clock.now(), error)
-                await repository.insert_events(session, [event])
+                await store.insert_events(session, [event])
         except Exception as failure:  # noqa: BLE001 - as the docstring has it
             self._log_lost(audited, error=describe(failure))
 
@@ -142,15 +141,15 @@ class AuditService(Auditor):
     ) -> ReadRows[AuditEventRow | ServiceEventRow]:
         of_engines, of_none = pages
         if engine_id is None:
-            read = partial(repository.read_all_events, of_engines=of_engines, of_none=of_none)
+            read = partial(store.read_all_events, of_engines=of_engines, of_none=of_none)
             return await self.db.read_all(read)
         async with self.db.snapshot() as session:
-            return await repository.read_events(session, engine_id, of_engines)
+            return await store.read_events(session, engine_id, of_engines)
 
 
 def _lists(engine_id: int | None) -> Sequence[List]:
     """Return the lists of the events of engines and of none, for one engine or all."""
-    return [repository.events(table, has_engines=engine_id is None) for table in _TABLES]
+    return [store.events(table, has_engines=engine_id is None) for table in _TABLES]
 
 
 def _of_another(event: NewEvent, entries: Mapping[str, str]) -> list[NewEvent]:

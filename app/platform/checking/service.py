@@ -14,11 +14,11 @@ from app.adapters.db.session import Database, Session
 from app.kernel.checks import QUICK, Batches, CheckName, CountedRows, Examination, Level
 from app.kernel.clock import SystemClock
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
+from app.platform.checking import store
 from app.platform.checking.logic.report import MAX_NAMES, CheckFinding, CheckOutcome, CheckReport
-from app.platform.checking.store import repository
-from app.platform.checking.store.repository import MissingError
+from app.platform.checking.store import MissingError
 from app.platform.operations.store import leases
-from app.platform.processes.store import repository as processes
+from app.platform.processes import store as processes
 from app.settings.settings import Settings
 
 _BATCH_ROWS = 10_000
@@ -96,7 +96,7 @@ class CheckService:
 
     async def _check_extension(self) -> None:
         async with self.db.snapshot() as session:
-            version = await repository.find_extension(session)
+            version = await store.find_extension(session)
         finding = CheckFinding(Level.NOTE, f"pgvector {version}")
         if version is None:
             finding = CheckFinding(Level.FAILED, "the extension vector is missing")
@@ -110,7 +110,7 @@ class CheckService:
         revisions: Collection[str]
         try:
             async with self.db.snapshot() as session:
-                revisions = await repository.list_revisions(session)
+                revisions = await store.list_revisions(session)
         except MissingError:
             revisions = set()
         outcome = self._outcomes[CheckName.REVISION]
@@ -126,7 +126,7 @@ class CheckService:
 
     async def _check_objects(self) -> None:
         async with self.db.snapshot() as session:
-            missing = await repository.list_missing(session)
+            missing = await store.list_missing(session)
         if missing:
             problem = "missing, invalid, disabled or of another text"
             names = tuple(missing[:MAX_NAMES])
@@ -161,7 +161,7 @@ class CheckService:
                     Reason.NOT_READY,
                 )
             await leases.release_all(session)
-            await repository.clear_rates(session)
+            await store.clear_rates(session)
 
     async def _check_rows(self) -> None:
         for examination in self.examinations:
@@ -181,7 +181,7 @@ class CheckService:
     async def _check_orphans(self) -> None:
         with self._skipped_if_absent(CheckName.ORPHANS):
             async with self._snapshot() as session:
-                for findings in await repository.list_orphans(session, self.options.engine_id):
+                for findings in await store.list_orphans(session, self.options.engine_id):
                     self._outcomes[CheckName.ORPHANS].add(findings)
 
     async def _engines(self) -> Sequence[int]:
@@ -189,7 +189,7 @@ class CheckService:
         engine_id = self.options.engine_id
         try:
             async with self._snapshot() as session:
-                engines = await repository.list_engines(session, engine_id)
+                engines = await store.list_engines(session, engine_id)
         except MissingError:
             return ()
         if engine_id is not None and not engines:
@@ -199,7 +199,7 @@ class CheckService:
     async def _compare_totals(self, engine_id: int) -> None:
         with self._skipped_if_absent(CheckName.TOTALS):
             async with self._snapshot() as session:
-                findings = await repository.compare_totals(session, engine_id, self.counted)
+                findings = await store.compare_totals(session, engine_id, self.counted)
             self._outcomes[CheckName.TOTALS].add(findings)
 
     async def _examine_batch(self, engine_id: int, batches: Batches, after: str) -> str | None:
@@ -209,7 +209,7 @@ class CheckService:
         last = None
         async with self._snapshot() as session:
             with self._skipped_if_absent(*(one.check for one in own)):
-                last, rows = await repository.find_batch(session, batches, values)
+                last, rows = await store.find_batch(session, batches, values)
                 for examination in own if rows else ():
                     await self._examine(session, examination, {**values, "last": last})
                 self.examined(rows)
@@ -219,7 +219,7 @@ class CheckService:
         self, session: Session, examination: Examination, values: Mapping[str, Any]
     ) -> None:
         with self._skipped_if_absent(examination.check):
-            findings = await repository.examine(session, examination, values)
+            findings = await store.examine(session, examination, values)
             self._outcomes[examination.check].add(findings)
 
     @contextmanager

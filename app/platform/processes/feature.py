@@ -3,9 +3,8 @@
 from functools import partial
 
 from app.adapters.batches import batched
-from app.platform.processes import service
+from app.platform.processes import service, store
 from app.platform.processes.routes import router
-from app.platform.processes.store import repository
 from app.web.feature import Feature
 
 FEATURE = Feature(
@@ -14,8 +13,8 @@ FEATURE = Feature(
     sweeps=(
         batched(
             "silent processes",
-            partial(repository.select_silent, service.KEPT_FOR),
-            repository.remove_silent,
+            partial(store.select_silent, service.KEPT_FOR),
+            store.remove_silent,
         ),
     ),
     gauges={"processes": service.refresh},

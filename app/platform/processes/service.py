@@ -27,6 +27,7 @@ from app.adapters.resources import Check, Resources
 from app.kernel.errors import Reason, ServiceError, Unavailable, describe
 from app.kernel.release import RELEASE
 from app.platform.operations.store import queue
+from app.platform.processes import store
 from app.platform.processes.schemas import (
     EventLoopLag,
     ServerDatabase,
@@ -37,8 +38,7 @@ from app.platform.processes.schemas import (
     ServerQueue,
     ServerSetting,
 )
-from app.platform.processes.store import repository
-from app.platform.processes.store.tables import ProcessRow
+from app.platform.processes.store import ProcessRow
 from app.settings.described import shown_settings
 
 log = structlog.get_logger()
@@ -114,7 +114,7 @@ class Heart:
         activity = Activity.of(self.resources)
         has_swept = activity.has_swept
         async with db.transaction() as session:
-            await repository.beat(session, state, has_swept=has_swept)
+            await store.beat(session, state, has_swept=has_swept)
         # Sweeps that ended in the meantime are part of the next heartbeat.
         activity.has_swept = activity.has_swept and not has_swept
 
@@ -123,7 +123,7 @@ class Heart:
         if self.resources.db.fence.closed.is_set():
             return
         async with self.resources.db.transaction() as session:
-            await repository.remove(session, self.process_id)
+            await store.remove(session, self.process_id)
 
     async def keep_beating(self) -> None:
         """Beat until cancelled."""
@@ -172,7 +172,7 @@ async def beating(resources: Resources, kind: ProcessKind) -> AsyncIterator[None
 async def count_workers(resources: Resources) -> int:
     """Return the number of live workers."""
     async with resources.db.snapshot() as session:
-        return await repository.count_live(session, _WORKERS, seen_for(resources))
+        return await store.count_live(session, _WORKERS, seen_for(resources))
 
 
 def seen_for(resources: Resources) -> timedelta:
@@ -239,7 +239,7 @@ async def _from_database(resources: Resources) -> dict[str, Any]:
     state = await schema_state(resources.db)
     skew = resources.skew.found
     async with resources.db.snapshot() as session:
-        facts = await repository.describe_database(session)
+        facts = await store.describe_database(session)
         database = ServerDatabase(
             schema_=state,
             clock_skew_milliseconds=None if skew is None else round(skew / _MILLISECOND),
@@ -247,7 +247,7 @@ async def _from_database(resources: Resources) -> dict[str, Any]:
         )
         if state != OK:
             return {"database": database}
-        rows = await repository.list_live(session, seen_for(resources))
+        rows = await store.list_live(session, seen_for(resources))
     return {
         "database": database,
         "processes": [_process(row) for row in rows],

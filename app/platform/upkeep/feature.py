@@ -3,10 +3,9 @@
 from functools import partial
 
 from app.adapters.batches import spread, swept
-from app.platform.upkeep import jobs
+from app.platform.upkeep import jobs, store
 from app.platform.upkeep.routes import router
 from app.platform.upkeep.service import DELETE_ENGINE, UpkeepService
-from app.platform.upkeep.store import repository
 from app.web.feature import Feature, Tick
 
 FEATURE = Feature(
@@ -23,9 +22,7 @@ FEATURE = Feature(
     ),
     sweeps=(
         swept("engines", jobs.remove_deleted_engines),
-        spread(
-            "totals of gone engines", repository.find_gone_totals, repository.remove_gone_totals
-        ),
+        spread("totals of gone engines", store.find_gone_totals, store.remove_gone_totals),
     ),
     gauges={"sweeps": lambda resources: UpkeepService.of(resources).show_sweeps()},
 )

@@ -14,7 +14,7 @@ from app.kernel.wire.archived import Amount, ArchivedRow, Count, KindName, PastD
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
 from app.platform.usage.logic.costs import Sums, money
-from app.platform.usage.store.repository import UsageLine
+from app.platform.usage.store import UsageLine
 
 MAX_WAITING = 1_000
 """The most memories without vectors that are counted."""

@@ -25,8 +25,9 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import bounds
-from app.platform.limits.store.repository import read_totals
+from app.platform.limits.store import read_totals
 from app.platform.operations.services.runner import Job
+from app.platform.usage import store
 from app.platform.usage.logic import costs
 from app.platform.usage.logic.costs import is_used_up, read_grouping
 from app.platform.usage.schemas import (
@@ -37,8 +38,7 @@ from app.platform.usage.schemas import (
     QuotaUse,
     TokenBudget,
 )
-from app.platform.usage.store import repository
-from app.platform.usage.store.repository import day_of
+from app.platform.usage.store import day_of
 from app.settings.settings import Settings
 
 _DEFAULT_DAYS = 30
@@ -93,7 +93,7 @@ class UsageService:
         if limit is None:
             return
         now = await database_now(session)
-        used = await repository.tokens_of_day(session, engine_id, day_of(now))
+        used = await store.tokens_of_day(session, engine_id, day_of(now))
         if is_used_up(used, limit):
             raise _exhausted(engine_id, used, limit, now)
 
@@ -113,7 +113,7 @@ class UsageService:
         first, last = _range(start, end, day_of(now))
         async with self.db.snapshot() as session:
             engine = await engines.get(session, name)
-            lines = await repository.list_usage(session, name.engine, first, last, by)
+            lines = await store.list_usage(session, name.engine, first, last, by)
             budget = await self._budget(session, name.engine, now)
             quotas = await self._quotas(session, name.engine)
             embedding = await self._embedding(session, engine)
@@ -144,7 +144,7 @@ class UsageService:
             return None
         return TokenBudget(
             daily_token_limit=limit,
-            used_token_count=await repository.tokens_of_day(session, engine_id, day_of(now)),
+            used_token_count=await store.tokens_of_day(session, engine_id, day_of(now)),
             reset_time=reset_time(now),
         )
 
@@ -250,7 +250,7 @@ class _Recording:
             prices = resources.settings.model_prices
             now = resources.clock.now()
             meter, kind = self.meter, self.kind
-            await repository.record(session, engine.engine_id, now, meter, prices, kind)
+            await store.record(session, engine.engine_id, now, meter, prices, kind)
 
 
 async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
@@ -274,7 +274,7 @@ async def refresh(resources: Resources) -> None:
     """
     counted: _Counted = resources.kept.setdefault(_Counted, _Counted())
     async with counted.lock:
-        usage_since = partial(repository.usage_since, day=counted.since)
+        usage_since = partial(store.usage_since, day=counted.since)
         by_day = await resources.db.read_all(usage_since)
         for (model, day), used in by_day.items():
             _count(model, used, counted.by_day.get((model, day), Usage()))

@@ -14,6 +14,7 @@ from app.adapters.resources import Resources
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import FailedPrecondition, InvalidArgument, Reason
 from app.kernel.names import WILDCARD, EngineName, OperationName
+from app.memory.erasures import store
 from app.memory.erasures.services.erasures import line_of
 from app.memory.erasures.services.restores import (
     UNDER_WAY,
@@ -21,7 +22,6 @@ from app.memory.erasures.services.restores import (
     queue_again,
     read_lines,
 )
-from app.memory.erasures.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import name_of
 from app.platform.operations.schemas import Operation
@@ -109,7 +109,7 @@ class RestoredEngine:
 async def listed(resources: Resources) -> str:
     """Return the list of all erasures, one per line."""
     async with resources.db.snapshot() as session:
-        return "".join(map(line_of, await repository.list_all(session)))
+        return "".join(map(line_of, await store.list_all(session)))
 
 
 async def repeated(resources: Resources, lines: Sequence[ErasureLine]) -> int:

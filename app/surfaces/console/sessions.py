@@ -21,8 +21,8 @@ from app.kernel.auth import Authenticator, Caller, Identity, Reach
 from app.kernel.errors import Unauthenticated
 from app.kernel.permissions import Permission
 from app.settings.settings import Settings
-from app.surfaces.console.store import repository
-from app.surfaces.console.store.tables import ConsoleSessionRow
+from app.surfaces.console import store
+from app.surfaces.console.store import ConsoleSessionRow
 from app.web.auth import check_reserve, counted_failures
 from app.web.headers import address_of, authority, header
 
@@ -88,7 +88,7 @@ class Sessions:
         async with self.resources.db.transaction() as session:
             row = {"session_hash": _hash_of(value), "address": address, **_columns(identity)}
             longest = timedelta(seconds=self.resources.settings.console_session_seconds)
-            await repository.insert_session(session, row, longest, identity.end_time)
+            await store.insert_session(session, row, longest, identity.end_time)
             await self.auditor.record(session, _signed_in(identity, address))
         return value
 
@@ -99,7 +99,7 @@ class Sessions:
             return None
         idle = _longest_idle(self.resources.settings)
         async with self.resources.db.snapshot() as session:
-            row = await repository.find(session, _hash_of(value), idle)
+            row = await store.find(session, _hash_of(value), idle)
         if row is None:
             return None
         try:
@@ -125,27 +125,27 @@ class Sessions:
             # The standby can render the page; only the session's idle time is not renewed.
             return
         async with self.resources.db.transaction() as session:
-            await repository.note_use(session, row.session_hash, _USE_PRECISION)
+            await store.note_use(session, row.session_hash, _USE_PRECISION)
 
     async def spend_form(self, value: str, form_id: str) -> bool:
         """Record the use of a form that creates a secret; return False if it was used before."""
         async with self.resources.db.transaction() as session:
-            return await repository.spend_form(session, _hash_of(value), form_id)
+            return await store.spend_form(session, _hash_of(value), form_id)
 
     async def give_form_back(self, value: str, form_id: str) -> None:
         """Allow a form that creates a secret to be sent again, after it was refused."""
         async with self.resources.db.transaction() as session:
-            await repository.give_form_back(session, _hash_of(value), form_id)
+            await store.give_form_back(session, _hash_of(value), form_id)
 
     async def end(self, value: str) -> None:
         """End a session."""
         async with self.resources.db.transaction() as session:
-            await repository.remove(session, _hash_of(value))
+            await store.remove(session, _hash_of(value))
 
     async def end_all(self, key_id: str) -> None:
         """End every session of a key."""
         async with self.resources.db.transaction() as session:
-            await repository.remove_of_key(session, key_id)
+            await store.remove_of_key(session, key_id)
 
 
 async def remove_ended(batches: SweepBatches) -> int:
@@ -153,8 +153,8 @@ async def remove_ended(batches: SweepBatches) -> int:
     settings = batches.resources.settings
     if not settings.console:
         return 0
-    select = partial(repository.select_ended, _longest_idle(settings))
-    return await batches.remove(select, repository.remove_ended)
+    select = partial(store.select_ended, _longest_idle(settings))
+    return await batches.remove(select, store.remove_ended)
 
 
 def cookie_name(request: Request) -> str:

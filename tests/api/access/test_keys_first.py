@@ -16,7 +16,7 @@ from app.kernel.paging import PageRequest
 from app.platform.access.logic.credentials import check_sum, mint
 from app.platform.access.schemas import CreateKeyRequest
 from app.platform.access.services.access import AccessService, KeyService
-from app.platform.audit.store.tables import ServiceEventRow
+from app.platform.audit.store import ServiceEventRow
 from app.process.listening import ServeError
 from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings

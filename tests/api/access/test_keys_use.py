@@ -15,8 +15,8 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.platform.access import store
 from app.platform.access.services.access import AccessService
-from app.platform.access.store import repository
 from app.process.main import create_app
 from app.settings.settings import Settings
 from tests.conftest import START
@@ -102,8 +102,8 @@ async def test_a_use_is_not_written_while_someone_changes_the_key_and_nobody_wai
             await access.authenticate(secret)
         await access.uses.settle()
     async with database.snapshot() as session:
-        assert (await repository.get(session, id_of(held))).last_use_time is None
-        assert (await repository.get(session, id_of(free))).last_use_time == START
+        assert (await store.get(session, id_of(held))).last_use_time is None
+        assert (await store.get(session, id_of(free))).last_use_time == START
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from sqlalchemy import delete, text
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
-from app.platform.audit.store.tables import AuditEventRow, ServiceEventRow
+from app.platform.audit.store import AuditEventRow, ServiceEventRow
 
 
 @pytest.fixture

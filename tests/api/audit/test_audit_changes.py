@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow
-from app.platform.access.store.tables import ApiKeyRow
+from app.platform.access.store import ApiKeyRow
 from app.platform.operations.services.runner import Runner
 from app.process.features import demands
 from app.web.routing import AdmittedRoute

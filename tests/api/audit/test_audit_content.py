@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store import AuditEventRow
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.audit import results, stored

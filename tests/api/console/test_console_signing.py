@@ -12,10 +12,10 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.platform.audit.store.tables import ServiceEventRow
+from app.platform.audit.store import ServiceEventRow
 from app.process.main import create_app
 from app.surfaces.console import sessions
-from app.surfaces.console.store.tables import ConsoleSessionRow
+from app.surfaces.console.store import ConsoleSessionRow
 from tests.api.console.conftest import SignedIn
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import count, ok

@@ -10,8 +10,7 @@ from sqlalchemy import select, text
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.names import EngineName
-from app.platform.access.store.repository import hold
-from app.platform.access.store.tables import ApiKeyRow
+from app.platform.access.store import ApiKeyRow, hold
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.services.runner import Runner

@@ -15,7 +15,7 @@ from app.kernel.errors import Internal, Reason, Unavailable
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
-from app.platform.usage.store.tables import ModelUsageRow
+from app.platform.usage.store import ModelUsageRow
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.bank import Json, count, listed, ok

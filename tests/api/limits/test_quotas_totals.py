@@ -14,7 +14,7 @@ from app.adapters.db.session import Database
 from app.adapters.db.spread import RowSearch
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.platform.limits.store import repository as totals
+from app.platform.limits import store as totals
 from app.platform.operations.services.runner import Runner
 from app.platform.upkeep.service import UpkeepService
 from tests.support.bank import Json, ok

@@ -14,8 +14,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.kernel.limits import MAX_COST
-from app.platform.limits.store.repository import FULL_AFTER
-from app.platform.limits.store.tables import RateBucketRow
+from app.platform.limits.store import FULL_AFTER, RateBucketRow
 from app.platform.upkeep.service import UpkeepService
 from app.process.main import create_app
 from tests.conftest import ADMIN_KEY

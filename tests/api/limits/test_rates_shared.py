@@ -11,9 +11,9 @@ from app.adapters.db.session import Database
 from app.adapters.db.spread import RowSearch
 from app.kernel.clock import FixedClock, SystemClock
 from app.kernel.errors import Reason, ResourceExhausted
+from app.platform.limits import store
 from app.platform.limits.services import rates
-from app.platform.limits.store import repository
-from app.platform.limits.store.tables import RateBucketRow
+from app.platform.limits.store import RateBucketRow
 from app.settings.settings import Settings
 from tests.support.bank import count
 from tests.support.limits import (
@@ -343,10 +343,10 @@ async def test_buckets_that_are_full_again_are_removed(
     service = limits(database, clock, settings, **SLOW)
     for number in range(3):
         await service.charge(caller(f"{number}"), None, 1)
-    await pass_seconds(database, clock, repository.FULL_AFTER.total_seconds())
+    await pass_seconds(database, clock, store.FULL_AFTER.total_seconds())
     await service.charge(KEY, None, 1)
     for removed, left in ((2, 2), (1, 1), (0, 1)):
         async with database.transaction() as session:
-            full = repository.select_full(session, RowSearch(2))
-            assert await repository.remove_full(session, full) == removed
+            full = store.select_full(session, RowSearch(2))
+            assert await store.remove_full(session, full) == removed
         assert await count(database, RateBucketRow) == (left,)

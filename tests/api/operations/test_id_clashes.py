@@ -14,7 +14,7 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, Reason
 from app.kernel.ids import NO_BUCKET, bucket_of, bucket_of_user, new_id
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store import AuditEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.sessions.store import append_batch
 from app.platform.sessions.store.tables import SessionEventRow

@@ -13,8 +13,8 @@ from sqlalchemy import func, select
 from app.adapters.db.base import Base
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.platform.audit.store.tables import AuditEventRow, ServiceEventRow
-from app.platform.limits.store.tables import EngineTotalsRow
+from app.platform.audit.store import AuditEventRow, ServiceEventRow
+from app.platform.limits.store import EngineTotalsRow
 from app.platform.operations.services.runner import Runner
 from app.web.routing import REPLAYED
 from tests.support.bank import TAKEN, ok, refusal

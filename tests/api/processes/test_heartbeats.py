@@ -18,7 +18,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.processes.service import ProcessKind, beating
-from app.platform.processes.store.tables import ProcessRow
+from app.platform.processes.store import ProcessRow
 from app.platform.upkeep.jobs import sweep_once
 from app.platform.upkeep.service import UpkeepService
 from tests.conftest import START

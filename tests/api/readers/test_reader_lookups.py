@@ -4,8 +4,8 @@ import httpx
 from sqlalchemy import update
 
 from app.adapters.db.session import Database, Session
-from app.artifacts.readers.store import lookups
-from app.artifacts.readers.store.lookups import Texts
+from app.artifacts.readers import store as lookups
+from app.artifacts.readers.store import Texts
 from app.artifacts.tasks.store.tables import ChunkRow
 from app.kernel.clock import FixedClock
 from app.kernel.names import NamespaceName

@@ -12,7 +12,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.platform.usage.store.tables import ModelUsageRow
+from app.platform.usage.store import ModelUsageRow
 from tests.support.bank import Json, ok
 from tests.support.bound import bound_client
 from tests.support.cases import in_one_test

@@ -14,7 +14,7 @@ from app.adapters.llm.ports import Usage
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
-from app.platform.usage.store.tables import ModelUsageRow
+from app.platform.usage.store import ModelUsageRow
 from app.process.main import create_app
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY

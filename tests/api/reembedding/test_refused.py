@@ -12,7 +12,7 @@ from app.kernel.errors import BadGateway, FailedPrecondition, Reason, Unavailabl
 from app.memory.memories.store.tables import UnembeddedRow
 from app.memory.reembedding import jobs, service
 from app.memory.reembedding.service import Backlog
-from app.memory.reembedding.store.repository import MemorySpan
+from app.memory.reembedding.store import MemorySpan
 from tests.support.bank import Json, count, ok, retrieve
 from tests.support.embedding import NEW, OLD, Changed, NewEmbedder, changed, stored_vectors
 from tests.support.operations import create_memory, path_of

@@ -10,10 +10,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
-from app.memory.retention.store.repository import (
-    find_expired_revisions,
-    remove_expired_revisions,
-)
+from app.memory.retention.store import find_expired_revisions, remove_expired_revisions
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import count, id_of, ok
 from tests.support.generation import given, start

@@ -22,7 +22,7 @@ from app.memory.transfer.logic.kinds import KINDS, MEMORY, OMITTED, REVISION
 from app.memory.transfer.services import exports
 from app.memory.transfer.services.exports import ExportOptions
 from app.platform.operations.services.runner import Runner
-from app.platform.usage.store.tables import ModelUsageRow
+from app.platform.usage.store import ModelUsageRow
 from app.process.metadata import metadata
 from app.settings.settings import Settings
 from tests.support.archives import export, of_kind, raw_lines, read

@@ -12,7 +12,7 @@ from app.adapters.llm.ports import Usage
 from app.kernel.clock import FixedClock
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.services.runner import Runner
-from app.platform.usage.store.tables import ModelUsageRow
+from app.platform.usage.store import ModelUsageRow
 from app.settings.settings import Settings
 from tests.support.bank import count
 from tests.support.engines import FIRST

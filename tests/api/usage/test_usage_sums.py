@@ -14,7 +14,7 @@ from sqlalchemy import event
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Meter, Usage
 from app.kernel.clock import FixedClock
-from app.platform.usage.store import repository
+from app.platform.usage import store
 from app.settings.settings import ModelPrice, Settings
 from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, create_engine
@@ -292,7 +292,7 @@ async def test_what_records_at_once_is_all_counted(
     async def record_in(order: Sequence[str]) -> None:
         meter = Meter({model: Usage(1, 10, 1, 1) for model in order})
         async with database.transaction() as session:
-            await repository.record(session, 1, clock.now(), meter, settings.model_prices, GENERATE)
+            await store.record(session, 1, clock.now(), meter, settings.model_prices, GENERATE)
 
     await asyncio.gather(*(record_in(order) for order in [(MINI, LOCAL), (LOCAL, MINI)] * 10))
     found = (await _usage(client))["usage"]
@@ -305,7 +305,7 @@ async def test_what_is_rolled_back_was_not_recorded(
     async def fail() -> None:
         async with database.transaction() as session:
             meter = Meter({MINI: Usage(1, 1, 1, 1)})
-            await repository.record(session, 1, clock.now(), meter, {}, GENERATE)
+            await store.record(session, 1, clock.now(), meter, {}, GENERATE)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

@@ -18,7 +18,7 @@ from app.kernel.auth import Caller
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unauthenticated
 from app.platform.access.services.access import AccessService
-from app.platform.access.store.tables import ApiKeyRow, ApiKeySecretRow
+from app.platform.access.store import ApiKeyRow, ApiKeySecretRow
 from app.web.auth import PUBLIC_PATHS
 from tests.conftest import ADMIN_KEY
 from tests.support.cases import in_one_test

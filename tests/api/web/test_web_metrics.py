@@ -21,7 +21,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import InvalidArgument, Reason, Unavailable
 from app.platform.operations.services.runner import Job, Runner
 from app.platform.upkeep.service import UpkeepService
-from app.platform.usage.store import repository
+from app.platform.usage import store
 from app.settings.settings import Settings
 from app.web.metrics import GaugeRefresh
 from tests.conftest import START
@@ -318,7 +318,7 @@ async def test_models_are_counted_by_what_all_processes_have_recorded(
         assert await _value(client, name) - before[name] == pytest.approx(added)
     # The usage of a removed engine goes; what was counted stays, and what comes is added.
     async with database.transaction() as session:
-        assert await repository.remove_of_engine(session, 1, 10) == 2
+        assert await store.remove_of_engine(session, 1, 10) == 2
     clock.advance(_AGAIN)
     assert await _value(client, next(iter(series))) - before[next(iter(series))] == 2
     await record(database, settings, clock.now() + timedelta(days=1), mini=mini, local=local)
@@ -333,7 +333,7 @@ async def test_a_transaction_that_rolls_back_counts_nothing(
         async with database.transaction() as session:
             meter = Meter({MINI: Usage(1, 1, 1, 1)})
             prices = Settings(data_dir=data_dir).model_prices
-            await repository.record(session, 1, clock.now(), meter, prices, "recall")
+            await store.record(session, 1, clock.now(), meter, prices, "recall")
             raise RuntimeError
 
     name = f'memory_bank_model_calls_total{{model="{MINI}"}}'

@@ -19,8 +19,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.platform.access.logic.credentials import hash_of, mint
 from app.platform.access.services.lookups import KeyLookups, KnownKey
-from app.platform.access.store.repository import KeyHit
-from app.platform.access.store.tables import ApiKeyRow
+from app.platform.access.store import ApiKeyRow, KeyHit
 from tests.support.spinning import no_spinning
 
 _KEY, _UNKNOWN, _GARBAGE = mint(), mint(), "garbage"

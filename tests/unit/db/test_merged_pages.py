@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from app.adapters.db.lists import ReadRows, Slice, merged
-from app.platform.audit.store.tables import AuditEventRow
+from app.platform.audit.store import AuditEventRow
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from app.adapters.db.session import Session
 from app.adapters.documents.extracting import is_readable
 from app.adapters.llm.models import ReaderHandle
 from app.adapters.resources import Resources
+from app.artifacts.readers import store
 from app.artifacts.readers.schemas import Citation, ReadingCoverage, UnreadableArtifact
-from app.artifacts.readers.store import lookups
-from app.artifacts.readers.store.lookups import Readable, Texts, Unreadable
+from app.artifacts.readers.store import Readable, Texts, Unreadable
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.indexing import failures
 from app.artifacts.tasks.store.tables import NamespaceRow
@@ -144,7 +144,7 @@ async def unchanged(
     """
     row = await repository.find_namespace(session, opened.name, now, for_update=for_update)
     texts = Texts(opened.name, [artifact.content_id for artifact in opened.artifacts], now)
-    count, expire_time = await lookups.count_there(session, texts)
+    count, expire_time = await store.count_there(session, texts)
     is_same = row is not None and inherited(row) == inherited(opened.row)
     if row is None or expire_time is None or not is_same or count != len(opened.artifacts):
         raise changed(opened.name)
@@ -190,7 +190,7 @@ async def list_unread(
 
     Takes part in the caller's transaction.
     """
-    rows = await lookups.list_unreadable(session, name, now, _EXPLAINED)
+    rows = await store.list_unreadable(session, name, now, _EXPLAINED)
     ids = [row.content_id for row in rows]
     failed = await failures(session, name.memory.engine.engine, ids)
     unread = [ExplainedArtifact(row, failed.get(row.content_id)) for row in rows]

@@ -7,13 +7,13 @@ import structlog
 
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
+from app.artifacts.readers import store
 from app.artifacts.readers.logic.packing import ShownChunk, best_first, fused, pack, room_of
 from app.artifacts.readers.logic.prompts import Answered, passage_tokens, question, within
 from app.artifacts.readers.schemas import Citation, QueryNamespaceRequest
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
 from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading
-from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.services.preparing import embedder_of
 from app.artifacts.tasks.store import indexing
 from app.kernel.errors import InvalidArgument, Reason, ServiceError
@@ -61,9 +61,9 @@ async def _find_pieces(
     """
     near = await _find_near(resources, opened, query)
     async with reading(resources, opened) as (session, texts):
-        by_words = await lookups.find_best(session, texts, query, _CANDIDATES)
+        by_words = await store.find_best(session, texts, query, _CANDIDATES)
         if not by_words and not near:
-            return await lookups.list_pieces(session, texts, None, top_k)
+            return await store.list_pieces(session, texts, None, top_k)
     ranked = await asyncio.to_thread(best_first, query, by_words, opened.chunks)
     return fused([ranked or by_words, near])[:top_k]
 
@@ -90,7 +90,7 @@ async def _find_near(resources: Resources, opened: OpenNamespace, query: str) ->
         nearest = await indexing.list_nearest(
             session, opened.name, embedder.model_id, vector, texts.now, _NEAREST
         )
-        pieces = await lookups.get_pieces(session, texts, list(nearest))
+        pieces = await store.get_pieces(session, texts, list(nearest))
     at = {(piece.ordinal, piece.chunk.n): piece for piece in pieces}
     places = [(ordinal, n) for (_, n), ordinal in nearest.items()]
     return [at[place] for place in places if place in at]

@@ -11,6 +11,7 @@ from typing import Any
 from app.adapters.db.session import Session, note
 from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
+from app.artifacts.readers import store
 from app.artifacts.readers.logic.prompts import SummaryOptions
 from app.artifacts.readers.schemas import (
     QueryNamespaceRequest,
@@ -30,7 +31,6 @@ from app.artifacts.readers.services.open_namespace import (
     unchanged,
 )
 from app.artifacts.readers.services.reading_session import open_namespace
-from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.kinds import Kind
 from app.artifacts.tasks.logic.kinds import Reader as Method
 from app.artifacts.tasks.schemas.tasks import Reference
@@ -131,7 +131,7 @@ class DerivedStore:
         """Return the stored result of an equal earlier request, or None if there is none."""
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
-            row = await lookups.find_derived(session, opened.name.memory, wish.input_hash, now)
+            row = await store.find_derived(session, opened.name.memory, wish.input_hash, now)
             if row is None:
                 return None
             return await self._stored_result(session, row, wish, now, is_reused=True)
@@ -159,7 +159,7 @@ class DerivedStore:
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             source = await unchanged(session, opened, now, for_update=True)
-            row = await lookups.find_derived(session, name.memory, wish.input_hash, now)
+            row = await store.find_derived(session, name.memory, wish.input_hash, now)
             # A row exists if an equal, concurrent request stored its result first.
             is_reused = row is not None
             if row is None:

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from app.adapters.llm.models import ReaderHandle
 from app.adapters.resources import Resources
+from app.artifacts.readers import store
 from app.artifacts.readers.schemas import ReadFields
 from app.artifacts.readers.services.calls import check_awaited
 from app.artifacts.readers.services.open_namespace import OpenNamespace, list_unread
-from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.kinds import BUILTIN_NAMES, Allowed
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
@@ -122,8 +122,8 @@ async def _read_namespace(
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name.memory.engine))
         row = await repository.get_namespace(session, name, now)
-        unreadable, indexing = await lookups.measure(session, name, now)
-        artifacts = await lookups.list_readable(session, name, now)
+        unreadable, indexing = await store.measure(session, name, now)
+        artifacts = await store.list_readable(session, name, now)
         unread = await list_unread(session, name, now) if unreadable else ()
     may_show = not row.sensitive or caller.may(Permission.ARTIFACTS_CONTENT)
     if not request.off_prompt and not may_show:

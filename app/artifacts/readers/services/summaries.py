@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from itertools import accumulate
 
 from app.adapters.resources import Resources
+from app.artifacts.readers import store
 from app.artifacts.readers.logic.packing import pack
 from app.artifacts.readers.logic.prompts import (
     ReaderSummary,
@@ -20,7 +21,6 @@ from app.artifacts.readers.logic.prompts import (
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
 from app.artifacts.readers.services.open_namespace import OpenNamespace, Reading, changed, reading
-from app.artifacts.readers.store import lookups
 from app.kernel.errors import InvalidArgument
 
 _PAGE = 200
@@ -48,7 +48,7 @@ async def _by_sentences(
 ) -> Reading:
     wanted = _spaced_keys(opened)
     async with reading(resources, opened) as (session, texts):
-        pieces = await lookups.get_pieces(session, texts, wanted)
+        pieces = await store.get_pieces(session, texts, wanted)
     if len(pieces) != len(wanted):
         raise changed(opened.name)
     shown = pack(pieces, _BOUNDLESS).shown
@@ -114,7 +114,7 @@ async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:
     after: tuple[int, int] | None = None
     while count < opened.chunks:
         async with reading(asking.resources, opened) as (session, texts):
-            page = await lookups.list_pieces(session, texts, after, _PAGE)
+            page = await store.list_pieces(session, texts, after, _PAGE)
         if not page:
             raise changed(opened.name)
         count += len(page)

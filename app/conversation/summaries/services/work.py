@@ -41,9 +41,9 @@ from app.platform.operations.store import repository as operations
 from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
+from app.platform.usage import store as usage
 from app.platform.usage.logic import costs
 from app.platform.usage.service import UsageService, finish_in_time, reset_time
-from app.platform.usage.store import repository as usage
 
 log = structlog.get_logger()
 

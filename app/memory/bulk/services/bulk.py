@@ -16,9 +16,9 @@ from app.kernel.limits import Counted
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp
+from app.memory.bulk import store
 from app.memory.bulk.schemas import BatchCreateMemoriesRequest
 from app.memory.bulk.services.plan import BulkItem, Read, placed, read_new, repeated
-from app.memory.bulk.store import repository
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry
 from app.memory.memories.schemas.memories import (
     Memory,
@@ -156,9 +156,9 @@ class BulkService:
             return [None] * len(names)
         engine, now = names[0].engine, self.memories.clock.now()
         ids = [name.memory for name in names]
-        rows = await repository.find_all(session, engine.engine, ids, memories.is_known(now))
+        rows = await store.find_all(session, engine.engine, ids, memories.is_known(now))
         changed = [memory_id for memory_id in rows if rows[memory_id].version != 1]
-        first = await repository.find_creations(session, engine.engine, changed, now)
+        first = await store.find_creations(session, engine.engine, changed, now)
 
         def left(name: MemoryName) -> dict[str, Any] | None:
             row, revision = rows.get(name.memory), first.get(name.memory)

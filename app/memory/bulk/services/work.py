@@ -20,11 +20,11 @@ from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName, OperationName
+from app.memory.bulk import store as bulk
 from app.memory.bulk.logic.chunks import ImportLine, chunked
 from app.memory.bulk.schemas import AnsweredImport, ImportMemoriesResponse, LineError
 from app.memory.bulk.services.bulk import BulkService, Creating, Outcome, id_taken
 from app.memory.bulk.services.plan import BulkItem, ImportOptions, Read, read_line, repeated
-from app.memory.bulk.store import repository as bulk
 from app.memory.memories.schemas.memories import stored_type
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import ColumnRole, MemoryRow, columns_of

@@ -25,11 +25,11 @@ from app.kernel.limits import exhausted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.release import RELEASE
 from app.kernel.wire.scalars import format_timestamp
+from app.memory.erasures import store
 from app.memory.erasures.logic.names import ERASURE_LIST, Pseudonyms, alias_of
 from app.memory.erasures.schemas import RESIDUE, EraseScopeRequest, EraseScopeResponse
 from app.memory.erasures.services.traces import Traces
-from app.memory.erasures.store import repository
-from app.memory.erasures.store.tables import ErasureRow
+from app.memory.erasures.store import ErasureRow
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import name_of
@@ -123,7 +123,7 @@ class ErasureService:
         engine = name_of(await engines.get(session, name, Lock.EXCLUSIVE))
         check_scope(session, subject.scope)
         new = self._operation(engine, subject)
-        running = await repository.list_running(session, engine.engine)
+        running = await store.list_running(session, engine.engine)
         same = next((row for row in running if _is_of(row, subject)), None)
         if same is not None:
             queued = await self._find(session, engine, same)
@@ -141,7 +141,7 @@ class ErasureService:
             )
         row = await insert_queued(session, once, engine.engine, begun=new, operation=new)
         if same is not None:
-            await repository.resume(session, same, row.operation_id)
+            await store.resume(session, same, row.operation_id)
             return row
         values = {"is_service_wide": is_service_wide}
         await self._insert(session, engine, subject, row.operation_id, values)
@@ -174,7 +174,7 @@ class ErasureService:
             **values,
         }
         is_known = "certificate_id" in values
-        await repository.add(session, columns, is_known=is_known)
+        await store.add(session, columns, is_known=is_known)
         await stored.stop_running(session, subject)
 
     async def repeat(
@@ -188,12 +188,12 @@ class ErasureService:
 
     async def take_up(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
         """Queue failed erasures of an engine again, under their certificates; return the count."""
-        rows = await repository.lock_failed(session, engine_id, keys)
+        rows = await store.lock_failed(session, engine_id, keys)
         for row in rows:
             subject = Subject(engine_id, row.scope or {}, row.has_sessions)
             new = self._operation(EngineName.parse(row.engine_name), subject)
             queued = await operations.insert(session, new)
-            await repository.resume(session, row, queued.operation_id)
+            await store.resume(session, row, queued.operation_id)
         return len(rows)
 
     def _operation(self, engine: EngineName, subject: Subject) -> NewOperation:
@@ -267,14 +267,14 @@ def _is_of(row: ErasureRow, subject: Subject) -> bool:
 async def take_up_failed(batches: SweepBatches) -> int:
     """Queue the erasures again that failed, after pauses that grow; return how many."""
     take_up = ErasureService(batches.resources).take_up
-    return await batches.spread(repository.find_failed, take_up)
+    return await batches.spread(store.find_failed, take_up)
 
 
 async def pseudonyms_of(session: Session, settings: Settings) -> Pseudonyms:
     """Return the pseudonyms for the key in the settings, else for the key in the database."""
     if settings.pseudonym_key:
         return Pseudonyms(settings.pseudonym_key.get_secret_value().encode())
-    return Pseudonyms(await repository.pseudonym_key(session))
+    return Pseudonyms(await store.pseudonym_key(session))
 
 
 def certificate(values: Mapping[str, Any]) -> dict[str, Any]:

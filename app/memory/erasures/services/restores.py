@@ -14,10 +14,10 @@ from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.scalars import Timestamp
+from app.memory.erasures import store
 from app.memory.erasures.logic.names import Pseudonyms
 from app.memory.erasures.services.erasures import ErasureService, pseudonyms_of
-from app.memory.erasures.store import repository
-from app.platform.access.store import erasure as keys
+from app.platform.access import store as keys
 
 UNDER_WAY = timedelta(hours=1)
 """Time before an export; an erasure that began within it may not have ended by then."""
@@ -70,7 +70,7 @@ async def queue_again(resources: Resources, lines: Sequence[ErasureLine]) -> lis
     """
     async with resources.db.transaction() as session:
         pseudonyms = await pseudonyms_of(session, resources.settings)
-        rows = await repository.list_all(session)
+        rows = await store.list_all(session)
     known = {(row.engine_name, row.certificate_id) for row in rows}
     new = [line for line in lines if line.key not in known]
     for line in new:
@@ -122,7 +122,7 @@ async def _again(
         # The backup may be older than the engine, but not than a key bound to the scope.
         with suppress(NotFound):
             return [await service.repeat(session, engine, subject, values)]
-    await repository.add(session, _ended(engine, line), is_known=True)
+    await store.add(session, _ended(engine, line), is_known=True)
     return []
 
 

@@ -18,10 +18,10 @@ from app.kernel.names import EngineName
 from app.kernel.text import texts_in
 from app.memory.erasures.logic.names import Erased, Mention, ids_of, mentions, without
 from app.memory.memories.store import ledger
-from app.platform.access.store import erasure as keys
-from app.platform.access.store.tables import ApiKeyRow
-from app.platform.audit.store import erasure as events
-from app.platform.audit.store.erasure import NamedEvent
+from app.platform.access import store as keys
+from app.platform.access.store import ApiKeyRow
+from app.platform.audit import store as events
+from app.platform.audit.store import NamedEvent
 from app.platform.limits.services.rates import forget_keys
 from app.platform.operations.store import erasure as operations
 from app.platform.operations.store.erasure import KeptAnswer

@@ -31,7 +31,7 @@ from app.memory.retrieval.store import nearest as searches
 from app.memory.retrieval.store import repository as retrieval
 from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
 from app.memory.retrieval.store.nearest import NearMemory, ScopeQuery, nothing
-from app.memory.revisions.store import repository as revisions
+from app.memory.revisions import store as revisions
 
 _CANDIDATES_PER_READ = 20
 """Maximum candidates per statement; without an index, each candidate is compared with all rows."""

@@ -21,7 +21,7 @@ from app.memory.memories.store.changes import Change, ChangeContext, Creation, D
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
-from app.memory.revisions.store import repository as revisions
+from app.memory.revisions import store as revisions
 from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.engines.store.tables import EngineRow, config_of
 

@@ -18,7 +18,7 @@ from app.kernel.errors import Aborted, NotFound
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.store.columns import MemoryRecord, inserted_fields
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow, columns_of
-from app.platform.audit.store.repository import EVENT
+from app.platform.audit.store import EVENT
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store.idempotency import RECORD
 from app.platform.operations.store.repository import DONE

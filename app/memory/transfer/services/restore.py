@@ -25,8 +25,8 @@ from app.kernel.errors import (
 )
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
+from app.memory.erasures import store as erasures
 from app.memory.erasures.services.restores import UNDER_WAY
-from app.memory.erasures.store import repository as erasures
 from app.memory.memories.logic.restored import AHEAD
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.transfer.logic.checking import LineChecks

@@ -26,13 +26,13 @@ from app.kernel.ids import NO_BUCKET, new_id
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission, Role
 from app.kernel.wire.scalars import moment_after
+from app.platform.access import store
 from app.platform.access.logic.credentials import has_shape, hash_of, mint
 from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
 from app.platform.access.services.lookups import KeyLookups, KnownKey, MetricsReaders
-from app.platform.access.store import repository
-from app.platform.access.store.tables import ApiKeyRow
-from app.platform.audit.store import repository as audit
-from app.platform.audit.store.repository import NewEvent
+from app.platform.access.store import ApiKeyRow
+from app.platform.audit import store as audit
+from app.platform.audit.store import NewEvent
 from app.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class LastUses:
     async def _write(self, key_ids: Collection[str], now: datetime) -> None:
         try:
             async with self._db.transaction() as session:
-                await repository.note_uses(session, key_ids, now)
+                await store.note_uses(session, key_ids, now)
         except Exception as error:  # noqa: BLE001 - the requests have their answers without it
             # Not `exception`: see `describe`.
             log.warning("keys.use_not_written", error=describe(error))
@@ -183,12 +183,12 @@ class AccessService(Authenticator):
     async def has_keys(self) -> bool:
         """Return True if any key exists; without one, no caller can have used the service."""
         async with self.db.snapshot() as session:
-            return await repository.exists(session)
+            return await store.exists(session)
 
     async def is_managed(self) -> bool:
         """Return True once a request has used a key that can manage keys, and still works."""
         async with self.db.snapshot() as session:
-            return await repository.has_used_manager(session, self.clock.now())
+            return await store.has_used_manager(session, self.clock.now())
 
     async def ensure_first_key(self, configured: str | None) -> str | None:
         """Ensure that a key exists. Several processes may call this at once.
@@ -203,10 +203,10 @@ class AccessService(Authenticator):
         now = self.clock.now()
         secret = None
         async with self.db.transaction() as session:
-            await repository.hold(session)
+            await store.hold(session)
             if configured is not None:
                 await _configure(session, configured, now)
-            elif not await repository.exists(session):
+            elif not await store.exists(session):
                 secret = mint()
                 await _insert_admin(session, _FIRST, secret, now)
         self.lookups.forget()
@@ -225,13 +225,13 @@ def _is_database_failure(error: Exception) -> bool:
 
 
 async def _configure(session: Session, secret: str, now: datetime) -> None:
-    known = await repository.find_secret(session, hash_of(secret))
+    known = await store.find_secret(session, hash_of(secret))
     if known is None:
-        revoked = await repository.retire_configured(session, now)
+        revoked = await store.retire_configured(session, now)
         await audit.insert_events(session, [_event("revokeKey", key_id, now) for key_id in revoked])
         await _insert_admin(session, _CONFIGURED, secret, now)
         return
-    key = await repository.get(session, known.key_id)
+    key = await store.get(session, known.key_id)
     if key.revoke_time is not None or not _is_live(known.expire_time, key.expire_time, now=now):
         log.warning(
             "admin_key.refused",
@@ -248,7 +248,7 @@ async def _insert_admin(session: Session, name: str, secret: str, now: datetime)
         "permissions": [],
         "create_time": now,
     }
-    row = await repository.insert_key(session, values)
+    row = await store.insert_key(session, values)
     await _insert_secret(session, row, secret, now, is_configured=name == _CONFIGURED)
     await audit.insert_events(session, [_event("createKey", row.key_id, now)])
 
@@ -267,7 +267,7 @@ async def _insert_secret(
         "is_configured": is_configured,
         "create_time": now,
     }
-    await repository.insert_secret(session, values)
+    await store.insert_secret(session, values)
 
 
 def _is_live(*ends: datetime | None, now: datetime) -> bool:
@@ -305,7 +305,7 @@ class KeyService:
                 "create_time": now,
                 "expire_time": _expiry(request, now),
             }
-            row = await repository.insert_key(session, values)
+            row = await store.insert_key(session, values)
             await _insert_secret(session, row, secret, now)
             answer = ApiKey.from_row(row, secret)
             note(session, resource=answer.name)
@@ -313,9 +313,9 @@ class KeyService:
 
     async def list_keys(self, page: PageRequest) -> ListKeysResponse:
         """Return a page of keys in any state, newest first."""
-        asked = repository.KEYS.page(page)
+        asked = store.KEYS.page(page)
         async with self.db.snapshot() as session:
-            rows, token = await list_page(session, repository.select_keys(), asked)
+            rows, token = await list_page(session, store.select_keys(), asked)
         return ListKeysResponse(keys=[ApiKey.from_row(row) for row in rows], next_page_token=token)
 
     async def get(self, key_id: str) -> ApiKey:
@@ -325,7 +325,7 @@ class KeyService:
             NotFound: no key has this id.
         """
         async with self.db.snapshot() as session:
-            return ApiKey.from_row(await repository.get(session, key_id))
+            return ApiKey.from_row(await store.get(session, key_id))
 
     async def revoke(self, key_id: str, *, force: bool = False) -> ApiKey:
         """Revoke a key for good; a revoked key is unchanged.
@@ -338,13 +338,13 @@ class KeyService:
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
-            await repository.hold(session)
-            row = await repository.get(session, key_id, for_update=True)
+            await store.hold(session)
+            row = await store.get(session, key_id, for_update=True)
             if row.revoke_time is not None:
                 return ApiKey.from_row(row)
             if not force:
                 await _check_not_last(session, row, now)
-            answer = ApiKey.from_row(await repository.revoke(session, key_id, now))
+            answer = ApiKey.from_row(await store.revoke(session, key_id, now))
         self.readers.forget(key_id)
         return answer
 
@@ -360,21 +360,21 @@ class KeyService:
         now = self.clock.now()
         secret = mint()
         async with self.db.transaction() as session:
-            await repository.hold(session)
-            row = await repository.get(session, key_id, for_update=True)
+            await store.hold(session)
+            row = await store.get(session, key_id, for_update=True)
             if row.revoke_time is not None or not _is_live(row.expire_time, now=now):
                 raise FailedPrecondition(
                     f"keys/{key_id} is revoked or has expired; create another key.",
                     Reason.KEY_ENDED,
                 )
-            await repository.expire_secrets(session, key_id, now + grace)
+            await store.expire_secrets(session, key_id, now + grace)
             await _insert_secret(session, row, secret, now)
         self.readers.forget(key_id)
         return ApiKey.from_row(row, secret)
 
 
 async def _check_not_last(session: Session, row: ApiKeyRow, now: datetime) -> None:
-    if list(await repository.list_managers(session, now, limit=2)) == [row.key_id]:
+    if list(await store.list_managers(session, now, limit=2)) == [row.key_id]:
         raise FailedPrecondition(
             f"keys/{row.key_id} is the last key that can manage keys; create another one first.",
             Reason.LAST_ADMIN_KEY,

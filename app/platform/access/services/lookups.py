@@ -23,10 +23,9 @@ from app.kernel.auth import Caller, Reach
 from app.kernel.clock import Clock
 from app.kernel.errors import Reason, Unavailable
 from app.kernel.permissions import Permission, Role, permissions_of
+from app.platform.access import store
 from app.platform.access.logic.credentials import has_shape, hash_of, is_mistyped
-from app.platform.access.store import repository
-from app.platform.access.store.repository import KeyHit
-from app.platform.access.store.tables import ApiKeyRow
+from app.platform.access.store import ApiKeyRow, KeyHit
 
 _LIFE = timedelta(seconds=0.75)
 """Lifetime of a check; with a statement's time, below the second a revocation may take."""
@@ -166,7 +165,7 @@ class KeyLookups:
     async def _confirm(self) -> None:
         now = self._now()
         async with self._db.snapshot() as session:
-            version = await repository.find_version(session)
+            version = await store.find_version(session)
         if version != self._version:
             self.forget()
         self._confirmed, self._version = now, version
@@ -179,7 +178,7 @@ class KeyLookups:
     async def _read_own_shape(self) -> Collection[bytes]:
         version = self._version
         async with self._db.snapshot() as session:
-            hashes = await repository.list_own_shape(session)
+            hashes = await store.list_own_shape(session)
         if version == self._version:
             self._own_shape = hashes
         return hashes
@@ -218,7 +217,7 @@ class KeyLookups:
         now, version = self._now(), self._version
         try:
             async with self._db.snapshot() as session:
-                rows = await repository.find_by_hashes(session, hashes)
+                rows = await store.find_by_hashes(session, hashes)
             known = [_match_key(secret_hash, rows) for secret_hash in hashes]
         except Exception as error:  # noqa: BLE001 - it is raised in the waiters
             for secret_hash in hashes:

@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.limits import Counted, exhausted
-from app.platform.limits.store import repository
-from app.platform.limits.store.repository import Totals
+from app.platform.limits import store
+from app.platform.limits.store import Totals
 from app.settings.settings import Settings
 
 _GOOD_FOR = timedelta(seconds=1)
@@ -70,7 +70,7 @@ class Quotas:
         # The time before the reading: writes during it are not in the totals.
         now = self.clock.now()
         async with self.db.snapshot() as session:
-            totals = await repository.read_totals(session, engine_id)
+            totals = await store.read_totals(session, engine_id)
         if len(self._readings) >= _MAX_KNOWN:
             self._readings.clear()
         reading = _Reading(totals, now)
@@ -125,7 +125,7 @@ async def check_room(
     limits = bounds(settings, counted, Counted.BYTES)
     if not limits:
         return
-    totals = await repository.read_totals(session, engine_id)
+    totals = await store.read_totals(session, engine_id)
     for quota, limit in limits.items():
         added = count if quota is counted else 1
         if totals[quota] + added > limit:
@@ -147,7 +147,7 @@ async def check_held(
     limits = bounds(settings, quota)
     if not limits:
         return
-    totals = await repository.read_totals(session, engine_id)
+    totals = await store.read_totals(session, engine_id)
     if totals[quota] - going > limits[quota]:
         # Not the engine's total: see `check_room`.
         message = f"reasoningEngines/{engine_id} has no room for so many more {quota}"
@@ -171,5 +171,5 @@ async def is_full(session: Session, settings: Settings, engine_id: int, quota: C
     limits = bounds(settings, quota)
     if not limits:
         return False
-    totals = await repository.read_totals(session, engine_id)
+    totals = await store.read_totals(session, engine_id)
     return totals[quota] >= limits[quota]

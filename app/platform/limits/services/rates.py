@@ -12,9 +12,9 @@ from functools import lru_cache, partial
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import Unavailable
+from app.platform.limits import store
 from app.platform.limits.logic.blocks import BucketPace, RateBlock
 from app.platform.limits.services.refusals import Bound, too_fast
-from app.platform.limits.store import repository
 from app.settings.settings import Settings
 
 MAX_BLOCKS = 20_000
@@ -67,7 +67,7 @@ class Rate:
         subject = f"{self._bound}:{_subject_name(str(name))}"
         try:
             async with self._db.transaction() as session:
-                granted, left = await repository.take(session, subject, needed, wanted, self.pace)
+                granted, left = await store.take(session, subject, needed, wanted, self.pace)
         except Unavailable:
             # A standby serves reads while writes are impossible; rates must not refuse them. Each
             # process then has the whole rate to itself.
@@ -119,7 +119,7 @@ class Rates:
 async def forget_keys(session: Session, key_ids: Collection[str]) -> int:
     """Remove the buckets of keys that have ended, in the caller's transaction; return the count."""
     subjects = [f"{Bound.KEY}:{_subject_name(key_id)}" for key_id in key_ids]
-    return await repository.remove(session, subjects)
+    return await store.remove(session, subjects)
 
 
 def _empty_block(_: str | int) -> RateBlock:

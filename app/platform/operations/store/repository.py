@@ -23,8 +23,8 @@ from app.kernel.auth import Scopes, of_one
 from app.kernel.errors import Cancelled, NotFound, Reason, ServiceError
 from app.kernel.ids import bucket_of_scopes, new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
-from app.platform.audit.store import repository as audit
-from app.platform.audit.store.repository import NewEvent
+from app.platform.audit import store as audit
+from app.platform.audit.store import NewEvent
 from app.platform.operations.logic.states import OperationState, metadata_url
 from app.platform.operations.store import counting
 from app.platform.operations.store.tables import OperationRow, Owned, name_of

@@ -7,7 +7,7 @@ from sqlalchemy import exists, select
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.platform.engines.store.tables import EngineRow
-from app.platform.limits.store.tables import EngineTotalsRow
+from app.platform.limits.store import EngineTotalsRow
 
 _KEY = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
 _IS_GONE = ~exists().where(EngineRow.engine_id == EngineTotalsRow.engine_id)

@@ -1,4 +1,7 @@
-"""Every statement on API keys. All functions take part in the caller's transaction."""
+"""The tables of API keys and their secrets, every statement on them, and erasure from them.
+
+All functions take part in the caller's transaction.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -6,24 +9,101 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ARRAY,
+    Boolean,
     ColumnElement,
+    ForeignKey,
+    Index,
     LargeBinary,
     Select,
+    Text,
     any_,
+    func,
     literal,
     or_,
     select,
     text,
     update,
 )
-from sqlalchemy.dialects.postgresql import array, insert
+from sqlalchemy.dialects.postgresql import JSONB, array, insert
+from sqlalchemy.orm import Mapped, mapped_column
 
+from app.adapters.db.base import Base
 from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.permissions import OF_ROLE, Permission
-from app.platform.access.store.tables import ApiKeyChangesRow, ApiKeyRow, ApiKeySecretRow
+
+_TEXTS = JSONB(none_as_null=True)
+
+
+class ApiKeyRow(Base):
+    """An API key with its permissions and its reach. Only its times ever change."""
+
+    __tablename__ = "api_keys"
+    __table_args__ = (Index("ix_api_keys_create_time", "create_time", "key_id"),)
+
+    key_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    display_name: Mapped[str] = mapped_column(Text)
+    roles: Mapped[list[str]] = mapped_column(_TEXTS)
+    permissions: Mapped[list[str]] = mapped_column(_TEXTS)
+    """Permissions that the roles do not include."""
+    projects: Mapped[list[str] | None] = mapped_column(_TEXTS)
+    engines: Mapped[list[str] | None] = mapped_column(_TEXTS)
+    """Ids; null means all, as for `projects`."""
+    scope_conditions: Mapped[dict[str, list[str]] | None] = mapped_column(_TEXTS)
+    """For each scope key, the allowed values."""
+    creator: Mapped[str | None] = mapped_column(Text)
+    """The creating key, `jwt:` and the subject of a token, or `command-line`.
+
+    Null for keys created when the service starts.
+    """
+    create_time: Mapped[datetime]
+    expire_time: Mapped[datetime | None]
+    revoke_time: Mapped[datetime | None]
+    last_use_time: Mapped[datetime | None]
+
+
+class ApiKeySecretRow(Base):
+    """A secret of a key, stored only as its SHA-256.
+
+    Rotation adds a secret and sets an expiry on the others. Their rows stay: a rotated secret must
+    be recognised, even if the settings name it.
+    """
+
+    __tablename__ = "api_key_secrets"
+    __table_args__ = (
+        Index(
+            "ix_api_key_secrets_own_shape",
+            "secret_hash",
+            postgresql_where=text("not is_minted"),
+        ),
+    )
+
+    secret_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    key_id: Mapped[str] = mapped_column(
+        ForeignKey("api_keys.key_id", ondelete="CASCADE"), index=True
+    )
+    is_minted: Mapped[bool] = mapped_column(Boolean)
+    """True if generated here, with a checksum; the few others are cached in memory."""
+    is_configured: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
+    """True if it is or was the administrator's key of the settings."""
+    create_time: Mapped[datetime]
+    expire_time: Mapped[datetime | None]
+
+
+class ApiKeyChangesRow(Base):
+    """The single row with the version of the keys, written by a trigger.
+
+    See the migration `tenants`.
+    """
+
+    __tablename__ = "api_key_changes"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    version: Mapped[int]
+    """The last transaction that ended a key or activated one of another shape."""
+
 
 # Any constant will do if nothing else in the service uses it.
 _LOCK = 7_260_110_422
@@ -225,3 +305,62 @@ def _has_secret(now: datetime) -> ColumnElement[bool]:
 
 def _is_live(expire_time: Any, now: datetime) -> ColumnElement[bool]:  # noqa: ANN401 - a column
     return or_(expire_time.is_(None), expire_time > now)
+
+
+async def list_bound(
+    session: Session, scope: Mapping[str, str], *, for_update: bool
+) -> Sequence[ApiKeyRow]:
+    """Return the keys whose conditions allow a scope, working or not.
+
+    With `for_update`, no other transaction can end keys until this one ends.
+    """
+    if for_update:
+        await hold(session)
+    conditions = (
+        ApiKeyRow.scope_conditions.contains({key: [value]}) for key, value in scope.items()
+    )
+    statement = select(ApiKeyRow).where(*conditions).order_by(ApiKeyRow.key_id)
+    return (await session.execute(statement)).scalars().all()
+
+
+async def list_conditions(session: Session) -> Sequence[Mapping[str, list[str]]]:
+    """Return the scope conditions of each key that has any."""
+    statement = select(ApiKeyRow.scope_conditions).where(ApiKeyRow.scope_conditions.is_not(None))
+    listed = (await session.execute(statement)).scalars()
+    return [conditions for conditions in listed if conditions]
+
+
+async def end(
+    session: Session, key: ApiKeyRow, alias: str, conditions: Mapping[str, list[str]], now: datetime
+) -> None:
+    """Revoke a key that was read for update; replace its display name and its conditions."""
+    await session.execute(
+        update(ApiKeyRow)
+        .where(ApiKeyRow.key_id == key.key_id)
+        .values(
+            display_name=alias,
+            scope_conditions=dict(conditions),
+            revoke_time=func.coalesce(ApiKeyRow.revoke_time, now),
+        )
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def narrow(session: Session, key: ApiKeyRow, conditions: Mapping[str, list[str]]) -> None:
+    """Replace the conditions of a key that was read for update by narrower ones."""
+    await session.execute(
+        update(ApiKeyRow)
+        .where(ApiKeyRow.key_id == key.key_id)
+        .values(scope_conditions=dict(conditions))
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def rename_creators(session: Session, creators: Collection[str], alias: str) -> None:
+    """Replace some creators of keys with an alias."""
+    await session.execute(
+        update(ApiKeyRow)
+        .where(ApiKeyRow.creator.in_(creators))
+        .values(creator=alias)
+        .execution_options(synchronize_session=False)
+    )

@@ -1,18 +1,45 @@
-"""Every statement on the usage of models. All functions take part in the caller's transaction."""
+"""The table of model usage, by engine, day, model and kind of work, and every statement on it.
+
+All functions take part in the caller's transaction.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sqlalchemy import case, delete, func, select, tuple_
+from sqlalchemy import Date, Double, Index, Text, case, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, mapped_column
 
+from app.adapters.db.base import Base
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter, Usage
 from app.platform.usage.logic.costs import Dimension, cost_of
-from app.platform.usage.store.tables import ModelUsageRow
 from app.settings.settings import ModelPrice
+
+
+class ModelUsageRow(Base):
+    """The calls of one model for one engine on one UTC day, for one kind of work.
+
+    `cost` is null as soon as some of the calls had no configured price.
+    """
+
+    __tablename__ = "model_usage"
+    # For the metrics, which read the last days of all engines.
+    __table_args__ = (Index("ix_model_usage_day", "day"),)
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    model_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    # The kind of an operation, or one of `logic/costs.py`; unknown: from before this column.
+    kind: Mapped[str] = mapped_column(Text, primary_key=True)
+    calls: Mapped[int]
+    input_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+    milliseconds: Mapped[int]
+    cost: Mapped[float | None] = mapped_column(Double)
+
 
 _KEY = (
     ModelUsageRow.engine_id,

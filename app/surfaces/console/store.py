@@ -1,4 +1,4 @@
-"""All statements on sessions of the console, based on the database's time.
+"""The table of the console's sessions, and every statement on it, by the database's time.
 
 The functions run in the caller's transaction.
 """
@@ -7,12 +7,55 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import all_, delete, func, insert, literal, or_, select, update
+from sqlalchemy import (
+    Index,
+    LargeBinary,
+    Text,
+    all_,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.orm import Mapped, mapped_column
 
+from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import RowSearch, Selected
-from app.surfaces.console.store.tables import ConsoleSessionRow
+
+
+class ConsoleSessionRow(Base):
+    """A session of the console, without the cookie's value and the secret of its key."""
+
+    __tablename__ = "console_sessions"
+    __table_args__ = (
+        Index("ix_console_sessions_key_id", "key_id"),
+        Index("ix_console_sessions_end_time", "end_time"),
+    )
+
+    session_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    """The SHA-256 of the cookie's value."""
+    key_id: Mapped[str] = mapped_column(Text)
+    """The API key, or `jwt:` and the subject of a token."""
+    secret_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """The SHA-256 of the key's secret, used to look up the key; null for a token."""
+    grants: Mapped[dict[str, list[str] | dict[str, list[str]] | None] | None] = mapped_column(
+        JSONB(none_as_null=True)
+    )
+    """The permissions and the reach of a token; null for a key, which is looked up each time."""
+    create_time: Mapped[datetime]
+    last_use_time: Mapped[datetime]
+    end_time: Mapped[datetime]
+    address: Mapped[str | None] = mapped_column(Text)
+    """The IP address of the sign-in."""
+    spent_forms: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default="{}")
+    """The ids of forms that created a secret; sent again, such a form creates no second secret."""
+
 
 _Row = ConsoleSessionRow
 

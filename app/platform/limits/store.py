@@ -1,23 +1,65 @@
-"""Statements on the totals of engines and on the buckets that all processes share.
+"""Totals of engines, and the rate buckets that all processes share: tables and statements.
 
 All functions take part in the caller's transaction.
 
 Triggers maintain the counts in the transaction of each change, in rows of the connection's own: see
-the migration `totals`. Leases of units from the buckets go by the clock
-of the database, the only one that processes on several machines share.
+the migration `totals`. Leases of units from the buckets go by the clock of the database, the only
+one that processes on several machines share.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, bindparam, delete, func, select, text
+from sqlalchemy import ColumnElement, Double, Text, bindparam, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, mapped_column
 
+from app.adapters.db.base import Base
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, Selected, find_keys, locked
 from app.kernel.limits import Counted
 from app.platform.limits.logic.blocks import BucketPace
-from app.platform.limits.store.tables import EngineTotalsRow, RateBucketRow
+
+
+class RateBucketRow(Base):
+    """The units that a key or an engine may still use; they are refilled with time.
+
+    The table is unlogged: after a crash of the server every bucket is full.
+    """
+
+    __tablename__ = "rate_buckets"
+    __table_args__ = {"prefixes": ["UNLOGGED"]}  # noqa: RUF012 - SQLAlchemy reads it as a plain attribute
+
+    subject: Mapped[str] = mapped_column(Text, primary_key=True)
+    tokens: Mapped[float] = mapped_column(Double)
+    """Units in the bucket at `update_time`."""
+    granted: Mapped[int]
+    """Units of the latest lease; read by its own statement only."""
+    update_time: Mapped[datetime]
+    """The time of the latest lease, by the clock of the database."""
+
+
+class EngineTotalsRow(Base):
+    """The net amount that one connection has added to an engine.
+
+    An engine holds the sum of its rows. Triggers write them, and a sweep merges rows under the
+    backend 0: see the migration `totals`.
+    """
+
+    __tablename__ = "engine_totals"
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    backend: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memories: Mapped[int]
+    """Live memories; recoverable deleted ones are not counted."""
+    sessions: Mapped[int]
+    events: Mapped[int]
+    """Events of sessions, and events of streams that still hold their content."""
+    bytes: Mapped[int]
+    """The length of the content of all of them, with revisions and session states."""
+    artifact_bytes: Mapped[int] = mapped_column(server_default=text("0"))
+    """The length of the artifacts of task memory, including uploads in progress."""
+
 
 Totals = Mapping[Counted, int]
 """The amounts that an engine holds, by counted kind."""

@@ -1,17 +1,44 @@
-"""Heartbeats. All times are by the database's clock, the only one that processes share."""
+"""The live processes of the service, and their heartbeats.
+
+All times are by the database's clock, the only one that processes share.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select, text
+from sqlalchemy import ColumnElement, Double, Integer, Text, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Mapped, mapped_column
 
+from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import RowSearch, Selected
-from app.platform.processes.store.tables import ProcessRow
+
+
+class ProcessRow(Base):
+    """A process, with its state at its last heartbeat."""
+
+    __tablename__ = "processes"
+
+    process_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    # API, WORKER, API_AND_WORKER, or MIGRATION: the mark of a forced migration.
+    kind: Mapped[str] = mapped_column(Text)
+    release: Mapped[str] = mapped_column(Text)
+    # The revision of the schema that this release needs.
+    schema: Mapped[str] = mapped_column(Text)
+    host: Mapped[str] = mapped_column(Text)
+    pid: Mapped[int] = mapped_column(Integer)
+    start_time: Mapped[datetime]
+    beat_time: Mapped[datetime]
+    # Operations that it runs.
+    running: Mapped[int] = mapped_column(Integer)
+    # The lead of its own clock over the database's; null: not measured.
+    skew_seconds: Mapped[float | None] = mapped_column(Double)
+    last_sweep_time: Mapped[datetime | None]
+
 
 _DATABASE = text(
     "select current_setting('server_version'), pg_is_in_recovery(),"

@@ -16,8 +16,7 @@ from app.adapters.db.session import Session
 from app.kernel.checks import Batches, CountedRows, Examination, Level
 from app.kernel.limits import Counted
 from app.platform.checking.logic.report import MAX_NAMES, CheckFinding
-from app.platform.limits.store.repository import read_totals
-from app.platform.limits.store.tables import RateBucketRow
+from app.platform.limits.store import RateBucketRow, read_totals
 
 _ENGINE = "engine_id"
 _VERSION = text("select extversion from pg_extension where extname = 'vector'")
