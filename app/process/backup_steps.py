@@ -17,7 +17,7 @@ from app.adapters.postgres.catalog import BackupError, BackupFolder
 from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
-from app.memory.erasures.logic.names import ERASURE_LIST
+from app.memory.erasures.logic import ERASURE_LIST
 from app.process.progress import progress, stoppable
 from app.settings.settings import Settings
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from app.adapters.db.engine import open_engine
 from app.adapters.db.nodes import working_for
 from app.adapters.db.session import Database
-from app.platform.checking.logic.report import CheckReport
+from app.platform.checking.logic import CheckReport
 from app.platform.checking.service import CheckOptions, CheckService
 from app.process.features import FEATURES
 from app.settings.settings import Settings

@@ -23,7 +23,7 @@ from app.kernel.clock import Clock, SystemClock
 from app.kernel.errors import describe
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.retrieval.services.search import ScopeIndexes
-from app.platform.access.logic.credentials import is_mistyped
+from app.platform.access.logic import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store import leases

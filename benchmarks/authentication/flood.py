@@ -9,7 +9,7 @@ from itertools import count
 from multiprocessing.connection import Connection as Pipe
 from secrets import token_urlsafe
 
-from app.platform.access.logic.credentials import check_sum, mint
+from app.platform.access.logic import check_sum, mint
 from benchmarks.authentication.client import Connection
 
 PER_SECOND = 200

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from app.kernel.permissions import Permission
-from app.platform.access.logic.credentials import check_sum, mint
+from app.platform.access.logic import check_sum, mint
 from tests.access.names import Names
 from tests.access.routes import ROLES, Route, Told
 from tests.access.service import TOKEN_KEY, Headers, Service, bearer

@@ -29,7 +29,7 @@ from app.adapters.postgres.catalog import (
 )
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.postgres.server import has_cluster
-from app.memory.erasures.logic.names import ERASURE_LIST
+from app.memory.erasures.logic import ERASURE_LIST
 from app.process.commands.backup import BackedUp, back_up
 from app.process.commands.backups import verified
 from app.process.commands.pg import PROGRAMS

@@ -16,7 +16,7 @@ from app.adapters.resources import Resources
 from app.kernel.checks import QUICK, CheckName, Level
 from app.kernel.errors import FailedPrecondition, NotFound
 from app.platform.access.services.access import AccessService
-from app.platform.checking.logic.report import MAX_NAMES
+from app.platform.checking.logic import MAX_NAMES
 from app.platform.checking.service import CheckOptions
 from app.platform.engines.services.engines import EngineService
 from app.process.database_check import check_database

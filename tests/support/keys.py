@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.adapters.db.session import Database
 from app.kernel.ids import NO_BUCKET, new_id
-from app.platform.access.logic.credentials import check_sum
+from app.platform.access.logic import check_sum
 from app.platform.access.store import ApiKeyRow, ApiKeySecretRow
 from tests.support.bank import ENGINE_URL
 from tests.support.documented import CHECKED

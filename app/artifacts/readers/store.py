@@ -30,7 +30,7 @@ from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR, array
 
 from app.adapters.db.lexical import QueryText, joined, lexemes, quoted, rarity
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.logic import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow, is_in, is_readable
 from app.kernel.names import NamespaceName, TaskMemoryName
 from app.language import grams

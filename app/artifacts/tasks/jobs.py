@@ -13,7 +13,7 @@ from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
-from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.logic import ArtifactState
 from app.artifacts.tasks.services.preparing import (
     columns_of,
     cutting_of,

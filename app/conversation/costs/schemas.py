@@ -17,7 +17,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from app.conversation.costs.logic.accounting import plain
+from app.conversation.costs.logic import plain
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
 from app.kernel.wire.scalars import one_of

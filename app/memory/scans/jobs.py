@@ -24,7 +24,7 @@ from app.memory.memories.store import erasure, ledger
 from app.memory.memories.store.erasure import MASKED_FIELDS, MASKED_OF_REVISIONS, Redacted
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.memory.memories.store.vectors import Vector
-from app.memory.scans.logic.progress import PROGRESS, BatchResults, ScanProgress
+from app.memory.scans.logic import PROGRESS, BatchResults, ScanProgress
 from app.memory.scans.schemas import (
     MAX_NAMES,
     ScanAction,
@@ -36,7 +36,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow, privacy_of
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job
-from app.platform.privacy.logic.guard import Guard
+from app.platform.privacy.logic import Guard
 from app.platform.privacy.service import SCAN, count
 
 _STRING = "stringValue"

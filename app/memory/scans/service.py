@@ -13,7 +13,7 @@ from app.platform.engines.store.tables import EngineRow, privacy_of
 from app.platform.operations.logic.states import SCAN_PRIVACY
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import kinds_sought, known_kinds
+from app.platform.privacy.logic import kinds_sought, known_kinds
 
 _METHOD = Method(SCAN_PRIVACY, "ScanPrivacy")
 

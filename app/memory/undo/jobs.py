@@ -23,7 +23,7 @@ from app.memory.memories.store.changes import Action, Change, ChangeContext, Del
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.vectors import Vector
 from app.memory.undo import store
-from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
+from app.memory.undo.logic import Before, Present, Skipped, Trace, Undone, expiry, verdict
 from app.memory.undo.schemas import QueuedUndo
 from app.memory.undo.store import UndoTarget
 from app.platform.engines.logic.config import MemoryBankConfig

@@ -20,7 +20,7 @@ from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import noted
+from app.platform.privacy.logic import noted
 
 UNDO: Final = "undo.undo"
 """Kind of the operation that undoes another one."""

@@ -15,7 +15,7 @@ from app.memory.memories.store import listing
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.changes import Action
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
-from app.memory.undo.logic.plan import Trace
+from app.memory.undo.logic import Trace
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 

@@ -15,7 +15,7 @@ from app.kernel.checks import QUICK, Batches, CheckName, CountedRows, Examinatio
 from app.kernel.clock import SystemClock
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
 from app.platform.checking import store
-from app.platform.checking.logic.report import MAX_NAMES, CheckFinding, CheckOutcome, CheckReport
+from app.platform.checking.logic import MAX_NAMES, CheckFinding, CheckOutcome, CheckReport
 from app.platform.checking.store import MissingError
 from app.platform.operations.store import leases
 from app.platform.processes import store as processes

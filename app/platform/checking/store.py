@@ -15,7 +15,7 @@ from app.adapters.db.errors import state_of
 from app.adapters.db.session import Session
 from app.kernel.checks import Batches, CountedRows, Examination, Level
 from app.kernel.limits import Counted
-from app.platform.checking.logic.report import MAX_NAMES, CheckFinding
+from app.platform.checking.logic import MAX_NAMES, CheckFinding
 from app.platform.limits.store import RateBucketRow, read_totals
 
 _ENGINE = "engine_id"

@@ -18,7 +18,7 @@ from app.adapters.db.base import Base
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, Selected, find_keys, locked
 from app.kernel.limits import Counted
-from app.platform.limits.logic.blocks import BucketPace
+from app.platform.limits.logic import BucketPace
 
 
 class RateBucketRow(Base):

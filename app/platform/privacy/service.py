@@ -21,7 +21,7 @@ from app.language.privacy.walk import Masked
 from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import privacy_of
-from app.platform.privacy.logic.guard import Guard
+from app.platform.privacy.logic import Guard
 from app.settings.settings import Settings
 
 _MASKED = Counter(

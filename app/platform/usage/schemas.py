@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from app.kernel.wire.archived import Amount, ArchivedRow, Count, KindName, PastDay, Text
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
-from app.platform.usage.logic.costs import Sums, money
+from app.platform.usage.logic import Sums, money
 from app.platform.usage.store import UsageLine
 
 MAX_WAITING = 1_000

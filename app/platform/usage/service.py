@@ -27,9 +27,9 @@ from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import bounds
 from app.platform.limits.store import read_totals
 from app.platform.operations.services.runner import Job
+from app.platform.usage import logic as costs
 from app.platform.usage import store
-from app.platform.usage.logic import costs
-from app.platform.usage.logic.costs import is_used_up, read_grouping
+from app.platform.usage.logic import is_used_up, read_grouping
 from app.platform.usage.schemas import (
     MAX_WAITING,
     EngineEmbedding,

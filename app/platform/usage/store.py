@@ -15,7 +15,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.adapters.db.base import Base
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter, Usage
-from app.platform.usage.logic.costs import Dimension, cost_of
+from app.platform.usage.logic import Dimension, cost_of
 from app.settings.settings import ModelPrice
 
 

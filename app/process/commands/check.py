@@ -19,7 +19,7 @@ from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.postgres.server import find_running, has_cluster
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
-from app.platform.checking.logic.report import CheckReport
+from app.platform.checking.logic import CheckReport
 from app.platform.checking.service import CheckOptions
 from app.process.database_check import check_database
 from app.process.progress import progress, stoppable

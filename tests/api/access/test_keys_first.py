@@ -13,7 +13,7 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Unauthenticated
 from app.kernel.paging import PageRequest
-from app.platform.access.logic.credentials import check_sum, mint
+from app.platform.access.logic import check_sum, mint
 from app.platform.access.schemas import CreateKeyRequest
 from app.platform.access.services.access import AccessService, KeyService
 from app.platform.audit.store import ServiceEventRow

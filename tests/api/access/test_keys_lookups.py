@@ -15,7 +15,7 @@ from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Unauthenticated, Unavailable
-from app.platform.access.logic.credentials import check_sum, mint
+from app.platform.access.logic import check_sum, mint
 from app.platform.access.services.access import AccessService
 from app.platform.access.services.lookups import KeyLookups
 from app.settings.settings import Settings

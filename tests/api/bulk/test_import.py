@@ -12,7 +12,7 @@ from starlette.types import Message
 
 from app.adapters.db.session import Database
 from app.kernel.errors import Reason
-from app.memory.bulk.logic.chunks import CHUNK_LINES
+from app.memory.bulk.logic import CHUNK_LINES
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow

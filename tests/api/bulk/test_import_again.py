@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.memory.bulk.logic.chunks import CHUNK_LINES
+from app.memory.bulk.logic import CHUNK_LINES
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
-from app.memory.bulk.logic.chunks import CHUNK_LINES
+from app.memory.bulk.logic import CHUNK_LINES
 from app.memory.bulk.services.bulk import BulkService
 from app.memory.bulk.services.plan import ImportOptions
 from app.memory.bulk.services.work import Import

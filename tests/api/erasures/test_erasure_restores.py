@@ -11,7 +11,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound
-from app.memory.erasures.logic.names import ERASURE_LIST
+from app.memory.erasures.logic import ERASURE_LIST
 from app.memory.erasures.services.restores import read_lines
 from app.platform.operations.services.runner import Runner
 from app.process.commands.erasures import RestoredEngine, listed, repeated

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.kernel.clock import FixedClock
-from app.memory.bulk.logic.chunks import CHUNK_LINES
+from app.memory.bulk.logic import CHUNK_LINES
 from app.settings.settings import Settings
 from tests.support.bank import Json, field_of, listed, ok
 from tests.support.operations import USER

@@ -12,7 +12,7 @@ from app.adapters.resources import Resources
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName
 from app.platform.usage import service as usage
-from app.platform.usage.logic.costs import RECALL
+from app.platform.usage.logic import RECALL
 from app.platform.usage.service import recorded
 from tests.support.bank import ENGINE, ENGINE_URL, ok
 

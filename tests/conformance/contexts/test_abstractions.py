@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.conversation.costs.logic.accounting import Sizes
+from app.conversation.costs.logic import Sizes
 from app.conversation.costs.services.costs import blocks_of
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.summaries.logic.prompts import INSTRUCTIONS
+from app.conversation.summaries.logic import INSTRUCTIONS
 from app.kernel.wire.memory_policy import MemoryPolicy
 from tests.conformance.contexts.conftest import Begin
 from tests.support.bank import Json, ok

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from app.platform.access.logic.credentials import check_sum, has_shape, hash_of, is_mistyped, mint
+from app.platform.access.logic import check_sum, has_shape, hash_of, is_mistyped, mint
 
 _DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 

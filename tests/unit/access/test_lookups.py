@@ -17,7 +17,7 @@ from typing_extensions import override
 
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
-from app.platform.access.logic.credentials import hash_of, mint
+from app.platform.access.logic import hash_of, mint
 from app.platform.access.services.lookups import KeyLookups, KnownKey
 from app.platform.access.store import ApiKeyRow, KeyHit
 from tests.support.spinning import no_spinning

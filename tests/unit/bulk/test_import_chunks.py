@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kernel.errors import InvalidArgument, Reason
-from app.memory.bulk.logic.chunks import CHUNK_BYTES, CHUNK_LINES, ImportLine, Lines, chunked
+from app.memory.bulk.logic import CHUNK_BYTES, CHUNK_LINES, ImportLine, Lines, chunked
 
 
 def read(pieces: list[bytes], max_bytes: int = 100) -> list[ImportLine]:

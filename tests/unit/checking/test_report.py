@@ -1,7 +1,7 @@
 """Reports of checks: what is told, in what order, and how bad it makes the whole."""
 
 from app.kernel.checks import CheckName, Level
-from app.platform.checking.logic.report import MAX_NAMES, CheckFinding, CheckOutcome, CheckReport
+from app.platform.checking.logic import MAX_NAMES, CheckFinding, CheckOutcome, CheckReport
 
 
 def _outcome(*findings: CheckFinding, skipped: str | None = None) -> CheckOutcome:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.conversation.costs.logic.accounting import Blocks, Sizes, SummaryPart, Totals
+from app.conversation.costs.logic import Blocks, Sizes, SummaryPart, Totals
 from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
 from app.conversation.costs.services.costs import estimate
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.conversation.costs.logic.accounting import Shared, SummaryPart
+from app.conversation.costs.logic import Shared, SummaryPart
 from app.conversation.costs.schemas import EstimateContextCostsRequest
 from app.conversation.costs.services.costs import Case, cases_of
 from app.conversation.strategies.logic.composing import compose, shares_of

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.conversation.costs.logic.accounting import Sizes
-from app.conversation.costs.logic.published import Published, PublishedCourse
+from app.conversation.costs.logic import Published, PublishedCourse, Sizes
 from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
 from app.conversation.costs.services.costs import estimate
 from app.kernel.errors import InvalidArgument

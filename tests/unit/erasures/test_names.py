@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.memory.erasures.logic.names import Erased, Pseudonyms, alias_of, ids_of, mentions, without
+from app.memory.erasures.logic import Erased, Pseudonyms, alias_of, ids_of, mentions, without
 
 ENGINE = "projects/p/locations/l/reasoningEngines/1"
 ALIAS = "erased-0123456789ab"

@@ -3,7 +3,7 @@
 from app.kernel.wire.privacy_config import Place, PrivacyConfig
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.profiles import StoredField
-from app.platform.privacy.logic.guard import Guard
+from app.platform.privacy.logic import Guard
 
 
 def test_a_field_keeps_its_name_where_a_rule_masks_that_too() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.memory.ingestion.logic.triggers import ListedEvent, first_batch, last
+from app.memory.ingestion.logic import ListedEvent, first_batch, last
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
 MOST = 1_000

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.memory.ingestion.logic.triggers import Buffer, ripe_time, rule_for
+from app.memory.ingestion.logic import Buffer, ripe_time, rule_for
 from app.platform.engines.logic.config import GenerationRule, GenerationTriggerConfig
 
 BEGIN = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)

@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 
 from app.kernel.limits import MAX_COST
 from app.kernel.tuning import Tuning
-from app.platform.limits.logic.blocks import BucketPace, RateBlock, Wait
+from app.platform.limits.logic import BucketPace, RateBlock, Wait
 from app.platform.limits.store import FULL_AFTER
 from app.process.features import demands
 from app.settings.described import bounds

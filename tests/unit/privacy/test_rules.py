@@ -12,7 +12,7 @@ from app.kernel.wire.privacy_config import (
     PrivacyRule,
     built_in_rules,
 )
-from app.platform.privacy.logic.guard import Guard
+from app.platform.privacy.logic import Guard
 from app.settings.settings import Settings
 
 MAIL = "anna.k@example.com"

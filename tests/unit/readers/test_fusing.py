@@ -1,6 +1,6 @@
 """Rankings of pieces become one."""
 
-from app.artifacts.readers.logic.packing import fused
+from app.artifacts.readers.logic import fused
 from app.language.chunking import Chunk, Piece
 
 

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.artifacts.readers.logic.packing import ShownChunk, pack, room_of
-from app.artifacts.readers.logic.prompts import passage_tokens, question
+from app.artifacts.readers.logic import ShownChunk, pack, passage_tokens, question, room_of
 from app.artifacts.readers.services.queries import cited
 from app.language.chunking import Cutting, Piece, chunks
 from app.language.tokens import estimate_tokens

@@ -7,7 +7,7 @@ import pytest
 
 from app.adapters.llm.models import ReaderHandle
 from app.artifacts.readers.services.reading_session import choose
-from app.artifacts.tasks.logic.kinds import Allowed
+from app.artifacts.tasks.logic import Allowed
 from app.kernel.errors import PermissionDenied, Reason
 from tests.support.scripted_models import ScriptedTextModel
 

@@ -1,7 +1,7 @@
 """What models are asked that read for others."""
 
-from app.artifacts.readers.logic.packing import ShownChunk
-from app.artifacts.readers.logic.prompts import (
+from app.artifacts.readers.logic import (
+    ShownChunk,
     SummaryOptions,
     passage_tokens,
     question,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.artifacts.readers.logic.prompts import (
+from app.artifacts.readers.logic import (
     SummaryOptions,
     SummaryParts,
     SummaryRoom,

@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from app.artifacts.readers.logic.packing import ShownChunk, pack
+from app.artifacts.readers.logic import ShownChunk, pack
 from app.artifacts.readers.services.extractive import MODEL_ID, answer, spaced, summary
 from app.language.chunking import Piece, chunks
 from app.language.tokens import estimate_tokens

@@ -1,7 +1,6 @@
 """Pieces in the order of what they have to do with a question."""
 
-from app.artifacts.readers.logic.packing import best_first, pack
-from app.artifacts.readers.logic.prompts import passage_tokens
+from app.artifacts.readers.logic import best_first, pack, passage_tokens
 from app.language.chunking import Piece, chunks
 from tests.support.task_texts import TOKENS, long_text
 

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversation.recall.logic.findings import SentenceSpan, choose
-from app.conversation.recall.logic.passages import MAX_CHARS, MAX_FOUND, PassageReader, RecallHit
+from app.conversation.recall.logic import (
+    MAX_CHARS,
+    MAX_FOUND,
+    PassageReader,
+    RecallHit,
+    SentenceSpan,
+    choose,
+)
 from app.language.bm25 import MAX_TERMS
 from app.language.terms import Terms
 from app.language.tokens import estimate_tokens

@@ -6,7 +6,7 @@ from itertools import cycle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.conversation.recall.logic.walking import SessionPlace, SessionStretch, SessionWalk
+from app.conversation.recall.logic import SessionPlace, SessionStretch, SessionWalk
 
 _BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 _MOST_SESSIONS = 12

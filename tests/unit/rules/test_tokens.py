@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 from app.adapters.llm.ports import Meter, Prompt
-from app.artifacts.readers.logic.prompts import passage_tokens
-from app.artifacts.tasks.logic.kinds import Kind
+from app.artifacts.readers.logic import passage_tokens
+from app.artifacts.tasks.logic import Kind
 from app.artifacts.tasks.services.preparing import prepare
 from app.conversation.strategies.service import counter_of
 from app.language.chunking import Chunk

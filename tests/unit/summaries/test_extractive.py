@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversation.summaries.logic.extractive import Utterance, extract
+from app.conversation.summaries.logic import Utterance, extract
 from app.language.sentences import cut_off
 
 TALK = [

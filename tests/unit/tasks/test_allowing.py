@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from app.artifacts.tasks.logic.kinds import Allowed
+from app.artifacts.tasks.logic import Allowed
 from app.settings.task_settings import ReaderModel
 
 CLOUD = {"cloud": ReaderModel(model="openai:any", locality="remote")}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
+from app.artifacts.tasks.logic import Disposition, Kind, OffPrompt
 from app.artifacts.tasks.schemas.tasks import Output
 from app.artifacts.tasks.services.outputs import (
     EMPTY_TEXT,

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.artifacts.readers.schemas import QueryNamespaceRequest, SummarizeNamespaceRequest
-from app.artifacts.tasks.logic.kinds import OffPrompt
+from app.artifacts.tasks.logic import OffPrompt
 from app.artifacts.tasks.schemas.tasks import (
     ExportNamespaceRequest,
     Output,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
+from app.memory.undo.logic import Before, Present, Skipped, Trace, Undone, expiry, verdict
 from app.platform.engines.logic.config import GranularTtlConfig, MemoryBankConfig, TtlConfig
 from tests.conftest import START
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.llm.ports import Meter, Usage
-from app.platform.usage.logic.costs import Sums, cost_of, details, is_used_up, money, with_earlier
+from app.platform.usage.logic import Sums, cost_of, details, is_used_up, money, with_earlier
 from app.settings.settings import ModelPrice, Settings
 
 _MINI, _LOCAL = "openai:gpt-5-mini", "ollama:llama3"

@@ -7,12 +7,12 @@ from app.adapters.concurrency import SingleFlight
 from app.adapters.llm.models import ReaderHandle
 from app.adapters.llm.ports import Meter, OutputT, Prompt
 from app.adapters.resources import Resources
-from app.artifacts.readers.logic.prompts import ReaderQuery
+from app.artifacts.readers.logic import ReaderQuery
 from app.artifacts.readers.schemas import ReaderUsage
 from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.kernel.errors import Cancelled, Reason
 from app.platform.operations.services.operations import GivenUp
-from app.platform.usage.logic.costs import QUERY
+from app.platform.usage.logic import QUERY
 from app.platform.usage.service import UsageService, recorded
 
 

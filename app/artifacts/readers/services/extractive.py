@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.artifacts.readers.logic.packing import ShownChunk
+from app.artifacts.readers.logic import ShownChunk
 from app.artifacts.readers.schemas import Citation
-from app.artifacts.tasks.logic.kinds import EXTRACTIVE
+from app.artifacts.tasks.logic import EXTRACTIVE
 from app.language.bm25 import Bm25
 from app.language.lexicon import language
 from app.language.scoring import score

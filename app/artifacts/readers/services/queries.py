@@ -8,8 +8,17 @@ import structlog
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.artifacts.readers import store
-from app.artifacts.readers.logic.packing import ShownChunk, best_first, fused, pack, room_of
-from app.artifacts.readers.logic.prompts import Answered, passage_tokens, question, within
+from app.artifacts.readers.logic import (
+    Answered,
+    ShownChunk,
+    best_first,
+    fused,
+    pack,
+    passage_tokens,
+    question,
+    room_of,
+    within,
+)
 from app.artifacts.readers.schemas import Citation, QueryNamespaceRequest
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking

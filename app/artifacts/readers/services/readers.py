@@ -12,7 +12,7 @@ from app.adapters.db.session import Session, note
 from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
 from app.artifacts.readers import store
-from app.artifacts.readers.logic.prompts import SummaryOptions
+from app.artifacts.readers.logic import SummaryOptions
 from app.artifacts.readers.schemas import (
     QueryNamespaceRequest,
     QueryNamespaceResponse,
@@ -31,8 +31,8 @@ from app.artifacts.readers.services.open_namespace import (
     unchanged,
 )
 from app.artifacts.readers.services.reading_session import open_namespace
-from app.artifacts.tasks.logic.kinds import Kind
-from app.artifacts.tasks.logic.kinds import Reader as Method
+from app.artifacts.tasks.logic import Kind
+from app.artifacts.tasks.logic import Reader as Method
 from app.artifacts.tasks.schemas.tasks import Reference
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import OutputItem

@@ -12,7 +12,7 @@ from app.artifacts.readers import store
 from app.artifacts.readers.schemas import ReadFields
 from app.artifacts.readers.services.calls import check_awaited
 from app.artifacts.readers.services.open_namespace import OpenNamespace, list_unread
-from app.artifacts.tasks.logic.kinds import BUILTIN_NAMES, Allowed
+from app.artifacts.tasks.logic import BUILTIN_NAMES, Allowed
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
 from app.artifacts.tasks.store.tables import ContentPlace

@@ -7,13 +7,13 @@ from itertools import accumulate
 
 from app.adapters.resources import Resources
 from app.artifacts.readers import store
-from app.artifacts.readers.logic.packing import pack
-from app.artifacts.readers.logic.prompts import (
+from app.artifacts.readers.logic import (
     ReaderSummary,
     SummaryOptions,
     SummaryParts,
     SummaryRoom,
     calls_of,
+    pack,
     room_for,
     summary,
     within,

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from app.artifacts.tasks.logic.fields import ModelName, UserId
-from app.artifacts.tasks.logic.kinds import Kind, OffPrompt
+from app.artifacts.tasks.logic import Kind, ModelName, OffPrompt, UserId
 from app.artifacts.tasks.schemas.tasks import MAX_INLINE_TOKENS, MAX_MODELS, Source
 from app.artifacts.tasks.store.contents import PAGE_BYTES
 from app.kernel.media_types import MediaType

@@ -7,13 +7,16 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
-from app.artifacts.tasks.logic.fields import Directory, ModelName, OffPromptField, UserId
-from app.artifacts.tasks.logic.kinds import (
+from app.artifacts.tasks.logic import (
     ArtifactState,
+    Directory,
     Disposition,
     Kind,
+    ModelName,
     OffPrompt,
+    OffPromptField,
     Reader,
+    UserId,
     Warned,
     shown_kind,
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from app.artifacts.tasks.logic.kinds import PASSING, STORABLE, Disposition, Kind, OffPrompt
+from app.artifacts.tasks.logic import PASSING, STORABLE, Disposition, Kind, OffPrompt
 from app.artifacts.tasks.schemas.tasks import Output, Passed
 from app.kernel import media_types
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.adapters.documents.extracting import extracted, is_readable, sniffed
 from app.adapters.llm.embedders import Embedders, ManagedEmbedder
-from app.artifacts.tasks.logic.kinds import ArtifactState, Kind
+from app.artifacts.tasks.logic import ArtifactState, Kind
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, PermissionDenied, Reason

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session, note
-from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
+from app.artifacts.tasks.logic import Disposition, Kind, OffPrompt
 from app.artifacts.tasks.schemas.tasks import (
     BeginsNamespace,
     Output,

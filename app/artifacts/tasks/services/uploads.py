@@ -20,7 +20,7 @@ import structlog
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.documents.charsets import HEAD_BYTES, charset_of
-from app.artifacts.tasks.logic.kinds import ArtifactState, Kind
+from app.artifacts.tasks.logic import ArtifactState, Kind
 from app.artifacts.tasks.schemas.tasks import Artifact
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, check_content_etag
 from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare
@@ -40,7 +40,7 @@ from app.kernel.wire.reading import MAX_DEPTH, MAX_VALUES, bound
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import name_of
-from app.platform.privacy.logic.guard import Guard
+from app.platform.privacy.logic import Guard
 from app.platform.privacy.service import count
 
 log = structlog.get_logger()

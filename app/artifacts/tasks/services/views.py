@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from app.artifacts.tasks.logic.kinds import Allowed, ArtifactState, Kind, OffPrompt, Reader, Warned
+from app.artifacts.tasks.logic import Allowed, ArtifactState, Kind, OffPrompt, Reader, Warned
 from app.artifacts.tasks.schemas.tasks import (
     MAX_LISTED,
     Artifact,

@@ -34,7 +34,7 @@ from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import Counts, Erasure, RowsOf, Subject
-from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.logic import ArtifactState
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
     ChunkRow,

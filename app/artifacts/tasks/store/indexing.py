@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_
 from app.adapters.db.bulk import Conflict, insert_drawn_rows, insert_rows
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Vectors
-from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.logic import ArtifactState
 from app.artifacts.tasks.store import contents, repository
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,

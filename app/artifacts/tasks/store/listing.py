@@ -12,7 +12,7 @@ from sqlalchemy import ARRAY, ColumnElement, Text, and_, cast, func, literal, se
 from sqlalchemy.dialects.postgresql import JSONPATH
 
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.logic import ArtifactState
 from app.artifacts.tasks.store.indexing import list_given_up
 from app.artifacts.tasks.store.tables import ArtifactRow, is_readable
 from app.kernel.names import TaskMemoryName

@@ -29,7 +29,7 @@ from app.adapters.db.bulk import any_of, insert_drawn_rows
 from app.adapters.db.conditions import check_scope, conditions_of
 from app.adapters.db.lists import List, ReadRows, Slice, read_page
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.logic import ArtifactState
 from app.artifacts.tasks.store.contents import PAGE_BYTES
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,

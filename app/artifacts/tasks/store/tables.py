@@ -20,7 +20,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.adapters.db.base import Base, JsonList
 from app.adapters.db.conditions import ByKeys, ByParent
 from app.adapters.db.vectors import EMBEDDING
-from app.artifacts.tasks.logic.kinds import ArtifactState
+from app.artifacts.tasks.logic import ArtifactState
 from app.kernel.names import NamespaceName
 from app.language.grams import ANY_SIGN
 

@@ -46,7 +46,7 @@ from app.platform.operations.store import leases
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
-from app.platform.usage.logic.costs import money
+from app.platform.usage.logic import money
 
 _PRICED_TOKENS = 1_000_000
 MAX_RAW_CHARS = 16 * 1024 * 1024

@@ -7,17 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from app.conversation.costs.logic.accounting import (
+from app.conversation.costs.logic import (
+    NOTE,
     Billed,
     Blocks,
     Prices,
+    PublishedCourse,
     Shared,
     Sizes,
     Totals,
     cost_of,
     saved,
 )
-from app.conversation.costs.logic.published import NOTE, PublishedCourse
 from app.conversation.costs.schemas import (
     MAX_PIECE_TOKENS,
     Accounting,

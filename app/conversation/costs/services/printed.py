@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from app.conversation.costs.logic.accounting import plain
+from app.conversation.costs.logic import plain
 from app.conversation.costs.schemas import ContextCost, EstimateContextCostsResponse
 from app.conversation.strategies.logic.policies import rules_of
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy

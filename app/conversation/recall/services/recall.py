@@ -13,9 +13,14 @@ from typing import Any, NamedTuple
 from app.adapters.db.filters import read_filter
 from app.adapters.resources import Resources
 from app.conversation.contexts.schemas import SeqRange
-from app.conversation.recall.logic.findings import Findings, RecallFact
-from app.conversation.recall.logic.passages import MAX_SENTENCES, PassageReader, RecallHit
-from app.conversation.recall.logic.walking import SessionPlace
+from app.conversation.recall.logic import (
+    MAX_SENTENCES,
+    Findings,
+    PassageReader,
+    RecallFact,
+    RecallHit,
+    SessionPlace,
+)
 from app.conversation.recall.schemas import (
     RecallMemoriesRequest,
     RecallMemoriesResponse,

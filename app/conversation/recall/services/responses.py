@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from app.adapters.llm.models import check_model
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.adapters.resources import Resources
-from app.conversation.recall.logic.findings import (
+from app.conversation.recall.logic import (
     Findings,
     NumberedPassage,
     RecallFact,
@@ -26,14 +26,14 @@ from app.conversation.recall.schemas import (
     RecallMode,
 )
 from app.conversation.strategies.service import Counter, loaded
-from app.conversation.summaries.logic.extractive import MODEL_ID
+from app.conversation.summaries.logic import MODEL_ID
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.names import EngineName, EventName, SessionName
 from app.kernel.wire.memory_policy import BUILTIN, CHARS4
 from app.language.sentences import cut_off
 from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens
-from app.platform.usage.logic import costs
-from app.platform.usage.logic.costs import RECALL
+from app.platform.usage import logic as costs
+from app.platform.usage.logic import RECALL
 from app.platform.usage.service import UsageService, recorded
 
 _SCORE_DIGITS = 4

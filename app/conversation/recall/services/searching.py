@@ -13,8 +13,14 @@ from itertools import groupby
 from app.adapters.db.bulk import all_of
 from app.adapters.db.filters import Clause
 from app.adapters.resources import Resources
-from app.conversation.recall.logic.passages import MAX_SENTENCES, PassageReader, RecallHit
-from app.conversation.recall.logic.walking import SessionPlace, SessionStretch, SessionWalk
+from app.conversation.recall.logic import (
+    MAX_SENTENCES,
+    PassageReader,
+    RecallHit,
+    SessionPlace,
+    SessionStretch,
+    SessionWalk,
+)
 from app.conversation.recall.schemas import SearchedSessions
 from app.kernel.names import EngineName
 from app.language.terms import Terms

@@ -41,7 +41,7 @@ from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.schemas.sessions import Session
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store import shared
-from app.platform.usage.logic.costs import Sums, money
+from app.platform.usage.logic import Sums, money
 from app.platform.usage.schemas import UsageSums
 from app.platform.usage.service import UsageService
 from app.settings.settings import Settings

@@ -41,8 +41,8 @@ from app.platform.operations.store import repository as operations
 from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
+from app.platform.usage import logic as costs
 from app.platform.usage import store as usage
-from app.platform.usage.logic import costs
 from app.platform.usage.service import UsageService, finish_in_time, reset_time
 
 log = structlog.get_logger()

@@ -15,8 +15,8 @@ from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.conversation.strategies.logic.lines import label_of, lines_of
 from app.conversation.strategies.logic.policies import Rules, Summarising
 from app.conversation.strategies.logic.turns import Due, TurnKind
-from app.conversation.summaries.logic import prompts
-from app.conversation.summaries.logic.extractive import MODEL_ID, Utterance, extract
+from app.conversation.summaries import logic as prompts
+from app.conversation.summaries.logic import MODEL_ID, Utterance, extract
 from app.kernel.errors import ServiceError
 from app.kernel.wire.memory_policy import BUILTIN
 from app.kernel.wire.model_entries import SummaryReply

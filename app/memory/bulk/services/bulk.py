@@ -39,7 +39,7 @@ from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import noted
+from app.platform.privacy.logic import noted
 
 BATCH_CREATE = "memories.batchCreate"
 """Kind of a batch's operation."""

@@ -13,7 +13,7 @@ from app.kernel.names import check_chosen_id
 from app.kernel.permissions import Permission
 from app.kernel.wire.reading import read_object
 from app.kernel.wire.violations import invalid_fields
-from app.memory.bulk.logic.chunks import MAX_LINE_BYTES, ImportLine
+from app.memory.bulk.logic import MAX_LINE_BYTES, ImportLine
 from app.memory.bulk.schemas import MIN_ERRORS, ImportedMemory, NewMemory
 from app.memory.memories.schemas.memories import CreateMemoryRequest
 from app.memory.memories.store.changes import Times

@@ -21,7 +21,7 @@ from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName, OperationName
 from app.memory.bulk import store as bulk
-from app.memory.bulk.logic.chunks import ImportLine, chunked
+from app.memory.bulk.logic import ImportLine, chunked
 from app.memory.bulk.schemas import AnsweredImport, ImportMemoriesResponse, LineError
 from app.memory.bulk.services.bulk import BulkService, Creating, Outcome, id_taken
 from app.memory.bulk.services.plan import BulkItem, ImportOptions, Read, read_line, repeated
@@ -37,7 +37,7 @@ from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
+from app.platform.privacy.logic import MASKED_COUNTS, noted
 
 IMPORT = "memories.import"
 """Kind of the operation that records an import."""

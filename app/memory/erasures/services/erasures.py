@@ -26,7 +26,7 @@ from app.kernel.names import EngineName, OperationName
 from app.kernel.release import RELEASE
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.erasures import store
-from app.memory.erasures.logic.names import ERASURE_LIST, Pseudonyms, alias_of
+from app.memory.erasures.logic import ERASURE_LIST, Pseudonyms, alias_of
 from app.memory.erasures.schemas import RESIDUE, EraseScopeRequest, EraseScopeResponse
 from app.memory.erasures.services.traces import Traces
 from app.memory.erasures.store import ErasureRow

@@ -15,7 +15,7 @@ from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Rea
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.scalars import Timestamp
 from app.memory.erasures import store
-from app.memory.erasures.logic.names import Pseudonyms
+from app.memory.erasures.logic import Pseudonyms
 from app.memory.erasures.services.erasures import ErasureService, pseudonyms_of
 from app.platform.access import store as keys
 

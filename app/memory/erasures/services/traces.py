@@ -16,7 +16,7 @@ from app.adapters.db.subjects import Erasure, Subject
 from app.kernel.errors import Reason
 from app.kernel.names import EngineName
 from app.kernel.text import texts_in
-from app.memory.erasures.logic.names import Erased, Mention, ids_of, mentions, without
+from app.memory.erasures.logic import Erased, Mention, ids_of, mentions, without
 from app.memory.memories.store import ledger
 from app.platform.access import store as keys
 from app.platform.access.store import ApiKeyRow

@@ -10,7 +10,7 @@ from app.language.privacy.walk import Masked, is_only_mask
 from app.memory.generation.logic.decisions import NewFact
 from app.memory.generation.logic.plan import Plan, PlannedChange, QuotedFact
 from app.memory.generation.logic.profiles import FieldChange, FieldValue, StoredField
-from app.platform.privacy.logic.guard import Guard, noted
+from app.platform.privacy.logic import Guard, noted
 
 
 @dataclass(frozen=True)

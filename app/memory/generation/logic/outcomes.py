@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, takewhile
 from typing import Any, Literal
 
-from app.platform.usage.logic import costs
+from app.platform.usage import logic as costs
 
 MAX_LISTED_OUTCOMES = 100
 """Maximum of dropped facts, and of refused decisions, in a preview; the rest is only counted."""

@@ -44,10 +44,10 @@ from app.platform.operations.services.retries import not_kept
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import noted
+from app.platform.privacy.logic import noted
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
-from app.platform.usage.logic import costs
+from app.platform.usage import logic as costs
 from app.platform.usage.service import UsageService
 from app.settings.settings import Settings
 

@@ -56,7 +56,7 @@ from app.platform.engines.logic.config import (
 from app.platform.engines.logic.topics import GenerateMemoriesExample
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import config_of, privacy_of
-from app.platform.privacy.logic.guard import Guard
+from app.platform.privacy.logic import Guard
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.repository import EventPlace, EventSpan
 from app.platform.sessions.store.tables import SessionEventRow

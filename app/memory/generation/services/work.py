@@ -49,8 +49,8 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
 from app.platform.privacy.service import count
+from app.platform.usage import logic as costs
 from app.platform.usage import store as usage
-from app.platform.usage.logic import costs
 from app.platform.usage.service import UsageService, finish_in_time
 
 log = structlog.get_logger()

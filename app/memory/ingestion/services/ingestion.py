@@ -24,7 +24,7 @@ from app.kernel.limits import exhausted
 from app.kernel.names import WILDCARD, EngineName
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import parse_timestamp, utc_offset
-from app.memory.erasures.logic.names import Pseudonyms
+from app.memory.erasures.logic import Pseudonyms
 from app.memory.erasures.services.erasures import pseudonyms_of
 from app.memory.generation.schemas import MAX_EVENT_ID_CHARS, ContentEvent
 from app.memory.generation.services.generation import (
@@ -33,7 +33,7 @@ from app.memory.generation.services.generation import (
     reads_files,
     untouched,
 )
-from app.memory.ingestion.logic.triggers import Buffer, is_own_failure, pause, ripe_time, rule_for
+from app.memory.ingestion.logic import Buffer, is_own_failure, pause, ripe_time, rule_for
 from app.memory.ingestion.schemas import (
     FlushStreamRequest,
     IngestEventsRequest,
@@ -52,7 +52,7 @@ from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import MASKED_COUNTS, noted
+from app.platform.privacy.logic import MASKED_COUNTS, noted
 from app.platform.privacy.service import PrivacyService
 
 log = structlog.get_logger()

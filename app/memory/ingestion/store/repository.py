@@ -29,7 +29,7 @@ from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.store import ErasureRow
-from app.memory.ingestion.logic.triggers import ListedEvent
+from app.memory.ingestion.logic import ListedEvent
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.platform.engines.logic.config import GenerationRule
 from app.platform.engines.store.tables import EngineRow

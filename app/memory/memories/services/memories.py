@@ -49,7 +49,7 @@ from app.platform.operations.logic.states import EMPTY, OperationState
 from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import noted
+from app.platform.privacy.logic import noted
 from app.platform.privacy.service import PrivacyService
 from app.settings.settings import Settings
 

@@ -27,7 +27,7 @@ from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission, Role
 from app.kernel.wire.scalars import moment_after
 from app.platform.access import store
-from app.platform.access.logic.credentials import has_shape, hash_of, mint
+from app.platform.access.logic import has_shape, hash_of, mint
 from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
 from app.platform.access.services.lookups import KeyLookups, KnownKey, MetricsReaders
 from app.platform.access.store import ApiKeyRow

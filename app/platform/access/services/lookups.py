@@ -24,7 +24,7 @@ from app.kernel.clock import Clock
 from app.kernel.errors import Reason, Unavailable
 from app.kernel.permissions import Permission, Role, permissions_of
 from app.platform.access import store
-from app.platform.access.logic.credentials import has_shape, hash_of, is_mistyped
+from app.platform.access.logic import has_shape, hash_of, is_mistyped
 from app.platform.access.store import ApiKeyRow, KeyHit
 
 _LIFE = timedelta(seconds=0.75)

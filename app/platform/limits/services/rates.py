@@ -13,7 +13,7 @@ from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import Unavailable
 from app.platform.limits import store
-from app.platform.limits.logic.blocks import BucketPace, RateBlock
+from app.platform.limits.logic import BucketPace, RateBlock
 from app.platform.limits.services.refusals import Bound, too_fast
 from app.settings.settings import Settings
 

@@ -24,7 +24,7 @@ from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.logic.states import EMPTY, type_url
 from app.platform.operations.services.mutation import Method, mutate, write
 from app.platform.operations.store.tables import OperationRow
-from app.platform.privacy.logic.guard import noted
+from app.platform.privacy.logic import noted
 from app.platform.privacy.service import PrivacyService
 from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.sessions import (

@@ -1,10 +1,23 @@
-"""Vocabulary of task memory: kinds of outputs, dispositions, readers, states (pure)."""
+"""Vocabulary of task memory: kinds of outputs, dispositions, readers, states, fields (pure).
+
+Further types of fields are in `app.kernel.wire.task_fields`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Protocol
 
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+)
+
+from app.kernel.names import TASK_ID_FORM, is_task_id
+from app.kernel.text import places_of
 from app.kernel.wire.memory_policy import BUILTIN
 
 EXTRACTIVE = f"{BUILTIN}:extractive"
@@ -109,3 +122,61 @@ class Allowed:
         """Return True if any configured reader, or the built-in one, may read the namespace."""
         named = ((name, reader.locality == "local") for name, reader in readers.items())
         return any(self.takes(name, is_local=near) for name, near in (*named, (BUILTIN, True)))
+
+
+MAX_TEMPLATE_CHARS = 8_000
+MAX_DIRECTORY_CHARS = 512
+TEXT_PLACE, PREVIOUS_PLACE = "text", "previous_summary"
+_PLACES = frozenset({TEXT_PLACE, PREVIOUS_PLACE, "char_limit"})
+
+
+def _check_directory(text: str) -> str:
+    if not all(map(is_task_id, text.split("/"))):
+        raise ValueError(f'must be names with "/" between them; each {TASK_ID_FORM}')
+    return text
+
+
+Directory = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_DIRECTORY_CHARS),
+    AfterValidator(_check_directory),
+]
+"""A relative folder path that cannot leave its parent folder."""
+
+
+def _read_off_prompt(value: object) -> object:
+    known = {True: OffPrompt.ALWAYS, False: OffPrompt.NEVER, "auto": OffPrompt.AUTO}
+    if isinstance(value, OffPrompt):
+        return value
+    if not isinstance(value, bool | str) or value not in known:
+        raise ValueError('must be true, false or "auto"')
+    return known[value]
+
+
+def _write_off_prompt(value: OffPrompt) -> bool | str:
+    return "auto" if value is OffPrompt.AUTO else value is OffPrompt.ALWAYS
+
+
+OffPromptField = Annotated[
+    OffPrompt,
+    BeforeValidator(_read_off_prompt),
+    PlainSerializer(_write_off_prompt, when_used="json-unless-none"),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"const": "auto"}], "examples": ["auto"]}),
+]
+
+
+ModelName = Annotated[str, Field(min_length=1, max_length=512, examples=["builtin"])]
+UserId = Annotated[str, Field(min_length=1, max_length=512, examples=["42"])]
+
+
+def _check_template(text: str) -> str:
+    places = places_of(text)
+    if places is None or places.count(TEXT_PLACE) != 1 or not _PLACES.issuperset(places):
+        listed = ", ".join(f"{{{place}}}" for place in sorted(_PLACES - {TEXT_PLACE}))
+        raise ValueError(f"must have {{{TEXT_PLACE}}} once, and may have {listed}; no other place")
+    return text
+
+
+Template = Annotated[
+    str, Field(min_length=1, max_length=MAX_TEMPLATE_CHARS), AfterValidator(_check_template)
+]
