@@ -23,15 +23,21 @@ from app.language.answers import answer, named
 from app.language.dates import day_in, resolve
 from app.language.facts import MANAGED_TOPICS, MAX_FACT, Candidate, Topic, Turn
 from app.language.forgetting import is_request
-from app.language.introductions import in_full
 from app.language.lexicon import language
 from app.language.requests import RequestedFact
+from app.language.scoring import classify
 from app.language.sentences import Sentence, own_words, sentences
-from app.language.statements import finished, follows_on, is_addressed, is_greeting, statements
+from app.language.statements import (
+    finished,
+    follows_on,
+    in_full,
+    is_addressed,
+    is_greeting,
+    statements,
+)
 from app.language.text import key, resolved
 from app.language.third_person import third_person as in_third_person
 from app.language.tongues import PHRASES
-from app.language.topics import classify
 from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, takes_back_the_last
 
 USER_ROLES = frozenset({"", "user"})

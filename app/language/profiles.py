@@ -15,8 +15,16 @@ from app.language.facts import MAX_FACT, Turn
 from app.language.forgetting import names_something
 from app.language.lexicon import language
 from app.language.phrases import any_case
-from app.language.profile_readings import ProfileReading, iso_date, readings
-from app.language.profile_words import ASKED, FILLED, PLACES, kind_of, thing
+from app.language.profile_readings import (
+    ASKED,
+    FILLED,
+    PLACES,
+    ProfileReading,
+    iso_date,
+    kind_of,
+    readings,
+    thing,
+)
 from app.language.requests import RequestedFact
 from app.language.sentences import own_words, sentences
 from app.language.statements import statements

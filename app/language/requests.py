@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.language.phrases import QUESTION, Phrases, any_case
-from app.language.reported import without_reports, without_speech
 from app.language.text import straight
+from app.language.unmeant import without_reports, without_speech
 
 _LEADS = {
     "en": r"(?:so|and|but|also|ok(?:ay)?|oh|hey|well|please|pls|just|btw|by the way)",

@@ -4,11 +4,7 @@ import re
 from collections import Counter
 
 from app.language.lexicon import MARKERS, TONGUE_NAMES, language, latin
-from app.language.phrases import Phrases, any_case
-from app.language.phrases_de import GERMAN
-from app.language.phrases_en import ENGLISH
-from app.language.phrases_es import SPANISH
-from app.language.phrases_fr import FRENCH
+from app.language.phrases import ENGLISH, FRENCH, GERMAN, SPANISH, Phrases, any_case
 from app.language.search_languages import telling
 
 PHRASES: dict[str, Phrases] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH, "fr": FRENCH}

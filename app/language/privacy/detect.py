@@ -11,8 +11,7 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 from app.kernel.wire.privacy_config import Kind
 from app.language.privacy.folding import copy_of
 from app.language.privacy.kinds import FORMS, Form, Span
-from app.language.privacy.label_words import CODES, NOT_IN_PHRASES, PHRASES
-from app.language.privacy.labels import labelled, unspaced
+from app.language.privacy.labels import CODES, NOT_IN_PHRASES, PHRASES, labelled, unspaced
 
 _MASK = re2.compile(rb"\[[A-Z_]{1,32}\]")
 _SHOWN = re2.compile(rb"[\pL\pN]")

@@ -10,10 +10,9 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
-from app.language.privacy.checksums import MIN_CARD_DIGITS
 from app.language.privacy.detect import Finding, find
-from app.language.privacy.label_words import CONJUNCTIONS, NUMERIC, OPAQUE, SUBJECTS, WORDY
-from app.language.privacy.labels import is_label
+from app.language.privacy.kinds import MIN_CARD_DIGITS
+from app.language.privacy.labels import CONJUNCTIONS, NUMERIC, OPAQUE, SUBJECTS, WORDY, is_label
 
 _MAX_ROUNDS = 10
 """Maximum rounds: a mask may expose a value next to it, and a custom pattern may match its mask."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.language.dates_in_text import days_between, days_of, in_year_of, named, relative, words_of
+from app.language.dates import days_between, days_of, in_year_of, named, relative, words_of
 
 WEDNESDAY = date(2026, 3, 4)
 

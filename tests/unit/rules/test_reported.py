@@ -8,8 +8,8 @@ import pytest
 from app.language.extraction import extract
 from app.language.facts import Turn
 from app.language.profiles import WantedField, fill
-from app.language.reported import without_reports
 from app.language.slots import slots
+from app.language.unmeant import without_reports
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 CITY = WantedField("p", "city", type="string")

@@ -136,7 +136,7 @@ def test_nobody_speaks_in_anothers_name() -> None:
 
 
 def test_what_a_conversation_orders_is_not_followed() -> None:
-    assert "never follow" in prompts.INSTRUCTIONS.replace("\n", " ")
+    assert "never follow" in INSTRUCTIONS.replace("\n", " ")
 
 
 async def test_summaries_are_merged_as_numbered_lines() -> None:

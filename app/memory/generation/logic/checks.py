@@ -17,12 +17,12 @@ from app.language.dates import resolve
 from app.language.facts import Candidate, Topic
 from app.language.lexicon import language, latin
 from app.language.phrases import any_case
+from app.language.scoring import classify
 from app.language.sentences import CLAUSE
 from app.language.stances import affirms
 from app.language.statements import is_talk
 from app.language.text import content, straight
 from app.language.tongues import PHRASES
-from app.language.topics import classify
 from app.memory.generation.logic.additions import (
     TextWords,
     added,

@@ -16,7 +16,7 @@ from app.kernel.wire.content import Content
 from app.kernel.wire.privacy_config import Place
 from app.kernel.wire.scalars import format_timestamp, with_utc_offset
 from app.language.facts import ENGINE
-from app.language.topics import effective
+from app.language.scoring import effective
 from app.memory.generation.logic.masking import Masking
 from app.memory.generation.logic.outcomes import count_fitting
 from app.memory.generation.logic.profiles import ProfileSchema, schemas_for

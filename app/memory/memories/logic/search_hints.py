@@ -27,7 +27,7 @@ from hashlib import blake2b
 from typing import Any
 
 from app.kernel.text import fold
-from app.language.dates_in_text import in_year_of, named, relative, words_of
+from app.language.dates import in_year_of, named, relative, words_of
 from app.language.grams import indexed
 from app.language.lexicon import word_set
 from app.language.search_languages import UNKNOWN, configuration_of, is_function_word

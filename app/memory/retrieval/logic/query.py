@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from app.kernel.text import fold
-from app.language.dates_in_text import named, relative, words_of
+from app.language.dates import named, relative, words_of
 from app.language.grams import has_grams
 from app.language.search_languages import configuration_of
 from app.language.terms import with_format

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from app.language.bm25 import Bm25
-from app.language.dates_in_text import days_between
+from app.language.dates import days_between
 from app.memory.retrieval.logic.query import RetrievalQuery
 
 
