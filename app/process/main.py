@@ -18,7 +18,7 @@ from app.kernel.release import RELEASE
 from app.platform.access.services.access import AccessService, open_tokens
 from app.platform.access.services.lookups import MetricsReaders
 from app.platform.audit.service import AuditService
-from app.platform.engines.services.directory import Directory, RestoringEngines
+from app.platform.engines.services.engine_cache import Directory, RestoringEngines
 from app.platform.limits.services.limits import LimitService
 from app.process.features import FEATURES, register
 from app.process.operation_types import with_operation_types

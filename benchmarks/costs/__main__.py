@@ -10,8 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from app.conversation.costs.schemas import EstimateContextCostsRequest
-from app.conversation.costs.services.costs import estimate
-from app.conversation.costs.services.printed import label
+from app.conversation.costs.service import estimate, label
 from app.kernel.errors import InvalidArgument
 from benchmarks.costs.charts import COLUMNS, ChartLine, as_svg, in_characters
 

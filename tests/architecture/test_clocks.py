@@ -15,7 +15,7 @@ FOLLOWING = {
     "app.platform.access.services.access._expiry": "keys that are made to expire must do so later",
     "app.conversation.contexts.services.contexts.begins_by": "whether a context waits",
     "app.memory.ingestion.store.repository.list_due": "events whose turn has come again",
-    "app.memory.ingestion.services.ingestion._is_settled": "whether an operation is put off",
+    "app.memory.ingestion.service._is_settled": "whether an operation is put off",
     "app.process.commands.keys._state": "the table of keys that a person reads",
     "app.memory.memories.logic.policy.end": "memories that are written must end later",
     "app.platform.operations.store.queue.queue_at": "the metrics of the queue",
@@ -29,7 +29,7 @@ TOLD = {
 }
 """What deletes and is told a moment all the same, and for what else."""
 SWEEPING = (
-    "app.artifacts.tasks.services.removals",
+    "app.artifacts.tasks.services.namespace_writes",
     "app.memory.retention.store",
 )
 """What removes and has no use for another clock than the database's."""

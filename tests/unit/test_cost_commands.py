@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.conversation.costs.schemas import EstimateContextCostsRequest
-from app.conversation.costs.services.costs import estimate
+from app.conversation.costs.service import estimate
 from app.process.cli import app
 
 

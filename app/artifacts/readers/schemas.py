@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from app.artifacts.tasks.logic import ModelName, Template
-from app.artifacts.tasks.schemas.tasks import MAX_LISTED, Reference
+from app.artifacts.tasks.schemas import MAX_LISTED, Reference
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.task_fields import TaskId, TaskModel
 

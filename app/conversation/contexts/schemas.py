@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from app.conversation.strategies.logic.lines import Format
+from app.conversation.strategies.logic.turns import Format
 from app.kernel.names import MAX_INT64
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.memory_policy import AGENT_RESERVE, MAX_TOKENS, MemoryPolicy

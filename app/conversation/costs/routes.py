@@ -4,7 +4,7 @@ import asyncio
 
 from app.adapters.llm.models import check_counter
 from app.conversation.costs.schemas import EstimateContextCostsRequest, EstimateContextCostsResponse
-from app.conversation.costs.services.costs import estimate
+from app.conversation.costs.service import estimate
 from app.kernel.permissions import Permission
 from app.platform.engines.store import repository as engines
 from app.web.context import Context

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from app.adapters.llm import encodings
 from app.adapters.llm.models import check_counter
-from app.conversation.strategies.logic.lines import Format, SourceField
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import (
     bare_summary,
@@ -17,6 +16,7 @@ from app.conversation.strategies.logic.rendering import (
     piece_of,
 )
 from app.conversation.strategies.logic.shapes import messages_of
+from app.conversation.strategies.logic.turns import Format, SourceField
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import CHARS4, COUNTERS, DECLARED
 from app.language.tokens import estimate_tokens

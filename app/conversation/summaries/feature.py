@@ -11,7 +11,7 @@ from app.conversation.summaries.schemas import (
 )
 from app.conversation.summaries.services.queue import REGENERATE, watch_events
 from app.conversation.summaries.services.summaries import retry
-from app.conversation.summaries.store.erasure import ERASURES, TEXTS
+from app.conversation.summaries.store.repository import ERASURES, TEXTS
 from app.kernel.checks import CountedRows
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission

@@ -14,17 +14,15 @@ from typing import Any
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.composing import shares_of
-from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.logic.schedule import next_due
+from app.conversation.strategies.logic.policies import next_due, rules_of
+from app.conversation.strategies.logic.rendering import shares_of
 from app.conversation.strategies.logic.turns import Due, Fixed, Shares, TurnKind
 from app.conversation.strategies.service import Counter, Scale, loaded
 from app.conversation.summaries.services import queue
 from app.conversation.summaries.services.material import SessionReader
 from app.conversation.summaries.services.work import SummaryInput, Work, response_of
 from app.conversation.summaries.store import lookups, repository
-from app.conversation.summaries.store.erasure import give_up
-from app.conversation.summaries.store.repository import StoredSummaryState
+from app.conversation.summaries.store.repository import StoredSummaryState, give_up
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.names import EngineName, SessionName, SummaryName

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from app.conversation.strategies.logic.lines import line
 from app.conversation.strategies.logic.policies import Combine, Summarising
+from app.conversation.strategies.logic.turns import line
 from app.language.scoring import score
 from app.language.sentences import cut_off, first_fitting, sentences
 

@@ -17,8 +17,7 @@ from app.memory.bulk.schemas import (
     BatchCreateMemoriesRequest,
     ImportMemoriesResponse,
 )
-from app.memory.bulk.services.bulk import BulkService
-from app.memory.bulk.services.plan import ImportOptions
+from app.memory.bulk.services.bulk import BulkService, ImportOptions
 from app.memory.bulk.services.work import Import
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService

@@ -6,9 +6,9 @@ from app.adapters.batches import swept
 from app.adapters.resources import Archived
 from app.kernel.checks import CountedRows
 from app.kernel.limits import Counted
+from app.memory.ingestion import service
 from app.memory.ingestion.routes import router
 from app.memory.ingestion.schemas import ArchivedStream, ArchivedStreamEvent, IngestEventsResponse
-from app.memory.ingestion.services import streams
 from app.memory.ingestion.store import erasure, repository
 from app.platform.operations.logic.states import INGEST
 from app.web.feature import Feature, JobFunction
@@ -27,9 +27,9 @@ FEATURE = Feature(
     kinds=(INGEST,),
     jobs=_jobs,
     sweeps=(
-        swept("stranded streams", streams.reopen, order=-1),
-        swept("event ids", streams.forget_old_ids),
-        swept("streams", streams.forget_old_streams),
+        swept("stranded streams", service.reopen, order=-1),
+        swept("event ids", service.forget_old_ids),
+        swept("streams", service.forget_old_streams),
     ),
     children=erasure.remove_of_engine,
     erasures=erasure.ERASURES,
@@ -43,11 +43,11 @@ FEATURE = Feature(
         ),
     ),
     holds=lambda session, engine_id, _: repository.exists_pending(session, engine_id),
-    restored=streams.recount,
+    restored=service.recount,
     archived=Archived(
         {"stream": ArchivedStream, "streamEvent": ArchivedStreamEvent},
         remove=erasure.remove_of_engine,
     ),
     waiting_kinds=(INGEST,),
-    gauges={"ingestion": streams.refresh_metrics},
+    gauges={"ingestion": service.refresh_metrics},
 )

@@ -30,7 +30,7 @@ from app.memory.generation.services.generation import GENERATE
 from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.memory.ingestion.logic import ListedEvent, first_batch, in_order, last
-from app.memory.ingestion.services.ingestion import EMPTY_RESPONSE, IngestionService
+from app.memory.ingestion.service import EMPTY_RESPONSE, IngestionService
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey, Waiting, rule_of
 from app.memory.ingestion.store.tables import StreamRow

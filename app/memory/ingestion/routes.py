@@ -2,13 +2,13 @@
 
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
+from app.memory.ingestion import service as ingestion
 from app.memory.ingestion.schemas import (
     FlushStreamRequest,
     IngestEventsRequest,
     ListStreamsResponse,
 )
-from app.memory.ingestion.services import streams
-from app.memory.ingestion.services.ingestion import IngestionService
+from app.memory.ingestion.service import IngestionService
 from app.platform.operations.schemas import Operation
 from app.web.context import Context, Mutation
 from app.web.demands import CONVERSATION, LIST, WRITE, Demand, change
@@ -64,7 +64,7 @@ async def list_streams(
     Filter by `scope`, `scope."key"`, `stream_id`, `pending_count`, `failure_count`,
     `last_arrival_time` and `oldest_pending_time`.
     """
-    return await streams.list_streams(context.resources, engine, filter, page)
+    return await ingestion.list_streams(context.resources, engine, filter, page)
 
 
 @router.post(ENGINE + "/streams:flush", summary="Flush a stream", operation_id="flushStream")

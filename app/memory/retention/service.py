@@ -14,7 +14,7 @@ from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.wire.scalars import format_timestamp
-from app.memory.ingestion.services.ingestion import IngestionService
+from app.memory.ingestion.service import IngestionService
 from app.memory.ingestion.store import repository as streams
 from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.schemas.metadata import metadata_filters

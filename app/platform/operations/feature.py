@@ -6,8 +6,7 @@ from app.adapters.batches import batched, swept
 from app.adapters.resources import Archived
 from app.platform.operations.routes import router
 from app.platform.operations.schemas import AnsweredEmpty, ArchivedOperation
-from app.platform.operations.services.operations import show_queue
-from app.platform.operations.services.retries import forget_old_requests
+from app.platform.operations.services.operations import forget_old_requests, show_queue
 from app.platform.operations.store import erasure
 from app.platform.operations.store.erasure import EXAMINATIONS
 from app.platform.operations.store.tables import OperationRow, RequestIdRow, ServiceRequestIdRow

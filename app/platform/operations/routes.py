@@ -11,8 +11,7 @@ from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty
 from app.kernel.wire.scalars import Duration
 from app.platform.operations.schemas import Operation
-from app.platform.operations.services.operations import OperationService
-from app.platform.operations.services.retries import retry
+from app.platform.operations.services.operations import OperationService, retry
 from app.web.context import Context, Mutation
 from app.web.demands import WORK, Demand, change
 from app.web.names import OperationPath

@@ -10,9 +10,9 @@ import typer
 from pydantic import ValidationError
 
 from app.adapters.terminal import MISUSED, fail
+from app.conversation.costs import service
 from app.conversation.costs.schemas import EstimateContextCostsRequest
-from app.conversation.costs.services import printed
-from app.conversation.costs.services.costs import estimate
+from app.conversation.costs.service import estimate
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.violations import invalid_fields
 
@@ -183,4 +183,4 @@ def _show(given: Mapping[str, Any], *, as_json: bool) -> None:
         sys.stdout.write("\n")
         return
     notes = dict.fromkeys([response.note, *(row.note for row in response.rows)])
-    typer.echo("\n\n".join([printed.table(response), *filter(None, notes)]))
+    typer.echo("\n\n".join([service.table(response), *filter(None, notes)]))

@@ -15,10 +15,10 @@ from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import FailedPrecondition, InvalidArgument, Reason
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.memory.erasures import store
-from app.memory.erasures.services.erasures import line_of
-from app.memory.erasures.services.restores import (
+from app.memory.erasures.services.erasures import (
     UNDER_WAY,
     ErasureLine,
+    line_of,
     queue_again,
     read_lines,
 )

@@ -16,7 +16,7 @@ from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.checks import CheckName, Level
 from app.kernel.errors import InvalidArgument
 from app.memory.erasures.logic import ERASURE_LIST
-from app.memory.erasures.services.restores import read_lines
+from app.memory.erasures.services.erasures import read_lines
 from app.process.backup_steps import Directory, backup_steps, joined, lists_of
 from app.process.commands.erasures import repeated
 from app.process.database_check import check_database

@@ -10,7 +10,7 @@ from app.adapters.resources import Resources
 from app.kernel.auth import Reach
 from app.kernel.clock import FixedClock
 from app.kernel.names import LocationName
-from app.platform.engines.services.directory import Directory, RestoringEngines
+from app.platform.engines.services.engine_cache import Directory, RestoringEngines
 from app.platform.engines.services.engines import FIRST_ENGINE
 
 HERE = LocationName(FIRST_ENGINE.project, FIRST_ENGINE.location)

@@ -13,8 +13,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
 from app.memory.bulk.logic import CHUNK_LINES
-from app.memory.bulk.services.bulk import BulkService
-from app.memory.bulk.services.plan import ImportOptions
+from app.memory.bulk.services.bulk import BulkService, ImportOptions
 from app.memory.bulk.services.work import Import
 from tests.support.bank import listed
 from tests.support.locks import until_waiting

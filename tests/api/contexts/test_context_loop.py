@@ -11,8 +11,8 @@ import pytest
 
 from app.adapters.db.session import Database
 from app.conversation.contexts.services.answers import encoded
-from app.conversation.strategies.logic.lines import SourceField
 from app.conversation.strategies.logic.rendering import render
+from app.conversation.strategies.logic.turns import SourceField
 from app.conversation.strategies.service import Scale
 from app.kernel.errors import Reason
 from app.platform.sessions.logic.event_text import text_of

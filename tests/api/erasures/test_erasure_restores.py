@@ -12,7 +12,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound
 from app.memory.erasures.logic import ERASURE_LIST
-from app.memory.erasures.services.restores import read_lines
+from app.memory.erasures.services.erasures import read_lines
 from app.platform.operations.services.runner import Runner
 from app.process.commands.erasures import RestoredEngine, listed, repeated
 from tests.support.archives import export

@@ -15,7 +15,7 @@ from app.adapters.llm.ports import Usage
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, InvalidArgument, Reason, Unavailable
-from app.memory.ingestion.services.streams import refresh_metrics
+from app.memory.ingestion.service import refresh_metrics
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.adapters.resources import Resources
-from app.artifacts.tasks.schemas.tasks import ExportNamespaceRequest
+from app.artifacts.tasks.schemas import ExportNamespaceRequest
 from app.artifacts.tasks.services.exports import export
 from app.artifacts.tasks.services.tasks import TaskService
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName

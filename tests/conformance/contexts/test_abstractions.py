@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.conversation.costs.logic import Sizes
-from app.conversation.costs.services.costs import blocks_of
+from app.conversation.costs.service import blocks_of
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.summaries.logic import INSTRUCTIONS
 from app.kernel.wire.memory_policy import MemoryPolicy

@@ -7,7 +7,7 @@ import pytest
 
 from app.conversation.costs.logic import Blocks, Sizes, SummaryPart, Totals
 from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
-from app.conversation.costs.services.costs import estimate
+from app.conversation.costs.service import estimate
 
 _ISM, _LIST, _CELL = "inclusive", "abstraction_inclusive", "fully_abstracted"
 _SIZES = Sizes(system=400, user=60, assistant=40, summary=250, overhead=30)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
-from app.conversation.costs.services.costs import estimate
+from app.conversation.costs.service import estimate
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.violations import invalid_fields
 

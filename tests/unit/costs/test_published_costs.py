@@ -6,7 +6,7 @@ import pytest
 
 from app.conversation.costs.logic import Published, PublishedCourse, Sizes
 from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
-from app.conversation.costs.services.costs import estimate
+from app.conversation.costs.service import estimate
 from app.kernel.errors import InvalidArgument
 
 _ISM, _LIST, _CELL = "inclusive", "abstraction_inclusive", "fully_abstracted"

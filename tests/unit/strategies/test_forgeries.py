@@ -7,14 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversation.strategies.logic.lines import (
-    SUMMARY_BEGIN,
-    SUMMARY_END,
-    SUMMARY_NOTE,
-    Format,
-    SourceField,
-    lines_of,
-)
 from app.conversation.strategies.logic.policies import Rules, rules_of
 from app.conversation.strategies.logic.rendering import (
     ContextContent,
@@ -22,6 +14,14 @@ from app.conversation.strategies.logic.rendering import (
     piece,
     piece_of,
     render,
+)
+from app.conversation.strategies.logic.turns import (
+    SUMMARY_BEGIN,
+    SUMMARY_END,
+    SUMMARY_NOTE,
+    Format,
+    SourceField,
+    lines_of,
 )
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
 from app.language.sentences import CONTEXT_BEGIN

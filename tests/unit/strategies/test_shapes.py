@@ -6,10 +6,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from app.conversation.strategies.logic.lines import Format
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.logic.rendering import ContextContent, render
 from app.conversation.strategies.logic.shapes import ShownItem, as_openai
+from app.conversation.strategies.logic.turns import Format
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
 from app.platform.sessions.logic.event_text import EventText, Speaker, speaker_of, text_of
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.conversation.strategies.logic.composing import BudgetTooSmall, shares_of
 from app.conversation.strategies.logic.policies import Rules
+from app.conversation.strategies.logic.rendering import BudgetTooSmall, shares_of
 from app.conversation.strategies.logic.turns import Fixed
 from app.kernel.errors import Reason
 from app.platform.sessions.logic.event_text import Step

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from app.adapters.llm.ports import Meter
-from app.conversation.strategies.logic.lines import lines_of
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.logic.turns import Due, TurnKind
-from app.conversation.summaries.services.writing import SummaryTask, WrittenSummary, summarise
+from app.conversation.strategies.logic.turns import Due, TurnKind, lines_of
+from app.conversation.summaries.logic import INSTRUCTIONS
+from app.conversation.summaries.services.work import SummaryTask, WrittenSummary, summarise
 from app.kernel.errors import BadGateway, Reason, Unavailable
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.sessions.logic.event_text import EventNumbers, EventText, Speaker

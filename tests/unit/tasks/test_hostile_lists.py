@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.artifacts.tasks.schemas.tasks import MAX_ELEMENTS, Output, StoreArtifactsRequest
+from app.artifacts.tasks.schemas import MAX_ELEMENTS, Output, StoreArtifactsRequest
 from app.kernel.wire.base import WireModel
 
 WRONG = {"kind": "text", "text": "x", "data": ""}

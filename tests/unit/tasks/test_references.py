@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.artifacts.tasks.logic import Kind, Reader, Warned
-from app.artifacts.tasks.schemas.tasks import ArtifactReference, Reference
+from app.artifacts.tasks.schemas import ArtifactReference, Reference
 from app.artifacts.tasks.services.views import (
     MAX_PROMPT_CHARS,
     prompt_text,

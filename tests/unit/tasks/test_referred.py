@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from app.artifacts.tasks.logic import STORABLE, Reader
-from app.artifacts.tasks.schemas.tasks import MAX_LISTED, ArtifactReference, Reference, Source
+from app.artifacts.tasks.schemas import MAX_LISTED, ArtifactReference, Reference, Source
 from app.kernel.wire.content import ArtifactRef, ReferredArtifact, ReferredSource
 from app.platform.sessions.logic.event_text import mention_of
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.artifacts.tasks.logic import Disposition, Kind, OffPrompt
-from app.artifacts.tasks.schemas.tasks import Output
+from app.artifacts.tasks.schemas import Output
 from app.artifacts.tasks.services.outputs import (
     EMPTY_TEXT,
     OutputDecision,

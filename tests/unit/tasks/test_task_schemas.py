@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from app.artifacts.readers.schemas import QueryNamespaceRequest, SummarizeNamespaceRequest
 from app.artifacts.tasks.logic import OffPrompt
-from app.artifacts.tasks.schemas.tasks import (
+from app.artifacts.tasks.schemas import (
     ExportNamespaceRequest,
     Output,
     ProcessOutputRequest,

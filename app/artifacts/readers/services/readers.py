@@ -21,19 +21,20 @@ from app.artifacts.readers.schemas import (
     SummarizeNamespaceRequest,
     SummarizeNamespaceResponse,
 )
-from app.artifacts.readers.services import queries, summaries
-from app.artifacts.readers.services.calls import Asking, usage_of
+from app.artifacts.readers.services import queries
 from app.artifacts.readers.services.extractive import MODEL_ID
-from app.artifacts.readers.services.open_namespace import (
+from app.artifacts.readers.services.reading_session import (
+    Asking,
     OpenNamespace,
     Reading,
     inherited,
+    open_namespace,
     unchanged,
+    usage_of,
 )
-from app.artifacts.readers.services.reading_session import open_namespace
 from app.artifacts.tasks.logic import Kind
 from app.artifacts.tasks.logic import Reader as Method
-from app.artifacts.tasks.schemas.tasks import Reference
+from app.artifacts.tasks.schemas import Reference
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import OutputItem
 from app.artifacts.tasks.services.preparing import check_storable, embedder_of, prepare
@@ -235,7 +236,7 @@ class ReaderService:
         wish = SummaryOptions(body.max_tokens, body.instructions, body.template)
 
         async def make(opened: OpenNamespace, asking: Asking | None) -> Reading:
-            return await summaries.summarise(self._parts, opened, asking, wish)
+            return await queries.summarise(self._parts, opened, asking, wish)
 
         parts = {
             "instructions": body.instructions,

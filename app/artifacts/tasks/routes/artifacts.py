@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from app.artifacts.tasks.routes.namespaces import NAMESPACE
-from app.artifacts.tasks.schemas.tasks import Artifact, ListArtifactsResponse
+from app.artifacts.tasks.schemas import Artifact, ListArtifactsResponse
 from app.artifacts.tasks.services import removals, uploads
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.tasks import TaskService

@@ -3,7 +3,7 @@
 Source: design of task memory, section 1.3.
 """
 
-from app.artifacts.tasks.schemas.tasks import (
+from app.artifacts.tasks.schemas import (
     ExportNamespaceRequest,
     ExportNamespaceResponse,
     ListNamespacesResponse,
@@ -20,9 +20,8 @@ from app.artifacts.tasks.schemas.tasks import (
     UpdateToolPolicyRequest,
 )
 from app.artifacts.tasks.services import exports, removals
-from app.artifacts.tasks.services.policy_service import PolicyService
 from app.artifacts.tasks.services.storing import StoringService
-from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.services.tasks import PolicyService, TaskService
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty

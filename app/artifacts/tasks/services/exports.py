@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.adapters.db.lists import Slice, list_page
-from app.artifacts.tasks.schemas.tasks import (
+from app.artifacts.tasks.schemas import (
     ExportedFile,
     ExportNamespaceRequest,
     ExportNamespaceResponse,

@@ -11,7 +11,7 @@ from typing import Any
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.llm.embedders import Embedders
-from app.artifacts.tasks.schemas.tasks import BeginsNamespace
+from app.artifacts.tasks.schemas import BeginsNamespace
 from app.artifacts.tasks.services.preparing import check_embedder
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow

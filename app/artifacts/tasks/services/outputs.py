@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from app.artifacts.tasks.logic import PASSING, STORABLE, Disposition, Kind, OffPrompt
-from app.artifacts.tasks.schemas.tasks import Output, Passed
+from app.artifacts.tasks.schemas import Output, Passed
 from app.kernel import media_types
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.media_types import MediaType

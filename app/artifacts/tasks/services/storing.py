@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session, note
 from app.artifacts.tasks.logic import Disposition, Kind, OffPrompt
-from app.artifacts.tasks.schemas.tasks import (
+from app.artifacts.tasks.schemas import (
     BeginsNamespace,
     Output,
     ProcessOutputRequest,
@@ -32,7 +32,7 @@ from app.artifacts.tasks.services.outputs import (
 from app.artifacts.tasks.services.preparing import Prepared, check_choice, prepare
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.services.views import prompt_text, warned
-from app.artifacts.tasks.store import contents, erasure, policies, repository
+from app.artifacts.tasks.store import contents, erasure, repository
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
@@ -206,7 +206,7 @@ class StoringService:
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.engine)
             before = await idempotency.seen(session, once, name.engine.engine)
-            row = await policies.find(session, ToolPolicyName(name, request.tool))
+            row = await repository.find(session, ToolPolicyName(name, request.tool))
             if row is not None:
                 off_prompt = OffPrompt(row.off_prompt)
                 policy = OutputPreferences(

@@ -1,4 +1,4 @@
-"""Reads of task memories, and settings of their namespaces.
+"""Reads of task memories, settings of their namespaces, and policies for the outputs of tools.
 
 `storing.py` and `uploads.py` write artifacts and build on this module.
 """
@@ -13,30 +13,33 @@ from app.adapters.db.session import Database, Session
 from app.adapters.documents.extracting import is_readable
 from app.adapters.llm.embedders import Embedders
 from app.adapters.resources import Resources
-from app.artifacts.tasks.schemas.tasks import (
+from app.artifacts.tasks.schemas import (
     MAX_LISTED,
     MAX_LISTED_IN_LISTS,
     Artifact,
     ListArtifactsResponse,
     ListNamespacesResponse,
     ListTaskMemoriesResponse,
+    ListToolPoliciesResponse,
     Namespace,
     Reference,
     TaskMemory,
+    ToolPolicy,
     UpdateNamespaceRequest,
+    UpdateToolPolicyRequest,
 )
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, NamespaceWrites
 from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
 from app.artifacts.tasks.services.preparing import check_embedder
-from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
-from app.artifacts.tasks.store import indexing, listing, policies, repository
+from app.artifacts.tasks.services.views import artifact_of, namespace_of, policy_of, reference_of
+from app.artifacts.tasks.store import indexing, listing, repository
 from app.artifacts.tasks.store.contents import Pages
 from app.artifacts.tasks.store.indexing import embed_later, index_restored
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.clock import Clock
-from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
+from app.kernel.errors import InvalidArgument, NotFound, PermissionDenied, Reason
 from app.kernel.media_types import BYTES
 from app.kernel.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.paging import PageRequest
@@ -81,7 +84,7 @@ class TaskService:
             return said
         async with self.db.snapshot() as session:
             await engines.get(session, memory.engine)
-            row = await policies.find(session, ToolPolicyName(memory, said.tool))
+            row = await repository.find(session, ToolPolicyName(memory, said.tool))
         if row is None:
             return said
         policy = OutputPreferences(sensitive=row.sensitive, ttl=row.ttl)
@@ -353,3 +356,90 @@ async def complete(resources: Resources, session: Session, engine: EngineRow) ->
     if readable:
         now = resources.clock.now()
         await index_restored(session, resources.settings, engine, readable, now)
+
+
+@dataclass(frozen=True)
+class PolicyService:
+    """Reads and writes of tool policies."""
+
+    tasks: TaskService
+
+    async def list_policies(
+        self, name: TaskMemoryName, page: PageRequest
+    ) -> ListToolPoliciesResponse:
+        """Return a page of a memory's policies, ordered by tool name."""
+        asked = repository.POLICIES.page(page, memory=f"{name.engine.engine}/{name.memory}")
+        async with self.tasks.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.engine))
+            if not await self._is_seen(session, name):
+                return ListToolPoliciesResponse(tool_policies=[])
+            rows, token = await list_page(session, repository.select_policies(name), asked)
+        memory = TaskMemoryName(engine, name.memory)
+        return ListToolPoliciesResponse(
+            tool_policies=[policy_of(memory, row) for row in rows], next_page_token=token
+        )
+
+    async def get(self, name: ToolPolicyName) -> ToolPolicy:
+        """Return the policy of a tool.
+
+        Raises:
+            NotFound: the tool has no policy.
+        """
+        async with self.tasks.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.memory.engine))
+            row = await repository.find(session, name)
+            if row is None or not await self._is_seen(session, name.memory):
+                raise NotFound.of(name)
+        return policy_of(TaskMemoryName(engine, name.memory.memory), row)
+
+    async def _is_seen(self, session: Session, name: TaskMemoryName) -> bool:
+        """Return True if the caller may see a memory; a bound caller needs a namespace in it."""
+        tasks = self.tasks
+        return tasks.db.sees_all or await repository.has_any(session, name, tasks.clock.now())
+
+    async def put(
+        self,
+        name: ToolPolicyName,
+        request: UpdateToolPolicyRequest,
+        etag: str | None,
+        once: IdempotencyKey | None,
+    ) -> ToolPolicy:
+        """Replace the policy of a tool.
+
+        Raises:
+            Aborted: the etag is stale.
+        """
+        now = self.tasks.clock.now()
+        async with write(self.tasks, engines.locked(name.memory.engine), once, now=now) as change:
+            session, engine = change.session, change.engine
+            row = await repository.find(session, name, for_update=True)
+            if change.replayed is None or row is None:
+                check_etag(0 if row is None else row.version, etag)
+                values = {
+                    "off_prompt": request.off_prompt,
+                    "max_inline_tokens": request.max_inline_tokens,
+                    "sensitive": request.sensitive,
+                    "ttl": request.ttl,
+                    "create_time": now,
+                    "update_time": now,
+                }
+                row = await repository.put(session, name, values)
+            return policy_of(TaskMemoryName(name_of(engine), name.memory.memory), row)
+
+    async def delete(
+        self, name: ToolPolicyName, etag: str | None, once: IdempotencyKey | None
+    ) -> None:
+        """Delete the policy of a tool.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: the tool has no policy.
+        """
+        async with write(self.tasks, engines.locked(name.memory.engine), once) as change:
+            if change.replayed is not None:
+                return
+            row = await repository.find(change.session, name, for_update=True)
+            if row is None:
+                raise NotFound.of(name)
+            check_etag(row.version, etag)
+            await repository.remove(change.session, name)

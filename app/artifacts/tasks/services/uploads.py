@@ -21,7 +21,7 @@ from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.documents.charsets import HEAD_BYTES, charset_of
 from app.artifacts.tasks.logic import ArtifactState, Kind
-from app.artifacts.tasks.schemas.tasks import Artifact
+from app.artifacts.tasks.schemas import Artifact
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, check_content_etag
 from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare
 from app.artifacts.tasks.services.tasks import TaskService

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from app.artifacts.tasks.logic import Allowed, ArtifactState, Kind, OffPrompt, Reader, Warned
-from app.artifacts.tasks.schemas.tasks import (
+from app.artifacts.tasks.schemas import (
     MAX_LISTED,
     Artifact,
     ArtifactReference,

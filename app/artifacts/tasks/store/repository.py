@@ -1,4 +1,4 @@
-"""Statements on namespaces and artifacts; `contents.py` covers pages and chunks.
+"""Statements on namespaces, artifacts and policies of tools; `contents.py` covers pages and chunks.
 
 All functions take part in the caller's transaction.
 """
@@ -15,6 +15,7 @@ from sqlalchemy import (
     and_,
     any_,
     case,
+    delete,
     exists,
     false,
     func,
@@ -36,12 +37,13 @@ from app.artifacts.tasks.store.tables import (
     ContentPlace,
     NamespaceRow,
     PageRow,
+    ToolPolicyRow,
     is_in,
     is_readable,
 )
 from app.kernel.errors import Aborted, AlreadyExists, NotFound, Reason
 from app.kernel.ids import NO_BUCKET, new_id
-from app.kernel.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName
+from app.kernel.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName, ToolPolicyName
 
 _TRIES = 2
 """Attempts to create a namespace that other requests delete at the same time."""
@@ -452,4 +454,56 @@ async def make_ready(session: Session, engine_id: int, content_ids: Sequence[str
         .where(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == any_of(content_ids))
         .values(state=ArtifactState.READY)
         .execution_options(synchronize_session=False)
+    )
+
+
+async def find(
+    session: Session, name: ToolPolicyName, *, for_update: bool = False
+) -> ToolPolicyRow | None:
+    """Return the policy of a tool, or None."""
+    statement = select(ToolPolicyRow).where(_is_policy(name))
+    if for_update:
+        statement = statement.with_for_update()
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def put(session: Session, name: ToolPolicyName, values: Mapping[str, Any]) -> ToolPolicyRow:
+    """Set the policy of a tool."""
+    key = {
+        "engine_id": name.memory.engine.engine,
+        "memory": name.memory.memory,
+        "tool": name.tool,
+    }
+    inserted = insert(ToolPolicyRow).values({**key, **values, "version": 1})
+    statement = inserted.on_conflict_do_update(
+        index_elements=list(key),
+        set_={
+            **{column: inserted.excluded[column] for column in values if column != "create_time"},
+            "version": ToolPolicyRow.version + 1,
+        },
+    ).returning(ToolPolicyRow)
+    options = {"populate_existing": True}
+    return (await session.execute(statement, execution_options=options)).scalar_one()
+
+
+POLICIES = List("toolPolicies", (ToolPolicyRow.tool,))
+
+
+def select_policies(name: TaskMemoryName) -> Select[ToolPolicyRow]:
+    """Select the policies of a memory."""
+    return select(ToolPolicyRow).where(
+        ToolPolicyRow.engine_id == name.engine.engine, ToolPolicyRow.memory == name.memory
+    )
+
+
+async def remove(session: Session, name: ToolPolicyName) -> None:
+    """Remove the policy of a tool."""
+    await session.execute(delete(ToolPolicyRow).where(_is_policy(name)))
+
+
+def _is_policy(name: ToolPolicyName) -> ColumnElement[bool]:
+    return and_(
+        ToolPolicyRow.engine_id == name.memory.engine.engine,
+        ToolPolicyRow.memory == name.memory.memory,
+        ToolPolicyRow.tool == name.tool,
     )

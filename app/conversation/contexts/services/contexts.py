@@ -19,10 +19,9 @@ from app.conversation.contexts.schemas import (
     SummaryState,
 )
 from app.conversation.contexts.services.answers import Composed, Frame, encoded
-from app.conversation.strategies.logic.composing import compose, shares_of
-from app.conversation.strategies.logic.lines import SourceField
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
-from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
+from app.conversation.strategies.logic.rendering import compose, shares_of
+from app.conversation.strategies.logic.turns import Composition, Fixed, Shares, SourceField
 from app.conversation.strategies.service import WORK_PER_TEXT, Scale, loaded
 from app.conversation.summaries.services import queue
 from app.conversation.summaries.services.material import (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from app.conversation.strategies.logic.lines import Format, guarded
+from app.conversation.strategies.logic.turns import Format, guarded
 from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
 
 _MAX_CALL_ID_CHARS = 40

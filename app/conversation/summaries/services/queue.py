@@ -7,10 +7,15 @@ from typing import Any, Final
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
-from app.conversation.strategies.logic.schedule import is_reached, next_target
+from app.conversation.strategies.logic.policies import (
+    Combine,
+    Rules,
+    is_reached,
+    next_target,
+    rules_of,
+)
 from app.conversation.strategies.logic.turns import Fixed
-from app.conversation.summaries.store import erasure, lookups, repository
+from app.conversation.summaries.store import lookups, repository
 from app.kernel.limits import exhausted
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy
@@ -141,7 +146,7 @@ class Watch:
     async def erased(self, session: Session, change: ErasedEvent) -> None:
         """Erase summaries that cover an erased event; enqueue new ones of the session's policy."""
         engine_id = change.engine.engine_id
-        keys = await erasure.mark_stale(
+        keys = await repository.mark_stale(
             session, engine_id, change.name.session, change.seq, change.now
         )
         if not keys:

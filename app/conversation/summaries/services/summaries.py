@@ -19,8 +19,8 @@ from app.conversation.summaries.schemas import (
     SummaryCounts,
 )
 from app.conversation.summaries.services import queue
-from app.conversation.summaries.services.writing import model_for
-from app.conversation.summaries.store import erasure, lookups, repository
+from app.conversation.summaries.services.work import model_for
+from app.conversation.summaries.store import lookups, repository
 from app.conversation.summaries.store.lookups import SummarySpending
 from app.conversation.summaries.store.repository import StoredSummaryState
 from app.conversation.summaries.store.tables import SessionSummaryRow
@@ -145,7 +145,7 @@ async def clear(resources: Resources, name: SessionName, once: IdempotencyKey | 
         if change.replayed is None:
             values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}
             row = await sessions.update_session(session, row, values, now)
-            keys = await erasure.supersede_all(session, name, now)
+            keys = await repository.supersede_all(session, name, now)
             await queue.run_now(session, engine.engine_id, row.session_id, keys, now)
         held = await shared.read(session, engine.engine_id, [row.user_id])
         return Session.from_row(name_of(engine), row, held)

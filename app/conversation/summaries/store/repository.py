@@ -1,10 +1,11 @@
 """Writes of summaries, and reads of one or a page; `lookups.py` has all other reads.
 
-All statements take part in the caller's transaction. Writers must hold the lock of the session's
-row, which serialises the writes of a session.
+All functions take part in the caller's transaction. Writers must hold the lock of the session's
+row, which serialises the writes of a session. So must those that change summaries when events are
+erased or a session's context is cleared.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -23,12 +24,14 @@ from sqlalchemy import (
 from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.lists import List
 from app.adapters.db.session import Session
+from app.adapters.db.subjects import RowsOf, TextsOf
 from app.conversation.strategies.logic.turns import Due
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import FailedPrecondition, NotFound, Reason
 from app.kernel.ids import bucket_of_user, new_id
 from app.kernel.names import SessionName, SummaryName
-from app.platform.sessions.store.tables import SessionRow
+from app.platform.sessions.logic.event_text import EventNumbers
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 
 _R = SessionSummaryRow
 
@@ -280,3 +283,66 @@ def of(name: SessionName) -> ColumnElement[bool]:
 def is_retried() -> ColumnElement[bool]:
     """Select failed summaries that will be retried."""
     return _R.retry_time.is_not(None)
+
+
+ERASURES = (RowsOf(_R).erasure(),)
+"""Erasure of the rows of a scope."""
+TEXTS = (TextsOf(_R, "text", lambda key: f"sessions/{key[0]}"),)
+"""Texts that a scan for sensitive values reads."""
+
+
+async def mark_stale(
+    session: Session, engine_id: int, session_id: str, seq: int, now: datetime
+) -> Collection[str]:
+    """Erase the texts of all summaries that cover an event; return the keys of their policies."""
+    covering = and_(
+        _R.engine_id == engine_id,
+        _R.session_id == session_id,
+        _R.first_seq <= seq,
+        _R.last_seq >= seq,
+        _R.state != StoredSummaryState.FAILED,
+    )
+    statement = (
+        update(_R)
+        .where(covering)
+        .values(state=StoredSummaryState.STALE, text=None, update_time=now)
+        .returning(_R.policy_key)
+        .execution_options(synchronize_session=False)
+    )
+    return set((await session.execute(statement)).scalars())
+
+
+async def supersede_all(session: Session, name: SessionName, now: datetime) -> Collection[str]:
+    """Supersede a session's active summaries, and give up its failed ones.
+
+    Returns the policy keys of the failed ones.
+    """
+    given_up = (
+        update(_R)
+        .where(of(name), is_retried())
+        .values(retry_time=None, update_time=now)
+        .returning(_R.policy_key)
+        .execution_options(synchronize_session=False)
+    )
+    keys = set((await session.execute(given_up)).scalars())
+    is_active = and_(of(name), IS_ACTIVE)
+    await change(session, is_active, state=StoredSummaryState.SUPERSEDED, update_time=now)
+    return keys
+
+
+async def give_up(session: Session, name: SessionName, policy_key: str, now: datetime) -> None:
+    """Give up the failed summaries of a policy, which are no longer due."""
+    failed = and_(of(name), _R.policy_key == policy_key, is_retried())
+    await change(session, failed, retry_time=None, update_time=now)
+
+
+async def count_kept(session: Session, name: SessionName, numbers: EventNumbers) -> int:
+    """Return the number of events with the given numbers that are not erased."""
+    event = SessionEventRow
+    statement = select(func.count()).where(
+        event.engine_id == name.engine.engine,
+        event.session_id == name.session,
+        event.seq.between(numbers.first, numbers.last),
+        event.delete_time.is_(None),
+    )
+    return (await session.execute(statement)).scalar_one()

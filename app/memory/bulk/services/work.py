@@ -23,8 +23,17 @@ from app.kernel.names import EngineName, OperationName
 from app.memory.bulk import store as bulk
 from app.memory.bulk.logic import ImportLine, chunked
 from app.memory.bulk.schemas import AnsweredImport, ImportMemoriesResponse, LineError
-from app.memory.bulk.services.bulk import BulkService, Creating, Outcome, id_taken
-from app.memory.bulk.services.plan import BulkItem, ImportOptions, Read, read_line, repeated
+from app.memory.bulk.services.bulk import (
+    BulkItem,
+    BulkService,
+    Creating,
+    ImportOptions,
+    Outcome,
+    Read,
+    id_taken,
+    read_line,
+    repeated,
+)
 from app.memory.memories.schemas.memories import stored_type
 from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import ColumnRole, MemoryRow, columns_of

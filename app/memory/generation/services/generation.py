@@ -37,10 +37,9 @@ from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow, config_of, name_of
-from app.platform.limits.services.quotas import check_more
-from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
+from app.platform.limits.services.quotas import check_metadata_size, check_more, check_scope_size
 from app.platform.operations.services.mutation import Method, mutate
-from app.platform.operations.services.retries import not_kept
+from app.platform.operations.services.operations import not_kept
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow

@@ -44,7 +44,7 @@ from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow, config_of, name_of
-from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
+from app.platform.limits.services.quotas import check_metadata_size, check_scope_size
 from app.platform.operations.logic.states import EMPTY, OperationState
 from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store.repository import NewOperation

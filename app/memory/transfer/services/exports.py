@@ -33,7 +33,7 @@ from app.memory.transfer.logic.kinds import (
 from app.memory.transfer.store.snapshot import EngineSnapshot, Pace
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import name_of
-from app.platform.limits.services.refusals import too_many
+from app.platform.limits.services.rates import too_many
 
 log = structlog.get_logger()
 

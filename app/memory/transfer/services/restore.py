@@ -26,21 +26,18 @@ from app.kernel.errors import (
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.memory.erasures import store as erasures
-from app.memory.erasures.services.restores import UNDER_WAY
+from app.memory.erasures.services.erasures import UNDER_WAY
 from app.memory.memories.logic.restored import AHEAD
 from app.memory.memories.services.embedding import EngineEmbedding
-from app.memory.transfer.logic.checking import LineChecks
+from app.memory.transfer.logic.checking import LineChecks, PassedLines, Recovery, warnings_of
 from app.memory.transfer.logic.format import Header, RefusedArchive, Trailer, refused
 from app.memory.transfer.logic.kinds import ARTIFACT, ENGINE, KINDS, MEMORY, PAGE, SESSION, USAGE
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line
-from app.memory.transfer.logic.tallying import PassedLines, Recovery, warnings_of
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse, VectorsUse
-from app.memory.transfer.store import progress, writing
-from app.memory.transfer.store.progress import RestoreState
-from app.memory.transfer.store.writing import Target
+from app.memory.transfer.store import writing
+from app.memory.transfer.store.writing import RestoreState, Target
 from app.platform.engines.logic.config import search_language
-from app.platform.engines.services.directory import RestoringEngines
-from app.platform.engines.services.engine_cache import EngineCache
+from app.platform.engines.services.engine_cache import EngineCache, RestoringEngines
 from app.platform.engines.services.engines import warn_of_encryption
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -102,7 +99,7 @@ class _Refusal:
             state = RestoreState.of(row)
             if state is None or state.archive_id != archive_id:
                 return
-            await progress.advance(session, name.engine, replace(state, next_line=0))
+            await writing.advance(session, name.engine, replace(state, next_line=0))
         await self.finish(name)
 
     async def finish(self, name: EngineName) -> None:
@@ -120,7 +117,7 @@ class _Refusal:
                 return False
             if await self._removed(session, name.engine):
                 return True
-            await progress.reopen(session, row, state, self.resources.clock.now())
+            await writing.reopen(session, row, state, self.resources.clock.now())
             return False
 
     async def _removed(self, session: Session, engine_id: int) -> int:
@@ -130,7 +127,7 @@ class _Refusal:
                 count := await archived.remove(session, engine_id, limit)
             ):
                 return count
-        return await progress.remove_replaced(session, engine_id)
+        return await writing.remove_replaced(session, engine_id)
 
 
 class Restore:
@@ -252,13 +249,13 @@ class Restore:
             if state is not None:
                 _check_same(self._name, state, header)
                 return state
-            if not await progress.is_empty(session, row.engine_id):
+            if not await writing.is_empty(session, row.engine_id):
                 self._known = await self._answered(session, header)
                 return None
-            await progress.remove_replaced(session, row.engine_id)
-            begin, before = await database_now(session), progress.fields_before(row)
+            await writing.remove_replaced(session, row.engine_id)
+            begin, before = await database_now(session), writing.fields_before(row)
             state = RestoreState(header.archive_id, 1, begin, before, row.embedding_model)
-            row = await progress.begin(session, row, state)
+            row = await writing.begin(session, row, state)
             await self._adopt(session, row, header)
         EngineCache.of(self._resources).forget(self._name.engine)
         RestoringEngines.of(self._resources).note(self._name.engine)
@@ -325,7 +322,7 @@ class Restore:
         await writing.write(session, self._target(row, state, self._header), lines)
         await self._check_quotas(session, lines)
         state = replace(state, next_line=lines[-1].number + 1)
-        await progress.advance(session, row.engine_id, state)
+        await writing.advance(session, row.engine_id, state)
         return state
 
     async def _located(self, lines: Sequence[Line], error: RefusedArchive) -> RefusedArchive:
@@ -392,7 +389,7 @@ class Restore:
             await _complete(resources, session, row)
             used = VectorsUse.USED if self._uses_vectors(row, header) else VectorsUse.EMBEDDING
             now = resources.clock.now()
-            await progress.finish(session, row.engine_id, now)
+            await writing.finish(session, row.engine_id, now)
             answer = RestoreReasoningEngineResponse(
                 counts={kind.name: trailer.counts.get(kind.name, 0) for kind in KINDS},
                 vectors=used,

@@ -13,7 +13,7 @@ from prometheus_client import Gauge
 from typing_extensions import override
 
 from app.kernel.limits import HeldBody
-from app.platform.limits.services.refusals import count_given_up, too_many_bodies
+from app.platform.limits.services.rates import count_given_up, too_many_bodies
 
 _FEW = 8
 """Open bodies that a caller may keep even if connections are needed for others."""

@@ -15,8 +15,7 @@ from app.kernel.errors import ResourceExhausted
 from app.kernel.limits import Counted, HeldBody, Limits
 from app.platform.limits.services.bodies import Bodies, BodyBounds
 from app.platform.limits.services.quotas import Quotas
-from app.platform.limits.services.rates import Rates
-from app.platform.limits.services.refusals import too_many
+from app.platform.limits.services.rates import Rates, too_many
 from app.settings.settings import Settings
 
 

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.artifacts.tasks.schemas.tasks import MAX_LISTED
+from app.artifacts.tasks.schemas import MAX_LISTED
 from tests.support.bank import Json, ok
 from tests.support.model_server import ModelServer
 from tests.support.readers import FACT, FAR, NEAR, answered, kept_in, query

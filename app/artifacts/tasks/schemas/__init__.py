@@ -1,1 +1,0 @@
-"""Wire types of task memory."""

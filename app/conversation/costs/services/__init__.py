@@ -1,1 +1,0 @@
-"""Use cases of costs; the entry is `costs.py`."""

@@ -1,1 +1,0 @@
-"""Use cases of ingestion; the entry is `ingestion.py`."""
