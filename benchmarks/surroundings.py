@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from app.adapters.db.urls import plain_url
+from app.adapters.db.engine import plain_url
 from app.adapters.logs import configure_logs
 from app.settings.settings import Settings
 

@@ -28,15 +28,13 @@ from app.surfaces.mcp.paths import McpPaths
 from app.web import docs, errors, health, metrics, unserved
 from app.web.admission import Gate
 from app.web.answers import Answers
-from app.web.asgi import Dispatch, Late, Mount, nowhere
 from app.web.auth import Authentication
-from app.web.body import BodyRoutes, JsonBody
+from app.web.body import BodyPace, BodyRoutes, JsonBody
 from app.web.docs import tidied
 from app.web.errors import REWRITTEN, Paths
-from app.web.incoming import BodyPace
+from app.web.headers import Dispatch, Late, Mount, nowhere
 from app.web.metrics import DATABASE, GaugeRefresh, Refresher
-from app.web.middleware import Faults, Hosts, NoNul, PlainBody, RequestLog
-from app.web.origins import Origins
+from app.web.middleware import Faults, Hosts, NoNul, Origins, PlainBody, RequestLog
 from app.web.paths import CanonicalPath
 from app.web.query import QueryNames
 from app.web.routing import AdmittedRoute

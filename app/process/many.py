@@ -25,8 +25,8 @@ from app.process.listening import (
     status_of,
     tell_stopping,
 )
+from app.process.stopping import AFTER_GRACE_SECONDS
 from app.process.supervisor import ProcessRole, ProcessSupervisor, Start
-from app.process.watchdog import AFTER_GRACE_SECONDS
 from app.settings.environment import environment
 from app.settings.settings import Settings
 

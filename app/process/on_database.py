@@ -1,4 +1,4 @@
-"""The database of a command that works without a service, or beside one.
+"""The database of a command that works without a service, or beside one, and its checks.
 
 It is the database of the settings, else the embedded Postgres. The latter belongs to a running
 server or is started for the duration of the command.
@@ -11,8 +11,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar
 
 from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine, plain_url
 from app.adapters.db.migrate import SchemaError
-from app.adapters.db.urls import plain_url
+from app.adapters.db.nodes import working_for
+from app.adapters.db.session import Database
 from app.adapters.llm.names import ModelSetupError
 from app.adapters.postgres.embedded import check_exists
 from app.adapters.postgres.programs import PostgresStartError
@@ -20,7 +22,9 @@ from app.adapters.postgres.server import find_running
 from app.adapters.resources import Resources, open_resources
 from app.adapters.terminal import fail
 from app.kernel.errors import ServiceError
-from app.process.features import register
+from app.platform.checking.logic import CheckReport
+from app.platform.checking.service import CheckOptions, CheckService
+from app.process.features import FEATURES, register
 from app.process.listening import tell_new_folder
 from app.process.migrating import own_database
 from app.settings.settings import Settings
@@ -70,3 +74,32 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
     tell_new_folder(settings.data_dir, sys.stderr)
     async with own_database(settings) as url:
         yield url
+
+
+def _nothing(_rows: int) -> None:
+    """Ignore the progress."""
+
+
+async def check_database(
+    settings: Settings,
+    url: str,
+    options: CheckOptions = CheckOptions(),  # noqa: B008 - never changes
+    examined: Callable[[int], None] = _nothing,
+) -> CheckReport:
+    """Check the integrity of the database at an address, even while a service uses it.
+
+    `examined` is called with the number of rows after each batch.
+
+    Raises:
+        FailedPrecondition: the restored database is already in use.
+        NotFound: the engine of the options does not exist.
+        Unavailable: the database cannot be reached.
+    """
+    db = Database(open_engine(url, settings))
+    examinations = [examination for feature in FEATURES for examination in feature.examinations]
+    counted = [rows for feature in FEATURES for rows in feature.counted]
+    try:
+        with working_for(options.engine_id):
+            return await CheckService(db, settings, options, examinations, counted, examined).run()
+    finally:
+        await db.close()

@@ -15,11 +15,10 @@ import typer
 from app.adapters.api_client import ApiClient
 from app.adapters.terminal import FAILED, MISUSED, fail
 from app.kernel.errors import InvalidArgument
-from app.memory.transfer.logic.checking import ArchiveDigests
+from app.memory.transfer.logic.comparing import ArchiveDigests
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE, Header
 from app.memory.transfer.logic.reading import ArchiveReader
-from app.process.progress import progress
-from app.process.remote_api import connected, engine_path
+from app.process.remote_api import connected, engine_path, progress
 
 _NOTE_SUFFIX = ".restoring"
 _GZIP = b"\x1f\x8b"

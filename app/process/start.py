@@ -10,12 +10,11 @@ import structlog
 from app.adapters.allocator import keep_what_is_there
 from app.adapters.concurrency import in_background
 from app.adapters.db import migrate
-from app.adapters.db.engine import connect_arguments, open_engine
+from app.adapters.db.engine import connect_arguments, open_engine, plain_url
 from app.adapters.db.migrate import SchemaError
 from app.adapters.db.readiness import warn_if_short
 from app.adapters.db.session import Database
 from app.adapters.db.standby import followed_standby
-from app.adapters.db.urls import plain_url
 from app.adapters.llm.factory import open_embedder
 from app.adapters.postgres.embedded import Holder
 from app.adapters.resources import Resources, open_resources

@@ -27,7 +27,7 @@ import structlog
 from app.adapters.logs import set_process_name
 from app.adapters.terminal import FAILED, OUTDATED
 from app.process.listening import ServeError
-from app.process.watchdog import EXIT_CODE, ONE_SECONDS, SIGNALS
+from app.process.stopping import EXIT_CODE, ONE_SECONDS, SIGNALS
 
 log = structlog.get_logger()
 

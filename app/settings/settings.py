@@ -29,8 +29,7 @@ from app.settings.model_settings import (
     OutputMode,
 )
 from app.settings.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port, PseudonymKey
-from app.settings.surface_settings import ConsoleSettings, McpSettings
-from app.settings.task_settings import ReaderModel, TaskSettings
+from app.settings.surface_settings import ConsoleSettings, McpSettings, ReaderModel, TaskSettings
 
 __all__ = [
     "EmbedderChoice",

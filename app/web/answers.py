@@ -17,8 +17,7 @@ from app.kernel.errors import ResourceExhausted
 from app.kernel.limits import HeldBody, Limits
 from app.kernel.reads import HeldAnswer, answering, held_answer
 from app.kernel.wire.base import WireModel
-from app.web.asgi import HttpMiddleware
-from app.web.headers import address_of
+from app.web.headers import HttpMiddleware, address_of
 
 PIECE_BYTES = 64 * 1024
 """Longer answers are counted, and sent in pieces of this length."""

@@ -21,9 +21,8 @@ from app.adapters.uvicorn.room import is_reserved, no_room
 from app.kernel.auth import Authenticator, Caller
 from app.kernel.errors import Reason, ServiceError, Unauthenticated
 from app.kernel.permissions import Permission
-from app.web.asgi import HttpMiddleware
 from app.web.errors import render
-from app.web.headers import headers
+from app.web.headers import HttpMiddleware, headers
 
 PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz"})
 """The only paths that require no key."""

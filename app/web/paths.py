@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
 from app.kernel.names import WILDCARD
-from app.web.asgi import HttpMiddleware
+from app.web.headers import HttpMiddleware
 
 PREFIX = "/v1beta1/projects/{project}/locations/{location}"
 """The prefix of paths within a project and location."""

@@ -14,8 +14,8 @@ from typing_extensions import override
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.wire.violations import MAX_VIOLATIONS
-from app.web.asgi import HttpMiddleware
 from app.web.context import ProcessResources
+from app.web.headers import HttpMiddleware
 
 _STANDARD = frozenset({"alt", "$alt", "key", "prettyPrint", "$prettyPrint", "$.xgafv", "quotaUser"})
 """Parameters that generated clients may add to any request; no effect here."""

@@ -12,7 +12,7 @@ import numpy as np
 from app.kernel.wire.memory_policy import BUILTIN
 from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
-from app.settings.task_settings import ReaderModel
+from app.settings.surface_settings import ReaderModel
 from benchmarks.artifacts.bank import FACT, KEY, RARE, Bank, Json, Texts
 from benchmarks.artifacts.reader import ANSWER
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.platform.checking.service import CheckOptions
-from app.process.database_check import check_database
+from app.process.on_database import check_database
 from app.settings.settings import Settings
 from tests.access.canaries import Canaries
 from tests.access.service import Service

@@ -24,7 +24,7 @@ def _is_private(name: str) -> bool:
 
 def test_what_is_private_is_found() -> None:
     for call in (
-        'setattr("app.web.incoming._X", 1)',
+        'setattr("app.web.body._X", 1)',
         'setattr(jobs, "_X", 1)',
         'delattr(a._b, "c")',
     ):

@@ -14,8 +14,8 @@ import pytest
 from app.adapters.resources import Resources
 from app.kernel.errors import Reason
 from app.platform.checking.service import CheckOptions
-from app.process.database_check import check_database
 from app.process.main import create_app
+from app.process.on_database import check_database
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from app.web.headers import NODES_AWAY

@@ -10,7 +10,7 @@ from app.kernel.errors import Reason
 from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, plan_for
 from app.platform.checking.service import CheckOptions
 from app.platform.upkeep.service import UpkeepService
-from app.process.database_check import check_database
+from app.process.on_database import check_database
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.citus.conftest import Service

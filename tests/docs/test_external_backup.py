@@ -24,7 +24,7 @@ from app.adapters.resources import Resources
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.process.commands.erasures import listed
-from app.process.database_check import check_database
+from app.process.on_database import check_database
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY

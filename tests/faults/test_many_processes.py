@@ -18,7 +18,7 @@ import httpx
 import pytest
 from sqlalchemy import make_url
 
-from app.process.watchdog import EXIT_CODE
+from app.process.stopping import EXIT_CODE
 from tests.support import forks
 from tests.support.many import (
     SOON_SECONDS,

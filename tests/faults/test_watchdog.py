@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.postgres.programs import open_private, try_lock
-from app.process.watchdog import EXIT_CODE
+from app.process.stopping import EXIT_CODE
 from tests.support.live import LiveServer, start
 from tests.support.workers import own_database
 

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
-from app.adapters.db.cluster import OLDEST, WANTED
+from app.adapters.db.distribution import OLDEST, WANTED
 from app.adapters.postgres.programs import MAJOR
 from app.process.cli import app
 from tests.packaging.checkout import ROOT, check_with_compose, needs_compose

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.conversation.strategies.logic.policies import Combine, Rules, next_due, rules_of
+from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
 from app.conversation.strategies.logic.rendering import BudgetTooSmall, shares_of
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Composition, Due, Fixed, TurnKind
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
 from app.platform.sessions.logic.event_text import Step

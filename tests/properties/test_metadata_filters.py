@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, column, select, values
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.adapters.db.filters import to_clause
-from app.adapters.db.metadata_filters import MetadataField, metadata_clause
+from app.adapters.db.filters import MetadataField, metadata_clause, to_clause
 from app.adapters.db.session import Database
 from app.kernel.filters import MetadataFilter, MetadataOperator, MetadataValue, parse_filter, quote
 from app.kernel.wire.scalars import format_timestamp

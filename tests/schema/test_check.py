@@ -19,7 +19,7 @@ from app.platform.access.services.access import AccessService
 from app.platform.checking.logic import MAX_NAMES
 from app.platform.checking.service import CheckOptions
 from app.platform.engines.services.engines import EngineService
-from app.process.database_check import check_database
+from app.process.on_database import check_database
 from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY

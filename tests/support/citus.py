@@ -12,7 +12,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from app.adapters.db import migrate
-from app.adapters.db.cluster import Address
+from app.adapters.db.distribution import Address
 from tests.support.commands import command
 from tests.support.relays import Relay, relay
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from app.settings.task_settings import ReaderModel
+from app.settings.surface_settings import ReaderModel
 from tests.support.bank import Json
 from tests.support.model_server import ModelServer
 from tests.support.tasks import MEMORY, NAMESPACE

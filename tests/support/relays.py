@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
-from app.adapters.db.cluster import Address
+from app.adapters.db.distribution import Address
 
 _PIECE_BYTES = 2**16
 _SECONDS = 30

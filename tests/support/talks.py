@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from app.conversation.strategies.logic.policies import Rules, next_due, rules_of
+from app.conversation.strategies.logic.policies import Rules, rules_of
 from app.conversation.strategies.logic.rendering import compose, shares_of
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import (
     Composition,
     ContextTurn,

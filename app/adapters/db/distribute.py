@@ -5,9 +5,18 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-from app.adapters.db import cluster, distribution, migrate
-from app.adapters.db.cluster import Address, Members, Node, NodeError, facts_of, read_members
-from app.adapters.db.distribution import DISTRIBUTED, Placed, list_distributed
+from app.adapters.db import distribution, migrate
+from app.adapters.db.distribution import (
+    DISTRIBUTED,
+    Address,
+    Members,
+    Node,
+    NodeError,
+    Placed,
+    facts_of,
+    list_distributed,
+    read_members,
+)
 from app.adapters.db.migrate import SchemaError
 
 # The totals are read from all shards first; then the coordinator knows where each engine lies.
@@ -186,7 +195,7 @@ def _do(connection: Connection, url: str, work: _Work, shards: int) -> Sequence[
     """Do the work."""
     if work.is_of_nodes:
         try:
-            cluster.join(url, work.coordinator, work.workers)
+            distribution.join(url, work.coordinator, work.workers)
         except NodeError as error:
             raise SchemaError(str(error)) from error
     return distribution.distribute(connection, shards)
@@ -230,7 +239,9 @@ def _of_nodes(
     facts = facts_of(connection)
     coordinator = Node(f"coordinator {asked.coordinator}", facts, work.is_of_nodes)
     try:
-        reached = cluster.read_facts(url, asked.coordinator, f"--coordinator {asked.coordinator}")
+        reached = distribution.read_facts(
+            url, asked.coordinator, f"--coordinator {asked.coordinator}"
+        )
         if reached.server != facts.server:
             yield (
                 f"--coordinator must be the server of MEMORY_BANK_DATABASE_URL; {asked.coordinator}"
@@ -242,9 +253,9 @@ def _of_nodes(
     for address in (*work.known, *work.workers):
         name = f"worker {address}"
         try:
-            read = cluster.read_facts(url, address, name)
+            read = distribution.read_facts(url, address, name)
         except NodeError as error:
             yield str(error)
         else:
             workers.append(Node(name, read, address in work.workers))
-    yield from cluster.complaints(coordinator, workers)
+    yield from distribution.complaints(coordinator, workers)

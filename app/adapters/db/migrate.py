@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from app.adapters.db import distribution, schema
 from app.adapters.db.distribution import DistributionError, list_left_out
-from app.adapters.db.engine import open_blocking_engine
+from app.adapters.db.engine import AddressError, open_blocking_engine, plain_url
 from app.adapters.db.errors import first_line, state_of
 from app.adapters.db.fence import (
     LOCK,
@@ -24,7 +24,6 @@ from app.adapters.db.schema import (
     revisions_of,
     wanted_revision,
 )
-from app.adapters.db.urls import AddressError, plain_url
 
 LOCK_WAIT = "15min"
 """Longest wait for the lock of another run, which may have to rewrite large tables."""

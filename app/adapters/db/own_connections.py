@@ -11,7 +11,7 @@ import structlog
 from psycopg import sql
 from psycopg.types.json import set_json_loads
 
-from app.adapters.db.urls import plain_url
+from app.adapters.db.engine import plain_url
 from app.kernel.errors import describe
 from app.settings.settings import Settings
 

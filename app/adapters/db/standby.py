@@ -19,12 +19,18 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from app.adapters.concurrency import Shared, consume_exception, in_background
-from app.adapters.db.engine import Connect, Connection, connect_arguments, open_engine, opener_of
+from app.adapters.db.engine import (
+    Connect,
+    Connection,
+    connect_arguments,
+    open_engine,
+    opener_of,
+    plain_url,
+)
 from app.adapters.db.errors import first_line, is_away, unavailable
 from app.adapters.db.migrate import SchemaError, check_address
 from app.adapters.db.schema import wanted_revision
 from app.adapters.db.server import DatabaseServer
-from app.adapters.db.urls import plain_url
 from app.kernel.errors import Reason, Unavailable
 from app.kernel.reads import current_reads
 from app.settings.settings import Settings

@@ -20,7 +20,7 @@ from typing_extensions import override
 from app.adapters.allocator import give_back
 from app.adapters.llm.ports import Prefixes, Vectors
 from app.kernel.guard import refuse_inside_transaction
-from app.kernel.languages import CODES, NAMES
+from app.kernel.text import CODES, NAMES
 from app.language.search_languages import foreign_language
 
 _LEAST_CHARS = 200

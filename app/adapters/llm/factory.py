@@ -16,7 +16,7 @@ from app.adapters.llm.providers.remote import RemoteTextModel
 from app.kernel.wire.memory_policy import BUILTIN
 from app.settings.providers import PROVIDERS, SERVED_ELSEWHERE
 from app.settings.settings import EmbedderChoice, Settings
-from app.settings.task_settings import ReaderModel
+from app.settings.surface_settings import ReaderModel
 
 _log = structlog.get_logger(__name__)
 

@@ -1,11 +1,13 @@
-"""Backups of the embedded Postgres, by the bundled `pg_basebackup`, while the server runs.
+"""Backups of the embedded Postgres, by the bundled `pg_basebackup`, and their restores.
 
 The programs run as the user of this process, which therefore owns the backups. They reach the
-server over its socket, which only that user and the server's can open.
+server over its socket, which only that user and the server's can open; it runs meanwhile.
 
 An incremental backup combined with a parent of another history would be corrupt, and Postgres does
 not detect it: a restore keeps the system identifier and the timeline. So the folder of the cluster
 lists the manifests of its backups, and only these backups can be parents.
+
+A restored cluster gets its final name after all checks.
 """
 
 import os
@@ -14,13 +16,14 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import psycopg
 
+from app.adapters.postgres import server
 from app.adapters.postgres.catalog import (
     MANIFEST,
     Backup,
@@ -33,16 +36,20 @@ from app.adapters.postgres.catalog import (
     list_wal,
     read_manifest,
 )
-from app.adapters.postgres.home import FOLDER
+from app.adapters.postgres.embedded import COPIES
+from app.adapters.postgres.home import FOLDER, PostgresHome, open_home
 from app.adapters.postgres.programs import (
+    MAJOR,
     failure_in_log,
     find_binaries,
     launch,
     open_private,
     postgres_program,
 )
+from app.adapters.postgres.supervisor import Supervisor
 from app.kernel.clock import SystemClock
 from app.kernel.release import RELEASE
+from app.settings.settings import Settings
 
 BACKUPS = "backups"
 """The folder within the data folder for backups before migrations."""
@@ -369,3 +376,81 @@ def _is_whole(folder: BackupFolder, chain: Sequence[Backup], report: Report) -> 
     except BackupError:
         return False
     return True
+
+
+_START_SECONDS = 86_400
+
+
+@contextmanager
+def restored(
+    settings: Settings, folder: BackupFolder, backup: Backup, report: Report
+) -> Iterator[str]:
+    """Restore a backup into a data folder, and run a server on it for the block. Blocking.
+
+    The data folder contains the database only after the block has ended without an error. After an
+    error, the restored files are removed.
+
+    Yields:
+        The address of the database.
+    """
+    chain = folder.chain_of(backup)
+    _check_version(backup)
+    if server.has_cluster(settings.data_dir):
+        raise BackupError(
+            f"{settings.data_dir} has a database already; name an empty folder with --data-dir."
+        )
+    with ExitStack() as stack:
+        home = open_home(settings.data_dir, user=settings.postgres_user, copies=COPIES)
+        stack.callback(home.close)
+        check_room(home.folder, int(ROOM * sum(each.bytes for each in chain)))
+        for each in chain:
+            verify(folder, each, report)
+        made = server.new_cluster_folder(home)
+        unwanted = stack.enter_context(ExitStack())
+        unwanted.callback(shutil.rmtree, made, ignore_errors=True)
+        _join(home, made, [folder.place_of(each.id) for each in chain], report)
+        with _served(replace(home, cluster_name=made.name)) as url:
+            yield url
+        # After the server's stop: `pg_checksums` refuses a cluster that was not shut down, like a
+        # backup.
+        run_program("pg_checksums", "--check", f"--pgdata={made}")
+        # Backups of a former cluster here have another history.
+        (home.folder / MADE).unlink(missing_ok=True)
+        server.adopt_cluster(home, made)
+        unwanted.pop_all()
+
+
+def _check_version(backup: Backup) -> None:
+    major = backup.postgres.partition(".")[0]
+    if major != MAJOR:
+        raise BackupError(f"This backup is of Postgres {major}; this release carries {MAJOR}.")
+
+
+def _join(home: PostgresHome, made: Path, parts: Sequence[Path], report: Report) -> None:
+    """Combine the backups of a chain into an empty folder."""
+    total = sum(map(size_of, parts))
+    run_program(
+        "pg_combinebackup",
+        *map(str, parts),
+        f"--output={made}",
+        look=lambda _: report("joining", size_of(made), total),
+    )
+    (made / MANIFEST).unlink()  # the next backup of this cluster writes its own
+    for path, folders, files in os.walk(made):
+        for name in (*folders, *files):
+            home.give(Path(path) / name)
+
+
+@contextmanager
+def _served(home: PostgresHome) -> Iterator[str]:
+    # A long time limit: the start replays all WAL that was written during the backup.
+    supervisor = Supervisor(home, _START_SECONDS)
+    url = server.url_of(home.sockets)
+    try:
+        supervisor.start()
+        yield url
+        # Otherwise the final checkpoint may exceed the time limit of the server's stop.
+        with closing(psycopg.connect(url, autocommit=True)) as connection:
+            connection.execute("checkpoint")
+    finally:
+        supervisor.stop()

@@ -97,7 +97,7 @@ class ArtifactState(StrEnum):
 
 
 class Located(Protocol):
-    """A configured reader: `app.settings.task_settings.ReaderModel`."""
+    """A configured reader: `app.settings.surface_settings.ReaderModel`."""
 
     @property
     def locality(self) -> str:

@@ -14,8 +14,9 @@ from typing import Any
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.policies import next_due, rules_of
+from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.logic.rendering import shares_of
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Due, Fixed, Shares, TurnKind
 from app.conversation.strategies.service import Counter, Scale, loaded
 from app.conversation.summaries.services import queue

@@ -50,7 +50,7 @@ from app.memory.ingestion.schemas import (
     Stream,
     merged_options,
 )
-from app.memory.ingestion.store import erasure, repository
+from app.memory.ingestion.store import erasure, listing, repository
 from app.memory.ingestion.store.repository import StreamKey, rule_of
 from app.memory.ingestion.store.tables import StreamRow
 from app.memory.memories.services.memories import MemoryService
@@ -87,12 +87,10 @@ async def list_streams(
     Raises:
         InvalidArgument: the filter or the token is unreadable.
     """
-    asked = repository.STREAMS.filtered_page(
-        page, resources.settings, filter_text, engine=name.engine
-    )
+    asked = listing.STREAMS.filtered_page(page, resources.settings, filter_text, engine=name.engine)
     async with resources.db.snapshot() as session:
         await engines.get(session, name)
-        rows, token = await list_page(session, repository.select_streams(name.engine), asked)
+        rows, token = await list_page(session, listing.select_streams(name.engine), asked)
         streams = await _described(session, name.engine, rows, resources.clock.now())
     return ListStreamsResponse(streams=streams, next_page_token=token)
 
@@ -101,11 +99,11 @@ async def _described(
     session: Session, engine_id: int, rows: Sequence[StreamRow], now: datetime
 ) -> list[Stream]:
     with_aside = [StreamKey.of(row) for row in rows if row.aside_time is not None]
-    aside = await repository.count_aside(session, engine_id, with_aside)
+    aside = await listing.count_aside(session, engine_id, with_aside)
     current_ids = {row.operation_id for row in rows if row.operation_id is not None}
-    known = await repository.find_operations(session, engine_id, current_ids, now)
+    known = await listing.find_operations(session, engine_id, current_ids, now)
     before = {operation.operation_id: _id_before(operation) for operation in known.values()}
-    failed = await repository.find_operations(session, engine_id, set(before.values()), now)
+    failed = await listing.find_operations(session, engine_id, set(before.values()), now)
     return [
         Stream.from_row(
             row,
@@ -430,7 +428,7 @@ class IngestionService:
         engine = await engines.get(session, EngineName(WILDCARD, WILDCARD, engine_id))
         last = {stream.operation_id for stream in stranded if stream.operation_id is not None}
         now = await database_now(session)
-        ended = await repository.find_operations(session, engine_id, last, now)
+        ended = await listing.find_operations(session, engine_id, last, now)
         for stream in stranded:
             await self._reopen(session, stream, engine, ended.get(stream.operation_id or ""))
         log.info("ingestion.reopened", streams=len(stranded))

@@ -21,8 +21,8 @@ from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
 from app.platform.checking.logic import CheckReport
 from app.platform.checking.service import CheckOptions
-from app.process.database_check import check_database
-from app.process.progress import progress, stoppable
+from app.process.on_database import check_database
+from app.process.remote_api import progress, stoppable
 from app.settings.settings import Settings
 
 

@@ -10,16 +10,16 @@ from typing import Annotated, Any
 
 import typer
 
-from app.adapters.db.cluster import Address
 from app.adapters.db.distribute import (
     AskedDistribution,
     ChecksFailedError,
     Distributed,
     distribute,
 )
+from app.adapters.db.distribution import Address
 from app.adapters.db.migrate import SchemaError
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
-from app.process.progress import stoppable
+from app.process.remote_api import stoppable
 
 _REBALANCE = "select citus_rebalance_start('by_shard_count')"
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from app.adapters.db import migrate
+from app.adapters.postgres.backup import restored
 from app.adapters.postgres.catalog import Backup, BackupError, BackupFolder, Report
-from app.adapters.postgres.restored import restored
 from app.adapters.resources import open_resources
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.checks import CheckName, Level
@@ -19,8 +19,8 @@ from app.memory.erasures.logic import ERASURE_LIST
 from app.memory.erasures.services.erasures import read_lines
 from app.process.backup_steps import Directory, backup_steps, joined, lists_of
 from app.process.commands.erasures import repeated
-from app.process.database_check import check_database
 from app.process.features import register
+from app.process.on_database import check_database
 from app.settings.settings import Settings
 
 _OF_SCHEMA = (CheckName.EXTENSION, CheckName.REVISION, CheckName.OBJECTS)

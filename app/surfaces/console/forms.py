@@ -15,8 +15,7 @@ from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
 from app.settings.settings import Settings
 from app.surfaces.console.sessions import OpenSession
 from app.surfaces.console.texts import TEXTS
-from app.web.body import LONG_BYTES, media_type, read_body
-from app.web.incoming import BodyPace, Incoming
+from app.web.body import LONG_BYTES, BodyPace, Incoming, media_type, read_body
 
 TOKEN = "token"  # noqa: S105 - the name of a field
 """The field that proves that a form belongs to this session."""

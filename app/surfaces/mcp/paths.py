@@ -14,8 +14,7 @@ from typing_extensions import override
 from app.kernel.errors import InvalidArgument, NotFound, Reason
 from app.settings.settings import Settings
 from app.surfaces.tools import scopes
-from app.web.asgi import HttpMiddleware
-from app.web.headers import header
+from app.web.headers import HttpMiddleware, header
 
 PATH = "/mcp"
 PAIRS = "mcp_scope"

@@ -20,7 +20,7 @@ from app.kernel.errors import describe
 from app.kernel.release import RELEASE
 from app.surfaces.mcp import prompts, resources
 from app.surfaces.mcp.connections import CONNECTION, McpConnection
-from app.surfaces.mcp.instructions import INSTRUCTIONS
+from app.surfaces.mcp.prompts import INSTRUCTIONS
 from app.surfaces.tools.catalogue import Tool
 
 log = structlog.get_logger()

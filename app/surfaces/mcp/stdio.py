@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from app.adapters.api_client import client_with
 from app.kernel.release import RELEASE
-from app.surfaces.mcp.instructions import INSTRUCTIONS
+from app.surfaces.mcp.prompts import INSTRUCTIONS
 from app.surfaces.tools.scopes import PREFIX
 
 _VERSION = "2026-07-28"

@@ -20,8 +20,7 @@ from app.adapters.db.filter_fields import (
     TextField,
     TimestampField,
 )
-from app.adapters.db.filters import Fields, to_clause
-from app.adapters.db.metadata_filters import metadata_clause
+from app.adapters.db.filters import Fields, metadata_clause, to_clause
 from app.adapters.db.regex import PatternRefusedError, to_postgres
 from app.adapters.db.resource_fields import ScopesField
 from app.adapters.db.session import Database

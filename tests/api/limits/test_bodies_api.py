@@ -19,8 +19,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.platform.limits.services.bodies import Bodies
 from app.process.main import create_app
-from app.web.body import BodyRoutes, JsonBody
-from app.web.incoming import BodyPace
+from app.web.body import BodyPace, BodyRoutes, JsonBody
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE
 from tests.support.cases import in_one_test
@@ -52,7 +51,7 @@ def narrow(resources: Resources) -> FastAPI:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have bodies be slow after a hundredth of a second."""
-    monkeypatch.setattr("app.web.incoming.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("app.web.body.LOOK_SECONDS", 0.01)
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
 from app.kernel.errors import Reason
-from app.web.body import BodyRoutes, JsonBody
-from app.web.incoming import BodyPace
+from app.web.body import BodyPace, BodyRoutes, JsonBody
 from tests.support.bank import ok
 from tests.support.engines import COLLECTION
 from tests.support.senders import GONE, Sender, piece, scope_of
@@ -45,7 +44,7 @@ def _json_body(seconds: float, app: object = _echo, min_bytes: int = 0) -> JsonB
 @pytest.fixture
 def looked_at_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a second of a body last a hundredth of it."""
-    monkeypatch.setattr("app.web.incoming.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("app.web.body.LOOK_SECONDS", 0.01)
 
 
 async def test_a_body_that_does_not_come_is_answered_with_408(app: FastAPI) -> None:

@@ -8,8 +8,9 @@ import pytest
 from app.conversation.costs.logic import Shared, SummaryPart
 from app.conversation.costs.schemas import EstimateContextCostsRequest
 from app.conversation.costs.service import Case, cases_of
-from app.conversation.strategies.logic.policies import Rules, next_due
+from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import compose, shares_of
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import ContextTurn, Due, Fixed, History, TurnSummary
 
 _SYSTEM, _OVERHEAD = 400, 30

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.adapters.db.cluster import WANTED, Address, Node, NodeFacts, complaints
+from app.adapters.db.distribution import WANTED, Address, Node, NodeFacts, complaints
 
 _SETTINGS = {
     **WANTED,

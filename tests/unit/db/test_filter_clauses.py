@@ -16,8 +16,7 @@ from app.adapters.db.filter_fields import (
     TextField,
     TimestampField,
 )
-from app.adapters.db.filters import Clause, Fields, to_clause
-from app.adapters.db.metadata_filters import MetadataField
+from app.adapters.db.filters import Clause, Fields, MetadataField, to_clause
 from app.adapters.db.resource_fields import (
     OptionalResourceField,
     ResourceField,

@@ -5,7 +5,7 @@ from sqlalchemy import column, true
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.adapters.db.metadata_filters import metadata_clause
+from app.adapters.db.filters import metadata_clause
 from app.kernel.errors import InvalidArgument
 from app.kernel.filters import MetadataFilter, MetadataOperator
 

@@ -3,7 +3,7 @@
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from app.adapters.db.urls import AddressError, plain_url
+from app.adapters.db.engine import AddressError, plain_url
 
 _SECRET = "s3cr"
 _TWO = {"host": "a,b", "port": "1,2", "user": "u", "password": "p", "dbname": "d"}

@@ -11,7 +11,7 @@ from app.adapters.llm.ports import Meter, Prompt
 from app.kernel.errors import ServiceError
 from app.settings.providers import PROVIDERS
 from app.settings.settings import Settings
-from app.settings.task_settings import ReaderModel
+from app.settings.surface_settings import ReaderModel
 from tests.support.model_server import ModelServer, model_server
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.kernel.languages import Language
+from app.kernel.text import Language
 from app.language.search_languages import configuration_of, foreign_language, is_function_word
 
 CONFIGURATIONS = {language.configuration for language in Language}

@@ -5,8 +5,9 @@ The names are those of the checks that the design lists (A1 to A12).
 
 import pytest
 
-from app.conversation.strategies.logic.policies import Rules, next_due
+from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import shares_of
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import (
     ContextTurn,
     Due,

@@ -6,8 +6,9 @@ has 100 tokens, the system prompt 400 and a summary 250.
 
 import pytest
 
-from app.conversation.strategies.logic.policies import Rules, next_due
+from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import shares_of
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import ContextTurn, Fixed, History, TurnKind
 from app.platform.sessions.logic.event_text import Step
 from tests.support.talks import Talk, covers, failing, kinds, rules, shown_seqs, stub, tokens_of

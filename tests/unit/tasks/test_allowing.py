@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from app.artifacts.tasks.logic import Allowed
-from app.settings.task_settings import ReaderModel
+from app.settings.surface_settings import ReaderModel
 
 CLOUD = {"cloud": ReaderModel(model="openai:any", locality="remote")}
 DESK = {"desk": ReaderModel(model="ollama:any", locality="local")}

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from app.memory.transfer.logic.checking import ArchiveDigests
+from app.memory.transfer.logic.comparing import ArchiveDigests
 
 _BY = datetime(2026, 1, 15, tzinfo=UTC)
 _BEFORE, _AFTER = "2026-01-14T00:00:00.000000Z", "2026-01-16T00:00:00.000000Z"

@@ -19,7 +19,7 @@ import structlog
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
-from app.adapters.documents.charsets import HEAD_BYTES, charset_of
+from app.adapters.documents.extracting import HEAD_BYTES, charset_of
 from app.artifacts.tasks.logic import ArtifactState, Kind
 from app.artifacts.tasks.schemas import Artifact
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, check_content_etag

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.conversation.contexts.schemas import ComposeContextRequest, SummaryState
-from app.conversation.strategies.logic.policies import next_due
 from app.conversation.strategies.logic.rendering import (
     BudgetTooSmall,
     ContextContent,
     render,
     shares_of,
 )
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Composition, Fixed, History, Shares
 from app.conversation.strategies.service import WORK_PER_TEXT, Scale
 from app.conversation.summaries.services.material import SessionInput

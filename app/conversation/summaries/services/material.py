@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from app.adapters.concurrency import offloaded
 from app.adapters.db.session import Session
-from app.conversation.strategies.logic.policies import Combine, next_target
+from app.conversation.strategies.logic.policies import Combine
 from app.conversation.strategies.logic.rendering import total
+from app.conversation.strategies.logic.schedule import next_target
 from app.conversation.strategies.logic.turns import ContextTurn, History, TurnSummary
 from app.conversation.strategies.service import WORK_PER_TEXT, Scale
 from app.conversation.summaries.store import lookups

@@ -7,13 +7,8 @@ from typing import Any, Final
 
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
-from app.conversation.strategies.logic.policies import (
-    Combine,
-    Rules,
-    is_reached,
-    next_target,
-    rules_of,
-)
+from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
+from app.conversation.strategies.logic.schedule import is_reached, next_target
 from app.conversation.strategies.logic.turns import Fixed
 from app.conversation.summaries.store import lookups, repository
 from app.kernel.limits import exhausted

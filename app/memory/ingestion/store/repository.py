@@ -1,7 +1,6 @@
-"""Statements on streams and their events, and the list of streams.
+"""Statements on streams and their events. All functions take part in the caller's transaction.
 
-All functions take part in the caller's transaction. Before a change to a stream or its
-events, the caller must lock the stream.
+Before a change to a stream or its events, the caller must lock the stream.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +11,6 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
-    Select,
     and_,
     cast,
     delete,
@@ -24,23 +22,18 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.adapters.db.bulk import any_of, insert_rows, rows_of
+from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope
-from app.adapters.db.filter_fields import NumberField, TextField, TimestampField
-from app.adapters.db.filters import Fields
-from app.adapters.db.lists import List
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound, Reason
 from app.kernel.names import EngineName
 from app.memory.erasures.store import ErasureRow
 from app.memory.ingestion.logic import ListedEvent
-from app.memory.ingestion.store import erasure
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.platform.engines.logic.config import GenerationRule
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import OperationState
-from app.platform.operations.store.repository import is_kept
 from app.platform.operations.store.tables import OperationRow
 
 _KEY = (StreamRow.engine_id, StreamRow.scope_hash, StreamRow.stream_id)
@@ -397,63 +390,3 @@ async def count_again(session: Session, engine_id: int) -> None:
         )
         .execution_options(synchronize_session=False)
     )
-
-
-_TABLE: Any = StreamEventRow.__table__
-_FIELDS: Fields = {
-    **erasure.FILTER_FIELDS,
-    "stream_id": TextField(StreamRow.stream_id),
-    "pending_count": NumberField(StreamRow.pending_count),
-    "failure_count": NumberField(StreamRow.failure_count),
-    "last_arrival_time": TimestampField(StreamRow.last_arrival_time),
-    "oldest_pending_time": TimestampField(StreamRow.oldest_pending_time),
-}
-STREAMS = List(
-    "streams",
-    (StreamRow.last_arrival_time, StreamRow.scope_hash, StreamRow.stream_id),
-    is_descending=True,
-    fields=_FIELDS,
-)
-
-
-def select_streams(engine_id: int) -> Select[StreamRow]:
-    """Select the streams of an engine."""
-    return select(StreamRow).where(StreamRow.engine_id == engine_id)
-
-
-async def count_aside(
-    session: Session, engine_id: int, keys: Collection[StreamKey]
-) -> dict[StreamKey, int]:
-    """Return the number of set-aside events by stream; streams without any are left out."""
-    if not keys:
-        return {}
-    stream = (StreamEventRow.scope_hash, StreamEventRow.stream_id)
-    columns = {name: _TABLE.c[name] for name in ("scope_hash", "stream_id")}
-    asked = rows_of("asked", columns, [(key.scope_hash, key.stream_id) for key in keys])
-    statement = (
-        select(*stream, func.count())
-        .where(
-            StreamEventRow.engine_id == engine_id,
-            *(column == asked.c[column.key] for column in stream),
-            StreamEventRow.process_time.is_(None),
-            StreamEventRow.retry_time.is_not(None),
-        )
-        .group_by(*stream)
-    )
-    counts = await session.execute(statement)
-    return {StreamKey(engine_id, digest, stream_id): count for digest, stream_id, count in counts}
-
-
-async def find_operations(
-    session: Session, engine_id: int, operation_ids: Collection[str], now: datetime
-) -> dict[str, OperationRow]:
-    """Return operations of an engine that are still kept, by id."""
-    if not operation_ids:
-        return {}
-    statement = select(OperationRow).where(
-        OperationRow.engine_id == engine_id,
-        OperationRow.operation_id == any_of(operation_ids),
-        is_kept(now),
-    )
-    rows = (await session.execute(statement)).scalars()
-    return {row.operation_id: row for row in rows}

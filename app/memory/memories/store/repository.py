@@ -41,8 +41,7 @@ from app.adapters.db.filter_fields import (
     TextField,
     TimestampField,
 )
-from app.adapters.db.filters import Fields
-from app.adapters.db.metadata_filters import MetadataField, metadata_clause
+from app.adapters.db.filters import Fields, MetadataField, metadata_clause
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.kernel.errors import NotFound

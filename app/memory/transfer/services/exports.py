@@ -13,9 +13,9 @@ from uuid import uuid4
 import structlog
 
 from app.adapters.concurrency import stepped
+from app.adapters.db.engine import plain_url
 from app.adapters.db.own_connections import open_snapshot
 from app.adapters.db.schema import wanted_revision
-from app.adapters.db.urls import plain_url
 from app.adapters.resources import Resources
 from app.kernel.errors import Cancelled, DeadlineExceeded, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName

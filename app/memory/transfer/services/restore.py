@@ -29,10 +29,11 @@ from app.memory.erasures import store as erasures
 from app.memory.erasures.services.erasures import UNDER_WAY
 from app.memory.memories.logic.restored import AHEAD
 from app.memory.memories.services.embedding import EngineEmbedding
-from app.memory.transfer.logic.checking import LineChecks, PassedLines, Recovery, warnings_of
+from app.memory.transfer.logic.checking import LineChecks
 from app.memory.transfer.logic.format import Header, RefusedArchive, Trailer, refused
 from app.memory.transfer.logic.kinds import ARTIFACT, ENGINE, KINDS, MEMORY, PAGE, SESSION, USAGE
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line
+from app.memory.transfer.logic.tallying import PassedLines, Recovery, warnings_of
 from app.memory.transfer.schemas import RestoreReasoningEngineResponse, VectorsUse
 from app.memory.transfer.store import writing
 from app.memory.transfer.store.writing import RestoreState, Target

@@ -23,7 +23,6 @@ from app.kernel.wire.scalars import format_timestamp, parse_timestamp
 from app.memory.memories.logic.restored import RestoredMemory
 from app.memory.memories.store import ledger, vectors
 from app.memory.memories.store.vectors import Vector
-from app.memory.transfer.logic.checking import Recovery
 from app.memory.transfer.logic.fields import Kind
 from app.memory.transfer.logic.format import RefusedArchive, refused
 from app.memory.transfer.logic.kinds import (
@@ -38,6 +37,7 @@ from app.memory.transfer.logic.kinds import (
     USAGE,
 )
 from app.memory.transfer.logic.reading import Line
+from app.memory.transfer.logic.tallying import Recovery
 from app.memory.transfer.store.tables import renamed_of, row_of, table_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, AliasChoices, Field, ValidationInfo, model_validator
 
-from app.kernel.languages import Language
 from app.kernel.names import MAX_ID_CHARS
 from app.kernel.ranking import Ranking
+from app.kernel.text import Language
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.json_schema import read_schema
 from app.kernel.wire.memory_policy import MemoryPolicy

@@ -3,6 +3,7 @@
 from app.surfaces.console.pages import (
     deleted,
     deletion,
+    edit,
     engines,
     keys,
     memories,
@@ -26,6 +27,7 @@ ROUTES: tuple[Route, ...] = (
     *engines.ROUTES,
     *memories.ROUTES,
     *memory.ROUTES,
+    *edit.ROUTES,
     *revisions.ROUTES,
     *operations.ROUTES,
     *undo.ROUTES,
