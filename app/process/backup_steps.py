@@ -18,7 +18,7 @@ from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.terminal import MISUSED, fail, read_settings
 from app.kernel.errors import ServiceError
 from app.memory.erasures.logic import ERASURE_LIST
-from app.process.remote_api import progress, stoppable
+from app.process.progress import progress, stoppable
 from app.settings.settings import Settings
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of backups.")]

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from app.kernel.release import RELEASE
 from app.process import commands
-from app.process.remote_api import stoppable
+from app.process.progress import stoppable
 
 _GROUPS: Mapping[str, Sequence[str]] = {
     "Run": ["serve", "worker", "demo"],

@@ -18,7 +18,8 @@ from app.kernel.errors import InvalidArgument
 from app.memory.transfer.logic.comparing import ArchiveDigests
 from app.memory.transfer.logic.format import MEDIA_TYPE, NDJSON_TYPE, Header
 from app.memory.transfer.logic.reading import ArchiveReader
-from app.process.remote_api import connected, engine_path, progress
+from app.process.progress import progress
+from app.process.remote_api import connected, engine_path
 
 _NOTE_SUFFIX = ".restoring"
 _GZIP = b"\x1f\x8b"

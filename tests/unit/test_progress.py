@@ -6,7 +6,7 @@ import pytest
 import typer
 from typing_extensions import override
 
-from app.process.remote_api import INTERRUPTED, progress, stoppable
+from app.process.progress import INTERRUPTED, progress, stoppable
 
 _ERASED = "\x1b[1A\x1b[2K"
 """One line up, and away with it."""

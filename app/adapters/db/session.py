@@ -70,7 +70,7 @@ class Database:
     """Transactions on one Postgres database, with full visibility unless made `for_caller`.
 
     Attributes:
-        server: the same, with those of the hot statements.
+        server: the same, with the connections of the hot statements.
         fence: closed once the process may write no more.
         standby: answers reads of requests while the database is away; None: nothing does.
     """
@@ -171,8 +171,8 @@ class Database:
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
         """Open a read-only view of one moment; Postgres refuses writes in it.
 
-        `statement_seconds` limits each statement as in `limited`, or lifts all limits with 0; the
-        errors are those of `transaction`.
+        `statement_seconds` limits each statement as in `limited`, or lifts all limits with 0. It
+        raises the errors of `transaction`.
         """
         async with (
             self._readable() as bind,
@@ -308,8 +308,8 @@ class Database:
     ) -> Sequence[Row]:
         """Send a hot statement directly, as its own transaction; return its rows.
 
-        The statement itself contains the caller's conditions (`reach`). The errors are those of
-        `transaction`.
+        The statement itself contains the caller's conditions (`reach`). It raises the errors
+        of `transaction`.
         """
         if is_change:
             self.check_writable()
@@ -391,7 +391,7 @@ def after_commit(session: Session, step: AfterCommit) -> None:
 def note(session: Session, **facts: str) -> None:
     """Note facts that are known only inside the transaction, for its last step.
 
-    `resource` is the name of the created resource, `operation` that of the operation, `engine` the
+    `resource` and `operation` are the names of the created resource and the operation, `engine` the
     id of a created engine, `replayed` the request id of a repeated request, `read` the name of
     what the change read in another engine.
     """

@@ -203,7 +203,7 @@ async def recorded(
 ) -> AsyncIterator[None]:
     """Add the usage that the block has put into `meter` to its engine's day, even on failure.
 
-    `kind` is the kind of an operation, or one of `logic/costs.py`.
+    `kind` is the kind of an operation, or one of `logic.py`.
 
     No transaction may be open: this opens one after the block.
     """

@@ -32,7 +32,7 @@ class ModelUsageRow(Base):
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     day: Mapped[date] = mapped_column(Date, primary_key=True)
     model_id: Mapped[str] = mapped_column(Text, primary_key=True)
-    # The kind of an operation, or one of `logic/costs.py`; unknown: from before this column.
+    # The kind of an operation, or one of `logic.py`; unknown: from before this column.
     kind: Mapped[str] = mapped_column(Text, primary_key=True)
     calls: Mapped[int]
     input_tokens: Mapped[int]

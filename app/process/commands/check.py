@@ -22,7 +22,7 @@ from app.kernel.errors import ServiceError
 from app.platform.checking.logic import CheckReport
 from app.platform.checking.service import CheckOptions
 from app.process.on_database import check_database
-from app.process.remote_api import progress, stoppable
+from app.process.progress import progress, stoppable
 from app.settings.settings import Settings
 
 

@@ -19,7 +19,7 @@ from app.adapters.db.distribute import (
 from app.adapters.db.distribution import Address
 from app.adapters.db.migrate import SchemaError
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
-from app.process.remote_api import stoppable
+from app.process.progress import stoppable
 
 _REBALANCE = "select citus_rebalance_start('by_shard_count')"
 

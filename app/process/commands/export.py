@@ -17,7 +17,8 @@ from app.kernel.clock import SystemClock
 from app.kernel.errors import ServiceError
 from app.memory.transfer.logic.kinds import MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader, Block
-from app.process.remote_api import KeyFile, Url, connected, engine_path, progress, stoppable
+from app.process.progress import progress, stoppable
+from app.process.remote_api import KeyFile, Url, connected, engine_path
 
 _STDOUT = "-"
 _POLL_SECONDS = 1.0

@@ -23,7 +23,8 @@ from app.process.imports.items import Conversation, Options
 from app.process.imports.products import SOURCES, Converted, ItemLine, Rejected, converted
 from app.process.imports.records import FileError, read_records
 from app.process.imports.sending import Importer, undo
-from app.process.remote_api import KeyFile, Url, connected, progress, stoppable
+from app.process.progress import progress, stoppable
+from app.process.remote_api import KeyFile, Url, connected
 from app.process.restoring import TargetEngine
 
 _SAMPLES = 5

@@ -7,7 +7,6 @@ import anthropic.types
 import jsonschema
 import openai.types.chat
 import pytest
-from app.surfaces.mcp.instructions import INSTRUCTIONS
 from google.genai.types import FunctionDeclaration
 from pydantic import TypeAdapter
 
@@ -17,6 +16,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import OF_ROLE, Role
 from app.kernel.tools import ToolName
 from app.settings.settings import Settings
+from app.surfaces.mcp.prompts import INSTRUCTIONS
 from app.surfaces.tools import catalogue
 from app.surfaces.tools.calls import CALLS
 from app.surfaces.tools.catalogue import TOOLS, Tool

@@ -11,7 +11,7 @@ text. `text` has lines such as `Human: ...` and `AI: ...`, one or more for each 
 joiner separates summaries. Continuation lines are indented to prevent a text from imitating another
 speaker. Summaries and memories stand between marks that declare them to be data, and no content can
 forge the closing mark. A text that begins like a marked one gets its own mark in front
-(`lines.py`).
+(`turns.py`).
 
 Each item has a piece, which is the text used to count its tokens. The rendered texts together are
 never longer than the pieces of all items. A file counts only as the text that mentions it.

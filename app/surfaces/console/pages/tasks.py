@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.adapters.documents.charsets import text_of
-from app.adapters.documents.extracting import extracted, sniffed
+from app.adapters.documents.extracting import extracted, sniffed, text_of
 from app.kernel.media_types import MediaType
 from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal, Json
