@@ -15,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     Interval,
+    Select,
     Text,
     and_,
     any_,
@@ -32,6 +33,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningUpdate
 
+from app.adapters.db.hot_sql import part_of
 from app.adapters.db.session import Session, note
 from app.kernel.auth import Scopes
 from app.kernel.limits import exhausted
@@ -44,6 +46,7 @@ from app.platform.operations.store.tables import OperationRow, Owned
 from app.platform.operations.store.waking import tell, wake
 
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
+_SUMMARIZE: ColumnElement[str] = literal_column(f"'{SUMMARIZE}'")
 
 
 @dataclass(frozen=True)
@@ -186,27 +189,35 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
     """
     if limit is None:
         return
+    # Bypasses the session, which counts only what its caller may see: each user's key would get
+    # its own queue. The caller learns only whether the engine's queue is full.
+    connection = await session.connection()
+    if (await connection.execute(_count_waiting(engine_id, limit))).scalar_one() >= limit:
+        raise exhausted(
+            f"reasoningEngines/{engine_id} has reached its limit of queuedOperations: {limit}.",
+            "queuedOperations",
+            limit=limit,
+        )
+
+
+def _count_waiting(engine_id: Any, limit: Any) -> Select[int]:  # noqa: ANN401 - values, or their places in a hot statement
+    """Return the statement that counts an engine's operations that `check_queue` limits."""
     waiting = (
         select(OperationRow.operation_id)
         .where(
             OperationRow.engine_id == engine_id,
             OperationRow.state == PENDING,
             OperationRow.kind != _INGEST,
-            OperationRow.kind != SUMMARIZE,
+            OperationRow.kind != _SUMMARIZE,
         )
         .limit(limit)
         .subquery()
     )
-    # Bypasses the session, which counts only what its caller may see: each user's key would get
-    # its own queue. The caller learns only whether the engine's queue is full.
-    connection = await session.connection()
-    statement = select(func.count()).select_from(waiting)
-    if (await connection.execute(statement)).scalar_one() >= limit:
-        raise exhausted(
-            f"reasoningEngines/{engine_id} has reached its limit of queuedOperations: {limit}.",
-            "queuedOperations",
-            limit=limit,
-        )
+    return select(func.count()).select_from(waiting)
+
+
+WAITING, _ = part_of(_count_waiting(bindparam("engine"), bindparam("most")))
+"""The same as a part of a hot statement; `most` is the limit."""
 
 
 async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> OperationRow | None:
