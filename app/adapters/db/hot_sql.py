@@ -55,8 +55,8 @@ def numbered(text: str) -> tuple[bytes, Sequence[str]]:
     return result.replace("%%", "%").encode(), names
 
 
-def part_of(statement: Select[*tuple[Any, ...]] | Update) -> tuple[str, dict[str, Any]]:
-    """Return the text of a statement as a part of another, and its values by name."""
+def text_of(statement: Select[*tuple[Any, ...]] | Update) -> tuple[str, dict[str, Any]]:
+    """Return the text of a statement, for `filled` or as a part of another, and its values."""
     compiled = statement.compile(dialect=_DIALECT)
     return str(compiled), dict(compiled.params)
 

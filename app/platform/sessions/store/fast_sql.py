@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, exists, select, table, text, true
 
-from app.adapters.db.hot_sql import Insertion, at_once, filled, part_of
+from app.adapters.db.hot_sql import Insertion, at_once, filled, text_of
 from app.adapters.db.session import Database
 from app.kernel.errors import Aborted
 from app.kernel.names import SessionName
@@ -95,9 +95,9 @@ def _statement(step: Step, reach: str, *, is_repeatable: bool) -> tuple[str, dic
         has_no_listener,
         text("{reach}"),
     )
-    existing, _ = part_of(select(SessionRow.session_id).where(is_it))
+    existing, _ = text_of(select(SessionRow.session_id).where(is_it))
     is_new = exists().select_from(table(RECORD.name if is_repeatable else "engine"))
-    updated, fixed = part_of(
+    updated, fixed = text_of(
         moved(MOVES[step], now, shown)
         .where(is_it, is_new)
         .returning(SessionRow.user_id, SessionRow.last_seq, SessionRow.exchanges)
