@@ -43,13 +43,9 @@ _EVENT = Insertion(
         "event_id": f"(%(appended_event_id)s::bigint + ({_BUCKET}))::text",
     },
 )
-_RECORD = replace(RECORD, ends="on conflict do nothing returning *")
 # A session that has gone meanwhile must not leave the request id, or every retry would count as
 # done: a second record of the request undoes the statement.
-_AGAIN = f"""
-insert into {RECORD.row.__tablename__}
-select request.* from request where not exists (select 1 from session)
-"""  # noqa: S608 - of constants
+_AGAIN = replace(RECORD, source="request where not exists (select 1 from session)", ends="")
 
 
 async def append(
@@ -104,10 +100,10 @@ def _statement(step: Step, reach: str, *, is_repeatable: bool) -> tuple[str, dic
     )
     parts = {"engine": unchanged(f"exists ({existing})".replace("{reach}", reach))}
     if is_repeatable:
-        parts[RECORD.name] = _RECORD.expression
+        parts[RECORD.name] = RECORD.expression
     parts["session"] = updated.replace("{reach}", reach)
     parts[_EVENT.name] = _EVENT.expression
     parts[EVENT.name] = EVENT.after("session").expression
     if is_repeatable:
-        parts["again"] = _AGAIN
+        parts["again"] = _AGAIN.expression
     return at_once(parts, "select 1 from session"), fixed
