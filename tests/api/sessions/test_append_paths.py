@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -55,7 +56,7 @@ _LEFT = {
     # As texts: JSON is stored as it was sent.
     "events": "select t\\:\\:text from session_events t order by seq",
     "session": "select t\\:\\:text from sessions t",
-    "requests": "select to_jsonb(t) - 'request_id' from request_ids t where request_id like :path",
+    "requests": "select to_jsonb(t) - 'request_id' from request_ids t where request_id like :run",
     "audit": """
         select to_jsonb(t) - 'event_id' - 'request_id' from audit_events t
         where method = 'appendEvent' order by event_id desc limit :count
@@ -81,14 +82,14 @@ async def appended(
 
     Each request has an id. The session is removed again, so that both paths find the same engine.
     """
-    admin, database = paths.clients(ADMIN_KEY)[path], paths.database
+    admin, database, run = paths.clients(ADMIN_KEY)[path], paths.database, f"{uuid4()}"
     before = await held(database)
     await create_session(admin, "one", userId=user)
     taken = []
     for number, body in enumerate(bodies):
         with statements_on(database, "INSERT INTO session_events") as several:
             answer = await paths.clients(key)[path].post(
-                _URL, params={"requestId": f"{path} {number}"}, json=event(**body)
+                _URL, params={"requestId": f"{run} {number}"}, json=event(**body)
             )
         assert ok(answer) == {}
         taken.append(STEP_BY_STEP if several else AT_ONCE)
@@ -98,7 +99,7 @@ async def appended(
     assert {bucket_of(int(one)) for one in ids} == {bucket_of_user(user)}
     found = {
         **{
-            name: await _selected(database, statement, path=f"{path}%", count=len(bodies))
+            name: await _selected(database, statement, run=f"{run}%", count=len(bodies))
             for name, statement in _LEFT.items()
         },
         "list": await events(admin, "/sessions/one"),
@@ -156,7 +157,9 @@ async def test_bound_keys_with_request_ids_are_served_at_once(
 @in_one_test("delta", STATES.values(), STATES)
 async def test_a_change_of_state_is_made_step_by_step(paths: Paths, delta: Json) -> None:
     changed = {"actions": {"stateDelta": delta}}
-    assert await both(paths, [{}, changed]) == [AT_ONCE, STEP_BY_STEP]
+    found, taken = await appended(paths, AT_ONCE, [{}, changed])
+    assert taken == [AT_ONCE, STEP_BY_STEP]
+    assert found["shown"]["sessionState"].items() >= delta.items()
 
 
 async def test_an_answer_that_makes_a_summary_due_queues_it(
@@ -310,9 +313,17 @@ async def test_a_session_that_is_deleted_meanwhile_leaves_the_id_free(
 ) -> None:
     await create_session(clients[AT_ONCE], "s")
     url, params = "/sessions/s:appendEvent", {"requestId": "once"}
+    is_locked = asyncio.Event()
+
+    async def ask() -> httpx.Response:
+        await is_locked.wait()
+        return await clients[AT_ONCE].post(url, params=params, json=event())
+
+    # Before the transaction, in which no other can be opened.
+    asking = asyncio.create_task(ask())
     async with paths.database.transaction() as session:
         await session.execute(text("delete from sessions where session_id = 's'"))
-        asking = asyncio.create_task(clients[AT_ONCE].post(url, params=params, json=event()))
+        is_locked.set()
         await until_waiting(paths.database)
     assert (await asking).status_code == 404
     await create_session(clients[AT_ONCE], "s")
