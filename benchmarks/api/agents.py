@@ -32,8 +32,10 @@ _SAID = (
     "I prefer green tea in the morning.",
     "Noted.",
 )
-_BARS = {"append": 1.1, "generate": 5.0}
-"""By call, its most CPU time, in creations. A generation took 7.5 before it was queued at once."""
+_BEFORE = 12.7
+"""Creations that a generation took before it was queued, read and claimed by hot statements."""
+_BARS = {"append": 1.1, "generate": 0.67 * _BEFORE}
+"""By call, its most CPU time, in creations."""
 
 
 class _Agent:
@@ -43,12 +45,12 @@ class _Agent:
         self._client = client
         self._numbers = count(time_ns() % 10_000_000)
         self._post(f"{ENGINE}/sessions?sessionId=s", {"userId": _USER})
-        self._done = self.create()
+        self._done = self.generate()
 
-    def create(self) -> str:
-        """Create a memory; return the path of the operation."""
+    def create(self) -> None:
+        """Create a memory."""
         body = {"fact": "I like green tea in the morning.", "scope": {"user_id": _USER}}
-        return str(self._post(f"{ENGINE}/memories", body)["name"])
+        self._post(f"{ENGINE}/memories", body)
 
     def append(self) -> None:
         """Append an event to the session."""
@@ -57,11 +59,11 @@ class _Agent:
         self._post(f"{ENGINE}/sessions/s:appendEvent", {**event, "content": content})
 
     def read(self) -> None:
-        """Read an operation that is done."""
+        """Read the operation of a generation."""
         self._client.get(f"/v1beta1/{self._done}").raise_for_status()
 
-    def generate(self) -> None:
-        """Generate memories in a new scope, and wait for the end."""
+    def generate(self) -> str:
+        """Generate memories in a new scope; return the name of the operation, which has ended."""
         events = [
             {"content": {"role": role, "parts": [{"text": text}]}}
             for text, role in zip(_SAID, ("user", "model") * 3, strict=True)
@@ -74,6 +76,7 @@ class _Agent:
             answer = self._client.get(f"/v1beta1/{operation['name']}")
             operation = answer.raise_for_status().json()
         assert "response" in operation, operation
+        return str(operation["name"])
 
     def _post(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         headers = {"Idempotency-Key": f"benchmark-{next(self._numbers)}"}
@@ -127,7 +130,7 @@ def main() -> None:
         bar = _BARS.get(name)
         are_met &= bar is None or ratio <= bar
         print(f"  {name:<10}{median(spent):>7.2f}{ratio:>7.2f} creations", end="")
-        print("" if bar is None else f" (bar {bar})")
+        print("" if bar is None else f" (bar {bar:.1f})")
     sys.exit(not are_met)
 
 
