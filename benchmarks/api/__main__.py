@@ -19,28 +19,21 @@ import argparse
 import asyncio
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from statistics import median
 from time import process_time, sleep
 from urllib.parse import quote
 
 import httpx
-from pydantic import SecretStr
 
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
-from app.settings.settings import EmbedderChoice, Settings
+from app.settings.settings import EmbedderChoice
 from benchmarks.api import processes
 from benchmarks.api.load import COUNTED, Asked, Loader, loader
-from benchmarks.api.server import server
+from benchmarks.api.server import ENGINE, KEY, bound_key, client_of, serving
 from benchmarks.processes import cpu_of
-from benchmarks.surroundings import data_folder
 
-_KEY = "benchmark-admin-key"
-_ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
-_MEMORIES = f"{_ENGINE}/memories"
+_MEMORIES = f"{ENGINE}/memories"
 _SCOPE = {"user_id": "42"}
 _CONNECTIONS = 16
 _BARE_BAR = 0.6
@@ -159,12 +152,12 @@ def _print(found: dict[tuple[str, str], list[Figure]]) -> None:
 
 def _measure_keys(rounds: int, seconds: float) -> bool:
     """Print what bound keys and request ids add; return True if no bar is missed."""
-    with _serving(EmbedderChoice.HASH) as (port, pid):
-        with _client(port) as client:
+    with serving(EmbedderChoice.HASH) as (port, pid):
+        with client_of(port) as client:
             _fill(client)
-            bound = _bound_key(client)
+            bound = bound_key(client, [_SCOPE["user_id"], "written"])
         found: dict[tuple[str, str], list[float]] = defaultdict(list)
-        with loader(port, _KEY) as unbound, loader(port, bound) as loading:
+        with loader(port, KEY) as unbound, loader(port, bound) as loading:
             ways: dict[tuple[str, str], tuple[Loader, Asked]] = {
                 (route, "plain"): (unbound, _ROUTES[route]) for route in ("create", "search")
             }
@@ -191,21 +184,12 @@ def _measure_keys(rounds: int, seconds: float) -> bool:
     return are_met
 
 
-def _bound_key(client: httpx.Client) -> str:
-    """Return the secret of a new key that is bound to the users of the routes."""
-    users = [_SCOPE["user_id"], "written"]
-    key = {"displayName": "bound", "roles": ["editor"], "scopeConditions": {"user_id": users}}
-    answer = client.post("/v1/keys", json=key).raise_for_status().json()
-    secret: str = answer["secret"]
-    return secret
-
-
 def _measure_minilm(rounds: int, seconds: float) -> None:
     asked = _ROUTES["search"]
     query = {"searchQuery": f"Which tea do I like, number {COUNTED}?", "topK": 3}
     different = Asked("POST", asked.path, {"scope": _SCOPE, "similaritySearchParams": query})
-    with _serving(EmbedderChoice.MINILM) as (port, pid), loader(port, _KEY) as loading:
-        with _client(port) as client:
+    with serving(EmbedderChoice.MINILM) as (port, pid), loader(port, KEY) as loading:
+        with client_of(port) as client:
             _fill(client)
         figures, alone = [], []
         for turn in range(rounds):
@@ -232,36 +216,14 @@ async def _embedding(mark: str) -> float:
     return 1_000 * spent / len(texts)
 
 
-@contextmanager
-def _serving(embedder: EmbedderChoice) -> Iterator[tuple[int, int]]:
-    """Serve beside the block; yield the port and the id of the process."""
-    with data_folder() as folder:
-        settings = partial(
-            Settings,
-            data_dir=folder,
-            port=0,
-            admin_key=SecretStr(_KEY),
-            embedder=embedder,
-            key_rate_units_per_second=0,
-            engine_rate_units_per_second=0,
-        )
-        with server(settings) as found:
-            yield found
-
-
-def _client(port: int) -> httpx.Client:
-    headers = {"Authorization": f"Bearer {_KEY}"}
-    return httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30)
-
-
 def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description="How fast the service answers.")
     parser.add_argument("--rounds", type=int, default=6, help="rounds of all twelve routes")
     parser.add_argument("--seconds", type=float, default=3, help="length of one route's turn")
     options = parser.parse_args()
-    with _serving(EmbedderChoice.HASH) as (port, pid), loader(port, _KEY) as loading:
-        with _client(port) as client:
+    with serving(EmbedderChoice.HASH) as (port, pid), loader(port, KEY) as loading:
+        with client_of(port) as client:
             _fill(client)
             for name, asked in _ROUTES.items():
                 _record(client, name, asked)

@@ -3,14 +3,17 @@
 import asyncio
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, suppress
+from functools import partial
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
 
+import httpx
 from fastapi import FastAPI
 from psycopg_pool import AsyncConnectionPool
+from pydantic import SecretStr
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
@@ -19,9 +22,12 @@ import app.process.start
 from app.adapters.logs import configure_logs
 from app.adapters.resources import Resources
 from app.process.main import create_app
-from app.settings.settings import Settings
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.api.statements import Recorded, recording, send
+from benchmarks.surroundings import data_folder
 
+KEY = "benchmark-admin-key"
+ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
 _CONNECTIONS = 10
 """As the service has them by default."""
 
@@ -104,3 +110,34 @@ def server(settings: Callable[[], Settings]) -> Iterator[tuple[int, int]]:
         with suppress(BrokenPipeError):
             here.send(None)
         process.join()
+
+
+@contextmanager
+def serving(embedder: EmbedderChoice) -> Iterator[tuple[int, int]]:
+    """Serve beside the block; yield the port and the id of the process."""
+    with data_folder() as folder:
+        settings = partial(
+            Settings,
+            data_dir=folder,
+            port=0,
+            admin_key=SecretStr(KEY),
+            embedder=embedder,
+            key_rate_units_per_second=0,
+            engine_rate_units_per_second=0,
+        )
+        with server(settings) as found:
+            yield found
+
+
+def client_of(port: int) -> httpx.Client:
+    """Return a client with the administrator's key."""
+    headers = {"Authorization": f"Bearer {KEY}"}
+    return httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=30)
+
+
+def bound_key(client: httpx.Client, users: Sequence[str]) -> str:
+    """Return the secret of a new key that is bound to users."""
+    key = {"displayName": "bound", "roles": ["editor"], "scopeConditions": {"user_id": [*users]}}
+    answer = client.post("/v1/keys", json=key).raise_for_status().json()
+    secret: str = answer["secret"]
+    return secret

@@ -65,12 +65,14 @@ WHOLE_ENGINE = {
 }
 """What looks at the whole engine for any caller, and why: it answers nothing of what it sees."""
 OF_ONE_SCOPE = {
+    "app.memory.generation.store.repository.queue": "`Database.audit_within`, and `check_queue`",
     "app.memory.memories.store.fast_sql.insert": "`Database.audit_within`",
     "app.memory.retrieval.store.fast_sql.find_candidates": "`services.retrieval._query`",
     "app.memory.retrieval.store.fast_sql.find_if_small": "`services.retrieval._query`",
     "app.memory.retrieval.store.fast_sql.find_near_by_ids": "`Neighbourhood._query`",
     "app.memory.retrieval.store.fast_sql.find_nearest": "`services.retrieval._query`",
     "app.memory.retrieval.store.fast_sql._Stored._run": "`services.retrieval._query`",
+    "app.platform.sessions.store.fast_sql.append": "`Database.reach`, of the event's session",
     "app.platform.operations.store.repository.complete": "`check_scopes`, of its own new row",
 }
 """What names one whole scope, and what has compared it with the caller's conditions before."""

@@ -142,8 +142,7 @@ async def test_the_next_look_is_in_time_for_what_becomes_due_and_for_leases(
     database: Database, clock: FixedClock
 ) -> None:
     async def next_due() -> datetime | None:
-        async with database.snapshot() as session:
-            return await queue.next_due(session, clock.now())
+        return await queue.next_due(database, clock.now())
 
     def after(seconds: float) -> datetime:
         return clock.now() + timedelta(seconds=seconds)

@@ -255,6 +255,16 @@ class ByKeys:
             )
         )
 
+    def text(self, alias: str, conditions: Conditions) -> tuple[str, dict[str, Any]]:
+        """Return the condition as SQL text for a statement in text form, with its values."""
+        if not conditions.keys() <= self.columns.keys():
+            return "false", {}
+        parts, values = ["true"], {}
+        for number, (key, some) in enumerate(sorted(conditions.items())):
+            parts.append(f"{alias}.{self.columns[key]} = any(%(reach_{number})s::text[])")
+            values[f"reach_{number}"] = sorted(some)
+        return " and ".join(parts), values
+
 
 @dataclass(frozen=True)
 class ByScopes:
@@ -276,6 +286,18 @@ class ByScopes:
                 for key, values in sorted(conditions.items())
             )
         )
+
+    def text(self, alias: str, conditions: Conditions) -> tuple[str, dict[str, Any]]:
+        """Return the condition as SQL text for a statement in text form, with its values."""
+        scopes = f"{alias}.{self.column}"
+        parts, values = ["true"], dict[str, Any]()
+        for number, (key, some) in enumerate(sorted(conditions.items())):
+            parts.append(f"{scopes} @> any(%(reach_{number})s::jsonb[])")
+            parts.append(f"({scopes} -> %(key_{number})s::text) <@ %(within_{number})s::jsonb")
+            values[f"reach_{number}"] = [Jsonb({key: [value]}) for value in sorted(some)]
+            values[f"key_{number}"] = key
+            values[f"within_{number}"] = Jsonb(sorted(some))
+        return " and ".join(parts), values
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ tables, so the text cannot deviate from them.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 from pgvector.sqlalchemy import HALFVEC
-from psycopg.types.json import Jsonb
-from sqlalchemy import ColumnElement, Select, inspect
+from psycopg.types.json import Json, Jsonb
+from sqlalchemy import JSON, ColumnElement, Select, Update, inspect
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql.psycopg import dialect
 
@@ -55,6 +55,18 @@ def numbered(text: str) -> tuple[bytes, Sequence[str]]:
     return result.replace("%%", "%").encode(), names
 
 
+def text_of(statement: Select[*tuple[Any, ...]] | Update) -> tuple[str, dict[str, Any]]:
+    """Return the text of a statement, for `filled` or as a part of another, and its values."""
+    compiled = statement.compile(dialect=_DIALECT)
+    return str(compiled), dict(compiled.params)
+
+
+def at_once(parts: Mapping[str, str], result: str) -> str:
+    """Return one statement of parts in order, each with its name, and of its result."""
+    named = ", ".join(f"{name} as ({part})" for name, part in parts.items())
+    return f"with {named} {result}"
+
+
 def filled(text: str, values: Mapping[str, Any]) -> tuple[bytes, list[Any]]:
     """Return a text with numbers in place of its names, and the values in the numbers' order."""
     statement, names = numbered(text)
@@ -75,6 +87,7 @@ class Insertion:
         attributes: the attributes with values, separated by blanks; the others have defaults.
         source: the expression or table that decides whether the part inserts a row.
         ends: the conflict clause and the returning clause of the part.
+        computed: expressions over `source`, for attributes whose values the caller does not know.
     """
 
     name: str
@@ -82,6 +95,7 @@ class Insertion:
     attributes: str
     source: str = ""
     ends: str = ""
+    computed: Mapping[str, str] = field(default_factory=dict)
 
     def after(self, source: str) -> "Insertion":
         """Return a copy with another source."""
@@ -90,8 +104,7 @@ class Insertion:
     @cached_property
     def expression(self) -> str:
         """The common table expression that inserts one row per row of `source`."""
-        inserted = f"{self._into} select {self._given}"
-        return f"{self.name} as ({inserted} from {self.source} {self.ends})"
+        return f"{self._into} select {self._given} from {self.source} {self.ends}"  # noqa: S608 - of constants
 
     @cached_property
     def statement(self) -> str:
@@ -109,10 +122,11 @@ class Insertion:
 
     @cached_property
     def _given(self) -> str:
-        return ", ".join(
-            f"%({self.name}_{attribute})s::{column.type.compile(_DIALECT)}"
+        given = {
+            attribute: f"%({self.name}_{attribute})s::{column.type.compile(_DIALECT)}"
             for attribute, column in self._columns.items()
-        )
+        }
+        return ", ".join({**given, **self.computed}.values())
 
     @cached_property
     def _columns(self) -> dict[str, ColumnElement[Any]]:
@@ -124,10 +138,13 @@ class Insertion:
         return [
             (attribute, f"{self.name}_{attribute}", _sender(column))
             for attribute, column in self._columns.items()
+            if f"%({self.name}_{attribute})s" in self._given
         ]
 
 
 def _sender(column: ColumnElement[Any]) -> Callable[[Any], Any]:
     if isinstance(column.type, JSONB):
         return lambda value: None if value is None else Jsonb(value)
+    if isinstance(column.type, JSON):
+        return lambda value: None if value is None else Json(value)
     return HalfVector if isinstance(column.type, HALFVEC) else lambda value: value

@@ -290,6 +290,14 @@ class Database:
         """The id of the caller's key; None: the service itself."""
         return self._view.caller
 
+    @property
+    def audit(self) -> Audit | None:
+        """The function that makes the audit row for a hot write with the caller's conditions.
+
+        None if the change has no caller.
+        """
+        return self._view.audit
+
     def audit_within(self, scope: Mapping[str, str]) -> Audit | None:
         """Return the function that makes the audit row for a hot write in one scope.
 

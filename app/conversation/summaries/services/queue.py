@@ -14,7 +14,7 @@ from app.conversation.summaries.store import lookups, repository
 from app.kernel.limits import exhausted
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy
-from app.platform.engines.store.tables import EngineRow, name_of
+from app.platform.engines.store.tables import EngineRow, memory_policy_of, name_of
 from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
@@ -163,7 +163,7 @@ def is_due(rules: Rules, complete: int, reached: int) -> bool:
 
 def policy_of(stored: Any, engine: EngineRow) -> MemoryPolicy | None:  # noqa: ANN401 - JSON of a row
     """Return the policy of a session or its engine; None: the default, without summaries."""
-    policy = stored or (engine.bank_config or {}).get("memoryPolicy")
+    policy = stored or memory_policy_of(engine)
     return MemoryPolicy.model_validate(policy) if policy else None
 
 

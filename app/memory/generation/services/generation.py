@@ -5,7 +5,7 @@ have access. Otherwise it is reported as not found. Previews are read here, too.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any, Final
@@ -31,6 +31,7 @@ from app.memory.generation.schemas import (
     VertexSessionSource,
 )
 from app.memory.generation.services.turns import files_of
+from app.memory.generation.store import repository
 from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.listing import find_version
 from app.memory.memories.services.memories import MemoryService
@@ -41,6 +42,7 @@ from app.platform.limits.services.quotas import check_metadata_size, check_more,
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.services.operations import not_kept
 from app.platform.operations.store import repository as operations
+from app.platform.operations.store.idempotency import record_of
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 from app.platform.privacy.logic import noted
@@ -94,6 +96,9 @@ async def start(
 ) -> OperationRow:
     """Queue a generation; the generations of one scope run one after another.
 
+    The fast path sends one statement and nearly always works. If it does not apply or changes
+    nothing, the generation is queued step by step.
+
     Raises:
         NotFound: the engine, or the session named as the source, does not exist.
         InvalidArgument: the engine refuses a value in the request.
@@ -106,6 +111,13 @@ async def start(
     place = Place.GENERATION if request.direct_memories_source is None else Place.DIRECT
     request, masked = await service.privacy.admit(name, place, request, MASKED_FIELDS)
     method = Method(PREVIEW if request.validate_only else GENERATE, "GenerateMemories")
+    new_generation = _NewGeneration(resources, service, request, noted(masked), now)
+    known = service.known.find(name)
+    done = None if known is None else await new_generation.queue_at_once(known, method, once)
+    if known is not None and done is not None:
+        # The write has confirmed the cached engine.
+        service.known.note(known)
+        return done
     async with mutate(service, engines.locked(name), method, once, now=now) as change:
         if change.replayed is not None:
             return change.replayed
@@ -116,25 +128,80 @@ async def start(
         scope = _scope(request, origin)
         check_scope_size(resources.settings, scope)
         change.concerns(scope)
+        await _check_budget(resources, session, engine, has_facts=new_generation.has_facts)
+        created = None if origin is None else origin.row.create_time
+        change.operation = new_generation.operation(engine, change.operation, scope, created)
+        return await change.queue(change.operation.key, change.operation.request or {})
+
+
+@dataclass(frozen=True)
+class _NewGeneration:
+    """A request for a generation at a moment, with details for its operation."""
+
+    resources: Resources
+    service: MemoryService
+    request: GenerateMemoriesRequest
+    details: Mapping[str, Any]
+    now: datetime
+
+    @property
+    def has_facts(self) -> bool:
+        """True if the request gives the facts."""
+        return self.request.direct_memories_source is not None
+
+    async def queue_at_once(
+        self, engine: EngineRow, method: Method, once: IdempotencyKey | None
+    ) -> OperationRow | None:
+        """Queue it at once; return None if that did nothing or does not apply."""
+        scope, db = self.request.scope, self.service.db
+        audit = None if scope is None else db.audit_within(scope)
+        has_budget = self.resources.settings.daily_max_tokens is not None
+        is_limited = has_budget and _needs_model(self.resources, engine, has_facts=self.has_facts)
+        if scope is None or audit is None or self.request.vertex_session_source or is_limited:
+            return None
+        new = self.service.operation(engine, method.kind, method.name, self.now)
+        try:
+            check_scope_size(self.resources.settings, scope)
+            new = self.operation(engine, new.concerning(scope), scope, None)
+        except InvalidArgument:
+            # A retry gets its response even if its times have passed; the reference path handles that.
+            return None
+        columns = operations.pending_columns(replace(new, caller=db.caller))
+        rows = {"operation": columns, "event": audit({"operation": new.name})}
+        if once is not None:
+            rows["request"] = record_of(once, engine.engine_id, self.now, new)
+        most = self.resources.settings.engine_max_queued_operations
+        is_queued = await repository.queue(db, engine, rows, most)
+        return OperationRow(**columns) if is_queued else None
+
+    def operation(
+        self,
+        engine: EngineRow,
+        new: NewOperation,
+        scope: dict[str, str],
+        session_time: datetime | None,
+    ) -> NewOperation:
+        """Return the complete operation; `session_time` is the creation time of its session.
+
+        Raises:
+            InvalidArgument: its revisions would have expired already.
+        """
+        request = self.request
         # A revision lifetime that ends in the past is the caller's error, so check it here.
-        service.writing(engine, change.operation, request)
-        has_facts = request.direct_memories_source is not None
-        change.operation = await _affordable(
-            resources, session, engine, change.operation, has_facts=has_facts
-        )
-        change.note(**noted(masked))
-        # A preview writes nothing, so it does not have to wait for generations that write.
-        key = None if request.validate_only else scope_hash(scope).hex()
+        self.service.writing(engine, new, request)
+        model = model_of(self.resources.models, engine)
         source = request.direct_contents_source
-        model = model_of(resources.models, engine)
         queued = request.queued(
             scope,
-            now,
-            None if origin is None else origin.row.create_time,
+            self.now,
+            session_time,
             keeps_files=reads_files(model, source.events if source is not None else []),
-            is_told=service.privacy.is_told,
+            is_told=self.service.privacy.is_told,
         )
-        return await change.queue(key, queued)
+        # Set from the start, so the metadata include the author even if the work fails.
+        new = new.noting(**untouched(model, self.resources.settings), **self.details)
+        # A preview writes nothing, so it does not have to wait for generations that write.
+        return new.queued(None if request.validate_only else scope_hash(scope).hex(), queued)
 
 
 async def retry(
@@ -157,23 +224,25 @@ async def retry(
         await admit_source(session, engine, VertexSessionSource.model_validate(read), new.now)
     await check_more(session, resources.settings, engine.engine_id, Counted.MEMORIES)
     has_facts = "directMemoriesSource" in request
-    return await _affordable(resources, session, engine, new, has_facts=has_facts)
+    await _check_budget(resources, session, engine, has_facts=has_facts)
+    return new.noting(**untouched(model_of(resources.models, engine), resources.settings))
 
 
-async def _affordable(
-    resources: Resources, session: Session, engine: EngineRow, new: NewOperation, *, has_facts: bool
-) -> NewOperation:
-    """Check the budget, and return the operation with its author and no costs yet.
+async def _check_budget(
+    resources: Resources, session: Session, engine: EngineRow, *, has_facts: bool
+) -> None:
+    """Check the budget of tokens, if the generation needs a model.
 
     Raises:
         ResourceExhausted: the engine has used up its tokens of today.
     """
-    model = model_of(resources.models, engine)
-    # Given facts may need no model; if they do, the worker checks the budget.
-    if model is not None and not has_facts:
+    if _needs_model(resources, engine, has_facts=has_facts):
         await UsageService.of(resources).check_budget(session, engine.engine_id)
-    # Set from the start, so the metadata include the author even if the work fails.
-    return new.noting(**untouched(model, resources.settings))
+
+
+def _needs_model(resources: Resources, engine: EngineRow, *, has_facts: bool) -> bool:
+    # Given facts may need no model; if they do, the worker checks the budget.
+    return model_of(resources.models, engine) is not None and not has_facts
 
 
 def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:

@@ -1,22 +1,31 @@
-"""All SQL statements about the lines that generations have read.
+"""All SQL statements about the lines that generations have read, and the one that queues them.
 
-All functions but `find_known` take part in the caller's transaction.
+All functions but `find_known` and `queue` take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import delete, select
 
 from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.clock import database_time
-from app.adapters.db.hot_sql import filled
+from app.adapters.db.hot_sql import at_once, filled
 from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, remove_found
 from app.adapters.db.subjects import RowsOf
+from app.kernel.errors import Aborted
 from app.kernel.ids import scope_hash
 from app.memory.generation.store.tables import ReadLineRow
+from app.platform.audit.store import EVENT
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import unchanged, version_of
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.store.idempotency import RECORD
+from app.platform.operations.store.leases import WAITING
+from app.platform.operations.store.repository import PENDING
+from app.platform.operations.store.waking import CHANNEL
 
 _KEY = (ReadLineRow.engine_id, ReadLineRow.scope_hash, ReadLineRow.digest)
 _KNOWN = """
@@ -25,6 +34,10 @@ from read_lines r
 where r.engine_id = %(engine)s and r.scope_hash = %(scope)s
     and r.digest = any(%(digests)s::bytea[]) and r.expire_time > %(now)s and {reach}
 """
+# A request id comes first, as in the reference path: it is taken together with its operation.
+_PARTS = (PENDING.after("engine"), EVENT.after(PENDING.name))
+_WAKE = f"select pg_notify('{CHANNEL}', '') from {PENDING.name}"  # noqa: S608 - of constants
+_PARTS_ONCE = (RECORD, PENDING.after(RECORD.name), _PARTS[1])
 _LIVES_ON = Conflict(("engine_id", "scope_hash", "digest"), ("expire_time",))
 ERASURES = (RowsOf(ReadLineRow).erasure(),)
 """Erasure of the rows that belong to a scope."""
@@ -52,6 +65,32 @@ async def find_known(
     }
     rows = await db.run(*filled(_KNOWN.format(reach=reach), values | reach_values))
     return dict(rows)
+
+
+async def queue(
+    db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str, Any]], most: int | None
+) -> bool:
+    """Queue an operation that is due, with its audit event, in a new transaction; wake the workers.
+
+    `rows` has their attributes under `operation` and `event`. With a request id, its record is
+    under `request`. Return False and change nothing if the engine has changed since it was read,
+    `most` operations of the engine wait, or the request was done before. A cluster has hints in
+    place of notifications, so there the reference path serves.
+    """
+    if db.is_distributed:
+        return False
+    parts = _PARTS_ONCE if RECORD.name in rows else _PARTS
+    values = version_of(engine) | {"most": most}
+    for part in parts:
+        values |= part.values(rows[part.name])
+    has_room = "true" if most is None else f"({WAITING}) < %(most)s"
+    expressions = {part.name: part.expression for part in parts}
+    statement = at_once({"engine": unchanged(has_room), **expressions}, _WAKE)
+    try:
+        return bool(await db.run(*filled(statement, values), is_change=True))
+    except Aborted:
+        # A taken id; the reference path draws another.
+        return False
 
 
 async def keep(

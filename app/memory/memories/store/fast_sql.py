@@ -12,13 +12,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from app.adapters.db.hot_sql import Insertion, filled
+from app.adapters.db.hot_sql import Insertion, at_once, filled
 from app.adapters.db.session import Database
 from app.kernel.errors import Aborted, NotFound
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.store.columns import MemoryRecord, inserted_fields
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow, columns_of
 from app.platform.audit.store import EVENT
+from app.platform.engines.store.repository import unchanged, version_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store.idempotency import RECORD
 from app.platform.operations.store.repository import DONE
@@ -83,17 +84,12 @@ _REVISION = Insertion(
 # In the order of the reference path: see `app/adapters/db/bulk.py`.
 _PARTS = (_OPERATION, _MEMORY, _VECTOR, _REVISION, EVENT.after("memory"))
 _PARTS_ONCE = (RECORD, _OPERATION.after("request"), *_PARTS[1:])
-_ENGINE = """
-select 1 from engines
-where engine_id = %(engine)s and version = %(version)s and delete_time is null
-    and embedding_model = %(model)s and restore is null
-for key share
-"""
+_ENGINE = unchanged("embedding_model = %(model)s")
 
 
 def _at_once(parts: Sequence[Insertion]) -> str:
-    expressions = ", ".join(part.expression for part in parts)
-    return f"with engine as ({_ENGINE}), {expressions} select 1 from memory"  # noqa: S608 - of constants
+    expressions = {part.name: part.expression for part in parts}
+    return at_once({"engine": _ENGINE, **expressions}, "select 1 from memory")
 
 
 _CREATE, _CREATE_ONCE = _at_once(_PARTS), _at_once(_PARTS_ONCE)
@@ -108,11 +104,7 @@ async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str
     """
     has_request = RECORD.name in rows
     parts = _PARTS_ONCE if has_request else _PARTS
-    values = {
-        "engine": engine.engine_id,
-        "version": engine.version,
-        "model": engine.embedding_model,
-    }
+    values = {**version_of(engine), "model": engine.embedding_model}
     for part in parts:
         values |= part.values(rows[part.name])
     if db.is_distributed:

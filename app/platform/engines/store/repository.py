@@ -113,6 +113,25 @@ def locked(name: EngineName, lock: Lock = Lock.SHARED) -> Callable[[Session], Aw
     return partial(get, name=name, lock=lock)
 
 
+def unchanged(condition: str) -> str:
+    """Return a part of a hot statement: it locks a cached engine as `Lock.SHARED` does.
+
+    It finds the engine only if that still has the version of the cache, is not being restored, and
+    meets the condition. Its values are those of `version_of`.
+    """
+    return f"""
+    select 1 from engines
+    where engine_id = %(engine)s and version = %(version)s and delete_time is null
+        and restore is null and {condition}
+    for key share
+    """  # noqa: S608 - of constants
+
+
+def version_of(engine: EngineRow) -> dict[str, Any]:
+    """Return the values of `unchanged`."""
+    return {"engine": engine.engine_id, "version": engine.version}
+
+
 def under_restore(name: EngineName) -> FailedPrecondition:
     """Return the error of a method that has to wait for the end of a restore."""
     return FailedPrecondition(

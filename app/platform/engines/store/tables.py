@@ -1,6 +1,7 @@
 """The tables of engines and of the models that embedded their memories."""
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Index, Integer, Text, inspect, text
 from sqlalchemy.orm import Mapped, mapped_column
@@ -78,6 +79,11 @@ def privacy_of(row: EngineRow) -> PrivacyConfig | None:
     """Return the engine's own rules about sensitive values, without reading the rest."""
     stored = (row.bank_config or {}).get("privacyConfig")
     return None if stored is None else PrivacyConfig.model_validate(stored, context=STORED)
+
+
+def memory_policy_of(row: EngineRow) -> Any:  # noqa: ANN401 - JSON of a row
+    """Return the engine's policy for the contexts of sessions, without reading the rest."""
+    return (row.bank_config or {}).get("memoryPolicy")
 
 
 def is_detached(row: EngineRow) -> bool:

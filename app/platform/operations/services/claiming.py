@@ -60,8 +60,7 @@ class Claiming:
     async def take(self, wanted: WantedOperations) -> Claim | None:
         """Claim one of some operations of an engine, unless others have them all."""
         owner = secrets.token_hex(8)
-        async with self._db.transaction() as session:
-            return await leases.take(session, wanted, owner, self._clock.now(), self._lease)
+        return await leases.take(self._db, wanted, owner, self._clock.now(), self._lease)
 
     async def quiet_seconds(self) -> float:
         """Return how long the worker may sleep.
@@ -73,8 +72,7 @@ class Claiming:
             longest = min(longest, self._interval)
             due = await waking.next_due(self._db, self._left)
         else:
-            async with self._db.snapshot() as session:
-                due = await queue.next_due(session, now)
+            due = await queue.next_due(self._db, now)
         quiet = longest if due is None else min(longest, due - now)
         return quiet.total_seconds()
 

@@ -70,12 +70,10 @@ class OperationService:
 
     async def get(self, name: OperationName) -> Operation:
         """Return an operation; its response is filled from the present state."""
-        async with self.db.snapshot() as session:
-            row = await repository.get(session, name, self.clock.now())
-            return await self._render(session, row)
+        return await self.render(await repository.find_alone(self.db, name, self.clock.now()))
 
     async def render(self, row: OperationRow) -> Operation:
-        """Return the wire form of an operation that was just stored."""
+        """Return the wire form of an operation that was just stored or read."""
         if row.kind not in self.readers or row.response is None:
             return Operation.from_row(row)
         async with self.db.snapshot() as session:

@@ -1,7 +1,7 @@
 """Leases: claim, renew and return operations, schedule them, and bound the queue.
 
 Leases use the clock of the database, the only one that workers on several machines share.
-All functions take part in the caller's transaction.
+All functions but `take` take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,6 +15,7 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     Interval,
+    Select,
     Text,
     and_,
     any_,
@@ -28,12 +29,14 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from app.adapters.db.session import Session, note
+from app.adapters.db.errors import meets_taken_key
+from app.adapters.db.hot_sql import filled, text_of
+from app.adapters.db.session import Database, Session, note
 from app.kernel.auth import Scopes
+from app.kernel.errors import Aborted
 from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
 from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
@@ -44,6 +47,7 @@ from app.platform.operations.store.tables import OperationRow, Owned
 from app.platform.operations.store.waking import tell, wake
 
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
+_SUMMARIZE: ColumnElement[str] = literal_column(f"'{SUMMARIZE}'")
 
 
 @dataclass(frozen=True)
@@ -131,24 +135,22 @@ def _take_statement() -> ReturningUpdate[Any]:
             update_time=at,
             start_time=func.coalesce(OperationRow.start_time, at),
         )
-        # Columns, not the row: a row of the session costs more than all else in a claim.
         .returning(*(getattr(OperationRow, name) for name in _CLAIMED), oldest.c.state)
         .execution_options(synchronize_session=False)
     )
 
 
-# Built once: workers run it all day, and building it costs more than running it.
-_TAKE = _take_statement()
+_TAKE, _SAME = text_of(_take_statement())
 
 
 async def take(
-    session: Session, wanted: WantedOperations, owner: str, now: datetime, lease: timedelta
+    db: Database, wanted: WantedOperations, owner: str, now: datetime, lease: timedelta
 ) -> Claim | None:
     """Claim the one of some operations that has been due longest and whose key is free.
 
     An operation with an expired lease is taken over; those that others hold are skipped. If two
     workers claim operations of one key at the same moment, the unique index on running keys makes
-    the second fail; it gets None. Its transaction can then only end.
+    the second fail; it gets None. A hot statement, in a transaction of its own.
     """
     values = {
         "of_engine": wanted.engine_id,
@@ -159,12 +161,14 @@ async def take(
         "lease": lease,
     }
     try:
-        row = (await session.execute(_TAKE, values)).one_or_none()
-    except IntegrityError:
+        rows = await db.run(*filled(_TAKE, _SAME | values), is_change=True)
+    except Aborted as error:
+        if meets_taken_key(error):
+            return None
+        raise
+    if not rows:
         return None
-    if row is None:
-        return None
-    *columns, before = row
+    *columns, before = rows[0]
     if before == OperationState.RUNNING:
         counting.count_taken_over()
     claimed = dict(zip(_CLAIMED, columns, strict=True))
@@ -186,27 +190,35 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
     """
     if limit is None:
         return
+    # Bypasses the session, which counts only what its caller may see: each user's key would get
+    # its own queue. The caller learns only whether the engine's queue is full.
+    connection = await session.connection()
+    if (await connection.execute(_count_waiting(engine_id, limit))).scalar_one() >= limit:
+        raise exhausted(
+            f"reasoningEngines/{engine_id} has reached its limit of queuedOperations: {limit}.",
+            "queuedOperations",
+            limit=limit,
+        )
+
+
+def _count_waiting(engine_id: Any, limit: Any) -> Select[int]:  # noqa: ANN401 - values, or their places in a hot statement
+    """Return the statement that counts an engine's operations that `check_queue` limits."""
     waiting = (
         select(OperationRow.operation_id)
         .where(
             OperationRow.engine_id == engine_id,
             OperationRow.state == PENDING,
             OperationRow.kind != _INGEST,
-            OperationRow.kind != SUMMARIZE,
+            OperationRow.kind != _SUMMARIZE,
         )
         .limit(limit)
         .subquery()
     )
-    # Bypasses the session, which counts only what its caller may see: each user's key would get
-    # its own queue. The caller learns only whether the engine's queue is full.
-    connection = await session.connection()
-    statement = select(func.count()).select_from(waiting)
-    if (await connection.execute(statement)).scalar_one() >= limit:
-        raise exhausted(
-            f"reasoningEngines/{engine_id} has reached its limit of queuedOperations: {limit}.",
-            "queuedOperations",
-            limit=limit,
-        )
+    return select(func.count()).select_from(waiting)
+
+
+WAITING, _ = text_of(_count_waiting(bindparam("engine"), bindparam("most")))
+"""The same as a part of a hot statement; `most` is the limit."""
 
 
 async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> OperationRow | None:

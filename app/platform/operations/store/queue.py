@@ -68,6 +68,15 @@ select least(
 from operations
 where engine_id = $2::bigint and (state = 'PENDING' or state = 'RUNNING')
 """
+_NEXT = b"""
+select least(
+    (
+        select min(due_time) from operations
+        where state = 'PENDING' and due_time > $1::timestamptz
+    ),
+    (select min(lease_until) from operations where state = 'RUNNING')
+)
+"""
 # Keys are not checked here, since each shard would plan a join; `find_of_engine` checks them.
 _ENGINES = f"""
 select o.engine_id, min(o.due_time) as oldest
@@ -139,17 +148,13 @@ async def last_errors(
     return dict((await session.execute(statement)).all())
 
 
-async def next_due(session: Session, now: datetime) -> datetime | None:
+async def next_due(db: Database, now: datetime) -> datetime | None:
     """Return when the next operation becomes due, or the next lease ends; None: neither is known.
 
     For a worker that has just found nothing: it is not told of these.
     """
-    waiting = select(func.min(OperationRow.due_time)).where(
-        OperationRow.state == PENDING, OperationRow.due_time > now
-    )
-    leased = select(func.min(OperationRow.lease_until)).where(OperationRow.state == RUNNING)
-    both = func.least(waiting.scalar_subquery(), leased.scalar_subquery())
-    due: datetime | None = (await session.execute(select(both))).scalar_one()
+    due: datetime | None
+    ((due,),) = await db.run(_NEXT, [now], is_change=True)
     return due
 
 

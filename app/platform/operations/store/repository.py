@@ -14,8 +14,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 from app.adapters import tracing
 from app.adapters.db.bulk import insert_drawn_row, insert_drawn_rows
 from app.adapters.db.conditions import check_scopes, scopes_of
-from app.adapters.db.hot_sql import Insertion
-from app.adapters.db.session import Session, caller_of
+from app.adapters.db.hot_sql import Insertion, filled
+from app.adapters.db.session import Database, Session, caller_of
 from app.adapters.db.session import note as leave_word
 from app.adapters.logs import request_id
 from app.kernel.audit import Audited
@@ -41,6 +41,26 @@ DONE = Insertion(
     "update_time due_time remove_time scopes caller",
 )
 """Insertion of a done operation, with the columns of `NewOperation.columns`."""
+PENDING = Insertion(
+    "operation",
+    OperationRow,
+    "engine_id operation_id engine_name kind key state request details create_time update_time"
+    " due_time scopes caller request_id traceparent",
+    ends="returning 1",
+)
+"""Insertion of an operation for a worker, with the columns of `pending_columns`."""
+_SHOWN = (
+    "engine_id, operation_id, engine_name, memory_id, kind, state, response, error, details,"
+    " create_time, update_time, start_time, attempts, caller"
+)
+_GET = f"""
+select {_SHOWN}
+from operations o
+where o.engine_id = %(engine)s and o.operation_id = %(operation)s
+    and (o.remove_time is null or o.remove_time > %(now)s)
+    and %(project)s in (split_part(o.engine_name, '/', 2), '{WILDCARD}')
+    and %(location)s in (split_part(o.engine_name, '/', 4), '{WILDCARD}') and {{reach}}
+"""  # noqa: S608 - of constants
 Ended = tuple[datetime, timedelta]
 """The end time of an operation that ends now, and how long it is kept afterwards."""
 
@@ -202,11 +222,14 @@ def _columns(
     state: OperationState,
     response: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    columns = new.columns(state, response)
-    columns["caller"] = new.caller or caller_of(session)
-    if not state.is_final:
-        columns |= {"request_id": request_id(), "traceparent": tracing.traceparent()}
-    return columns
+    new = replace(new, caller=new.caller or caller_of(session))
+    return new.columns(state, response) if state.is_final else pending_columns(new)
+
+
+def pending_columns(new: NewOperation) -> dict[str, Any]:
+    """Return the columns of an operation for a worker, with the request that asked for it."""
+    columns = new.columns(OperationState.PENDING, None)
+    return columns | {"request_id": request_id(), "traceparent": tracing.traceparent()}
 
 
 def is_kept(now: datetime) -> ColumnElement[bool]:
@@ -231,6 +254,29 @@ async def get(
     if row is None:
         raise NotFound.of(name)
     return row
+
+
+async def find_alone(db: Database, name: OperationName, now: datetime) -> OperationRow:
+    """Return what clients see of an operation, as `get` finds it, in a separate transaction.
+
+    A hot statement, since clients poll it.
+
+    Raises:
+        NotFound: no such operation, or it has expired.
+    """
+    reach, values = db.reach(OperationRow, "o")
+    engine = name.engine
+    values |= {
+        "engine": engine.engine,
+        "operation": name.operation,
+        "project": engine.project,
+        "location": engine.location,
+        "now": now,
+    }
+    rows = await db.run(*filled(_GET.format(reach=reach), values))
+    if not rows:
+        raise NotFound.of(name)
+    return OperationRow(**dict(zip(_SHOWN.split(", "), rows[0], strict=True)))
 
 
 def _is_under(engine: EngineName) -> ColumnElement[bool]:

@@ -19,10 +19,12 @@ from app.kernel.names import EventName, SessionName
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.kernel.wire.privacy_config import Place
+from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
-from app.platform.engines.store.tables import EngineRow, name_of
+from app.platform.engines.store.tables import EngineRow, memory_policy_of, name_of
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.services.mutation import write
+from app.platform.operations.store.idempotency import record_of
 from app.platform.privacy.service import PrivacyService
 from app.platform.sessions.logic.event_text import ExchangePlace, Step, step_of
 from app.platform.sessions.logic.states import StateParts
@@ -37,7 +39,7 @@ from app.platform.sessions.schemas.events import (
     SessionEvent,
 )
 from app.platform.sessions.schemas.sessions import check_state_size
-from app.platform.sessions.store import append_batch, erasure, repository, shared
+from app.platform.sessions.store import append_batch, erasure, fast_sql, repository, shared
 from app.platform.sessions.store.append_batch import At, Standing
 from app.platform.sessions.store.shared import StateChange
 from app.settings.settings import Settings
@@ -93,18 +95,29 @@ class EventService:
     listeners: Sequence[EventListener]
     erasers: Sequence[EventListener]
     privacy: PrivacyService
+    known: EngineCache
 
     @classmethod
     def of(cls, resources: Resources) -> "EventService":
         """Build the service from the process's resources."""
-        listeners, erasers = resources.registry.event_listeners, resources.registry.event_erasers
-        privacy = PrivacyService.of(resources)
-        return cls(resources.db, resources.clock, resources.settings, listeners, erasers, privacy)
+        registry = resources.registry
+        return cls(
+            resources.db,
+            resources.clock,
+            resources.settings,
+            registry.event_listeners,
+            registry.event_erasers,
+            PrivacyService.of(resources),
+            EngineCache.of(resources),
+        )
 
     async def append(
         self, name: SessionName, request: AppendEventRequest, once: IdempotencyKey | None
     ) -> None:
         """Append an event and apply its change of the session's state.
+
+        The fast path sends one statement and nearly always works. If it does not apply or changes
+        nothing, the event is appended step by step.
 
         Raises:
             InvalidArgument: a state would become too large, or the engine refuses a value.
@@ -115,13 +128,17 @@ class EventService:
         now = self.clock.now()
         way = Place.SESSION_EVENTS
         request, _ = await self.privacy.admit(name.engine, way, request, TEXT_FIELDS)
-        event = _Event.of(request)
+        event, at = _Event.of(request), At(now, request.timestamp)
+        known = self.known.find(name.engine)
+        if known is not None and await self._append_at_once(known, name, event, at, once):
+            # The write has confirmed the cached engine.
+            self.known.note(known)
+            return
         parts = StateParts.of(event.delta)
         async with write(self, engines.locked(name.engine), once, now=now) as change:
             if change.replayed is not None:
                 return
             session, engine = change.session, change.engine
-            at = At(now, request.timestamp)
             stands = await append_batch.count_event(session, name, at, event.step, parts.own)
             await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
             creation = _Creation(now, bucket_of_user(stands.user_id))
@@ -129,6 +146,26 @@ class EventService:
             await append_batch.insert_events(session, [row])
             if event.step is Step.ANSWERS:
                 await self._notify_listeners(session, engine, name, stands, now)
+
+    async def _append_at_once(
+        self,
+        engine: EngineRow,
+        name: SessionName,
+        event: _Event,
+        at: At,
+        once: IdempotencyKey | None,
+    ) -> bool:
+        """Append an event at once; return False if that did nothing or does not apply."""
+        audit = self.db.audit
+        has_listener = event.step is Step.ANSWERS and memory_policy_of(engine)
+        if audit is None or event.delta or has_listener:
+            return False
+        # The statement numbers the event, and adds the bucket of the session's user to its id.
+        row = _row(name, event, 0, 0, _Creation(at.now, NO_BUCKET))
+        rows = {"appended": row, "event": audit({})}
+        if once is not None:
+            rows["request"] = record_of(once, engine.engine_id, at.now, None)
+        return await fast_sql.append(self.db, engine, name, event.step, at=at, rows=rows)
 
     async def append_all(
         self, name: SessionName, request: BatchAppendEventsRequest, once: IdempotencyKey | None
@@ -242,8 +279,12 @@ class EventService:
         stands: Standing,
         now: datetime,
     ) -> None:
-        """Notify the listeners of an answer, unless no user has spoken before."""
-        if stands.place.exchange == 0:
+        """Notify the listeners of an answer, unless no user has spoken before.
+
+        They act on the policy of the session or its engine, so they need not hear without one.
+        """
+        has_policy = stands.memory_policy or memory_policy_of(engine)
+        if stands.place.exchange == 0 or not has_policy:
             return
         appended = Appended(
             engine=engine,
@@ -381,9 +422,9 @@ async def notify(
 ) -> None:
     """Call all listeners in order; an exception from one rolls the transaction back.
 
-    `Registry.event_listeners` get an `Appended` after an append that answers the user; the
-    exchange is then complete. `Registry.event_erasers` get an `ErasedEvent`. The session's row is
-    locked at that time.
+    `Registry.event_listeners` get an `Appended` after an append that answers the user, in a session
+    with a policy; the exchange is then complete. `Registry.event_erasers` get an `ErasedEvent`. The
+    session's row is locked at that time.
     """
     for listener in listeners:
         await listener(session, change)

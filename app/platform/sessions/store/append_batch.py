@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, func, literal, null, or_, select, update
+from sqlalchemy import ColumnElement, Update, and_, case, func, literal, null, or_, select, update
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.adapters.db.bulk import insert_drawn_rows
@@ -43,6 +43,11 @@ class At:
     now: datetime
     newest: datetime
 
+    @property
+    def shown(self) -> datetime:
+        """The time just after the newest event, which the session shows as its last change."""
+        return _just_after(self.newest)
+
 
 _STANDING = (
     SessionRow.user_id,
@@ -57,16 +62,21 @@ _STANDING = (
 
 def is_live(name: SessionName, now: datetime) -> ColumnElement[bool]:
     """Select a session that has not expired."""
-    return (
-        (SessionRow.engine_id == name.engine.engine)
-        & (SessionRow.session_id == name.session)
-        & (SessionRow.expire_time > now)
+    return is_live_by_id(name.engine.engine, name.session, now)
+
+
+def is_live_by_id(engine_id: Any, session_id: Any, now: Any) -> ColumnElement[bool]:  # noqa: ANN401 - values, or their places in a hot statement
+    """Select a session as `is_live` does."""
+    return and_(
+        SessionRow.engine_id == engine_id,
+        SessionRow.session_id == session_id,
+        SessionRow.expire_time > now,
     )
 
 
 _NEXT = {"last_seq": SessionRow.last_seq + 1}
 _BEGINS = case((or_(SessionRow.is_answered, SessionRow.exchanges == 0), 1), else_=0)
-_MOVES: Mapping[Step, Mapping[str, Any]] = {
+MOVES: Mapping[Step, Mapping[str, Any]] = {
     Step.ASKS: {**_NEXT, "exchanges": SessionRow.exchanges + _BEGINS, "is_answered": False},
     Step.ANSWERS: {**_NEXT, "is_answered": SessionRow.exchanges > 0},
     Step.GOES_ON: _NEXT,
@@ -94,7 +104,7 @@ async def count_event(
     Raises:
         NotFound: no such session.
     """
-    return await _count(session, name, at, {**_MOVES[step]}, delta)
+    return await _count(session, name, at, {**MOVES[step]}, delta)
 
 
 async def count_events(
@@ -116,21 +126,26 @@ async def _count(
     values: dict[str, Any],
     delta: Mapping[str, Any],
 ) -> Standing:
-    values |= {"version": SessionRow.version + 1, "update_time": at.now}
-    shown = literal(_just_after(at.newest), SessionRow.create_time.type)
-    values["shown_update_time"] = func.greatest(SessionRow.shown_update_time, shown)
     if delta:
         values["session_state"] = SessionRow.session_state.op("||")(literal(dict(delta), JSONB()))
     # The state may be large, so an event that leaves it unchanged does not read it back.
     state = SessionRow.session_state if delta else null()
     statement = (
-        update(SessionRow)
+        moved(values, at.now, literal(at.shown, SessionRow.create_time.type))
         .where(is_live(name, at.now))
-        .values(values)
         .returning(*_STANDING, state)
         .execution_options(synchronize_session=False)
     )
     return _standing(name, (await session.execute(statement)).first())
+
+
+def moved(values: Mapping[str, Any], now: Any, shown: ColumnElement[datetime]) -> Update:  # noqa: ANN401 - a time, or its place in a hot statement
+    """Return the update of a session by new events; `shown` is `At.shown`."""
+    times = {
+        "update_time": now,
+        "shown_update_time": func.greatest(SessionRow.shown_update_time, shown),
+    }
+    return update(SessionRow).values(**values, version=SessionRow.version + 1, **times)
 
 
 def _just_after(moment: datetime) -> datetime:
