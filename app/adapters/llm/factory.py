@@ -137,7 +137,7 @@ def open_models(settings: Settings) -> TextModels:
     names = {*aliases.values(), *([default] if default else [])}
     if not names:
         return TextModels()
-    # Imported only if there is a model: it takes more than a second.
+    # Imported only if there is a model: it takes a second.
     from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
     url = settings.model_base_url
@@ -178,7 +178,7 @@ def open_readers(settings: Settings) -> Readers:
     """
     if not settings.task_readers:
         return Readers()
-    # Imported only if there is a model: it takes more than a second.
+    # Imported only if there is a model: it takes a second.
     from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
     seconds, most_bytes = settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes
