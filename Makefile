@@ -185,7 +185,7 @@ bench-memory: setup ## Memory of processes that serve, and of what they have loa
 	$(BIN)/python -m benchmarks.memory $(ARGS)
 
 .PHONY: bench-peers
-bench-peers: setup ## Compare with mem0 and LangGraph, about ten minutes (shorter: ARGS=--quick)
+bench-peers: setup ## Compare with mem0 and LangGraph, about 20 minutes (shorter: ARGS=--quick)
 	@sh scripts/prepare_apart.sh peers $(peers).lock
 	$(BIN)/python -m benchmarks.peers $(ARGS)
 

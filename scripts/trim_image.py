@@ -67,8 +67,8 @@ UNREAD = (
 )
 """What no code of the service opens, below `site-packages`."""
 STRIPPED = (
-    *("cryptography", "greenlet", "httptools", "pydantic_core", "regex", "sqlalchemy"),
-    *("tiktoken", "tokenizers", "uvloop", "yaml"),
+    *("aiohttp", "cryptography", "frozenlist", "greenlet", "httptools", "multidict", "propcache"),
+    *("pydantic_core", "regex", "sqlalchemy", "tiktoken", "tokenizers", "uvloop", "yaml"),
 )
 """Packages whose libraries no tool has rewritten for their wheel, which `strip` could damage."""
 LATE = (

@@ -17,6 +17,7 @@ from sqlalchemy import make_url
 from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.settings.settings import EmbedderChoice, Settings
+from benchmarks.peers import embeddings
 from benchmarks.peers.cpu import PostgresCpu, spent_by
 from benchmarks.peers.ours import KEY
 from benchmarks.peers.texts import TOP_K
@@ -119,25 +120,49 @@ def _answer(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 @contextmanager
+def embedding_server() -> Iterator[str]:
+    """Start the server of embeddings, and yield its address."""
+    with _running([sys.executable, "-m", "benchmarks.peers.embeddings"], {}) as process:
+        yield f"http://127.0.0.1:{_answer(process)['port']}/v1"
+
+
+@contextmanager
 def contending(
-    entry: Entry, postgres: EmbeddedPostgres, folder: Path, users: int
+    entry: Entry, postgres: EmbeddedPostgres, folder: Path, users: int, *, embedding: str | None
 ) -> Iterator[Contender]:
-    """Start a system on its database of a Postgres."""
+    """Start a system on its database of a Postgres.
+
+    `embedding` is the address of the server that has the vectors; None: a table has them.
+    """
     address = _database(postgres.url, entry.database)
     first = postgres.process_id
     assert first is not None
     with ExitStack() as stack:
         server = None
         if entry.setting is not None:
-            server = stack.enter_context(_server(address, folder, entry.setting))
+            setting = {**entry.setting, **_embedder(embedding)}
+            server = stack.enter_context(_server(address, folder, setting))
             address = f"127.0.0.1:{_answer(server)['port']}"
         arguments = [entry.system, address, str(users), str(max(CALLERS))]
         command = [entry.python, "-m", "benchmarks.peers.driver", *arguments]
         # mem0 wants a key for the text model that it never asks here, and a folder of its own.
         kept = {"OPENAI_API_KEY": "unused", "MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder)}
+        # Also where there is none, since the caller's shell may name another.
+        kept[embeddings.VARIABLE] = embedding or ""
         driver = stack.enter_context(_running(command, kept))
         _answer(driver)
         yield Contender(entry, driver, server.pid if server else None, PostgresCpu(first))
+
+
+def _embedder(url: str | None) -> dict[str, str]:
+    """Return the settings of our server that say where vectors come from."""
+    if url is None:
+        return {"MEMORY_BANK_EMBEDDER": EmbedderChoice.HASH.value}
+    return {
+        "MEMORY_BANK_EMBEDDER": EmbedderChoice.HTTP.value,
+        "MEMORY_BANK_EMBEDDING_BASE_URL": url,
+        "MEMORY_BANK_EMBEDDING_MODEL": embeddings.MODEL,
+    }
 
 
 @contextmanager
@@ -149,10 +174,12 @@ def _server(
         "MEMORY_BANK_DATABASE_URL": address,
         "MEMORY_BANK_DATA_DIR": str(folder),
         "MEMORY_BANK_ADMIN_KEY": KEY,
-        "MEMORY_BANK_EMBEDDER": EmbedderChoice.HASH.value,
         "MEMORY_BANK_PORT": "0",
-        # Connections wait while others are loaded and measured.
-        "MEMORY_BANK_TUNING": '{"header_seconds": 3600, "idle_seconds": 3600}',
+        # Connections wait while others are loaded and measured. Questions come again, and each is
+        # embedded, as by the others, which remember none.
+        "MEMORY_BANK_TUNING": json.dumps(
+            {"header_seconds": 3600, "idle_seconds": 3600, "embedding_cache_entries": 0}
+        ),
         **setting,
     }
     command = [sys.executable, "-m", "benchmarks.peers.served"]

@@ -1,4 +1,7 @@
-"""The floor: one statement for each operation, by psycopg, on one table with two indexes."""
+"""The floor: one statement for each operation, by psycopg, on one table with two indexes.
+
+Where a server has the vectors, it is asked once for each operation as well.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -9,6 +12,8 @@ from uuid import uuid4
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection
 
+from benchmarks.peers import embeddings
+from benchmarks.peers.connection import Connection
 from benchmarks.peers.texts import DIMENSIONS, TOP_K, Said, vector_of
 
 _ENGINE = 1
@@ -28,9 +33,10 @@ where engine_id = %s and scope = %s order by distance limit {TOP_K}
 
 @dataclass(frozen=True)
 class Floor:
-    """A connection for each caller."""
+    """A connection for each caller, and one to the server of embeddings."""
 
     connections: Sequence[AsyncConnection[Any]]
+    embedding: Sequence[Connection]
 
     async def load(self, memories: Sequence[Said]) -> None:
         """As `System` has it."""
@@ -39,13 +45,19 @@ class Floor:
 
     async def write(self, caller: int, memory: Said) -> None:
         """As `System` has it."""
+        await self._embed(caller, memory)
         await self.connections[caller].execute(_WRITE, _row(memory))
 
     async def search(self, caller: int, asked: Said) -> int:
         """As `System` has it."""
+        await self._embed(caller, asked)
         values = (vector_of(asked.text), _ENGINE, asked.user)
         found = await self.connections[caller].execute(_SEARCH, values)
         return len(await found.fetchall())
+
+    async def _embed(self, caller: int, said: Said) -> None:
+        if self.embedding:
+            await embeddings.ask(self.embedding[caller], said.text)
 
 
 def _row(memory: Said) -> tuple[Any, ...]:
@@ -62,4 +74,9 @@ async def open_floor(address: str, callers: int) -> AsyncIterator[Floor]:
             connections.append(await stack.enter_async_context(opened))
             await register_vector_async(opened)
         await connections[0].execute(_TABLE)
-        yield Floor(connections)
+        asked = []
+        for _ in range(callers):
+            if (embedding := await embeddings.connected()) is not None:
+                stack.callback(embedding.writer.close)
+                asked.append(embedding)
+        yield Floor(connections, asked)

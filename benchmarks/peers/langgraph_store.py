@@ -1,4 +1,8 @@
-"""LangGraph's AsyncPostgresStore, with its index for vectors, in the process of its callers."""
+"""LangGraph's AsyncPostgresStore, with its index for vectors, in the process of its callers.
+
+Where a server has the vectors, it is asked by LangChain's client for OpenAI's protocol, which is
+what the store's own documentation uses.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -9,6 +13,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.postgres import AsyncPostgresStore, PoolConfig
 from langgraph.store.postgres.base import PostgresIndexConfig
 
+from benchmarks.peers import embeddings
 from benchmarks.peers.texts import DIMENSIONS, TOP_K, Said, vector_of
 
 _BATCH = 200
@@ -48,10 +53,20 @@ async def _embed(texts: Sequence[str]) -> list[list[float]]:
     return [vector_of(text).tolist() for text in texts]
 
 
+def _embedder() -> object:
+    if embeddings.address() is None:
+        return _embed
+    # Imported only where it is asked, since it takes a second.
+    from langchain_openai import OpenAIEmbeddings  # noqa: PLC0415 - as above
+
+    # It would send tokens by a table that it downloads, which servers other than OpenAI's refuse.
+    return OpenAIEmbeddings(model=embeddings.MODEL, check_embedding_ctx_length=False)
+
+
 @asynccontextmanager
 async def open_langgraph(address: str, callers: int) -> AsyncIterator[LangGraph]:
     """Open it on a database of its own."""
-    index = PostgresIndexConfig(dims=DIMENSIONS, embed=_embed, fields=[_FIELD])
+    index = PostgresIndexConfig(dims=DIMENSIONS, embed=_embedder(), fields=[_FIELD])
     pool = PoolConfig(min_size=callers, max_size=callers)
     opened = AsyncPostgresStore.from_conn_string(address, pool_config=pool, index=index)
     async with opened as store:

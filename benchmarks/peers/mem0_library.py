@@ -1,8 +1,9 @@
 """mem0's `Memory` on pgvector, with `infer=False`, in the process of its callers.
 
 Its own package alone: without spaCy, which is an extra, it neither lemmatises nor looks for
-entities, which would cost it more. The embedding model that its configuration makes is replaced by
-one that knows the vectors; the text model that it makes is never asked.
+entities, which would cost it more. Where a table has the vectors, the embedding model that its
+configuration makes is replaced by one that reads it; where a server has them, its own client of
+OpenAI's asks. The text model that it makes is never asked.
 """
 
 import os
@@ -16,6 +17,7 @@ from uuid import uuid4
 from mem0 import Memory
 from mem0.embeddings.base import EmbeddingBase
 
+from benchmarks.peers import embeddings
 from benchmarks.peers.texts import DIMENSIONS, TOP_K, Said, vector_of
 
 _BATCH = 200
@@ -74,8 +76,10 @@ async def open_mem0(address: str, callers: int) -> AsyncIterator[Mem0]:
     memory = Memory.from_config(
         {
             "vector_store": {"provider": "pgvector", "config": vectors},
+            "embedder": {"provider": "openai", "config": {"model": embeddings.MODEL}},
             "history_db_path": str(folder / "history.db"),
         }
     )
-    memory.embedding_model = _Table()
+    if embeddings.address() is None:
+        memory.embedding_model = _Table()
     yield Mem0(memory)

@@ -1,7 +1,7 @@
 """Our server, whole, with the vectors of `texts` in place of a model's.
 
-It is opened as `memory-bank serve` opens it, with its worker beside it. Only the embedder is put
-in its place, so that all systems are given the same vectors at the same cost.
+It is opened as `memory-bank serve` opens it, with its worker. Unless a server has the vectors, the
+embedder is replaced, so that all systems are given the same vectors at the same cost.
 """
 
 import json
@@ -18,7 +18,7 @@ from app.adapters.logs import configure_logs
 from app.process.serving import run, serving
 from app.process.start import open_process
 from app.process.worker import working
-from app.settings.settings import Settings
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.peers.texts import DIMENSIONS, vector_of
 
 
@@ -51,7 +51,9 @@ async def _serve() -> None:
     settings = Settings()
     configure_logs(settings)
     async with open_process(settings) as process:
-        resources = replace(process.resources, embedder=TableEmbedder())
+        resources = process.resources
+        if settings.embedder is not EmbedderChoice.HTTP:
+            resources = replace(resources, embedder=TableEmbedder())
         async with working(resources), serving(settings, resources) as listening:
             sys.stdout.write(json.dumps({"port": listening.port}) + "\n")
             sys.stdout.flush()

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 DIMENSIONS = 384
 PER_USER = 100
 """Memories of one user, who is a scope of their own."""
-TOP_K = 3
+TOP_K = 10
+"""As many as LangGraph's store returns unless it is told otherwise."""
 _BASIS = 24
 _NOISE = 0.1
 _PEOPLE = (

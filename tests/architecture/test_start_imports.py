@@ -8,6 +8,7 @@ import pytest
 from tests.architecture.code import ROOT
 
 _KEPT_OUT = {
+    "aiohttp": "embedding by HTTP",
     "alembic": "migrations",
     "app.language.extraction": "generation by rules, in workers",
     "app.memory.generation.services.work": "generation, in workers",

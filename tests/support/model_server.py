@@ -11,8 +11,9 @@ Behaviours are taken in order; when none is left, `server.otherwise` answers.
 import asyncio
 import json
 import threading
+from base64 import b64encode
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -132,6 +133,8 @@ class Seen:
     headers: Mapping[str, str]
     body: Json
     prompt_tokens: int
+    port: int
+    """The caller's end of the connection."""
 
 
 class ModelServer:
@@ -187,9 +190,10 @@ class ModelServer:
     async def _reply(self, request: Request, made: Callable[[Json, Behaviour], Json]) -> Response:
         body = await request.json()
         tokens = prompt_tokens(body)
-        self.seen.append(
-            Seen(request.url.path, dict(request.query_params), dict(request.headers), body, tokens)
-        )
+        headers, query = dict(request.headers), dict(request.query_params)
+        assert request.client is not None
+        port = request.client.port
+        self.seen.append(Seen(request.url.path, query, headers, body, tokens, port))
         refused = [code for name, code in self.refuses.items() if name in body]
         if refused:
             return JSONResponse({"error": {"message": "Unknown field."}}, refused[0])
@@ -209,9 +213,11 @@ class ModelServer:
         return _Sent(content, behaviour)
 
     def _vectors(self, body: Json, _: Behaviour) -> Json:
+        is_packed = body.get("encoding_format") == "base64"
         rows = [
-            {"index": index, "embedding": _direction(text, self.dimensions)}
+            {"index": index, "embedding": packed(direction) if is_packed else direction}
             for index, text in enumerate(body["input"])
+            if (direction := _direction(text, self.dimensions))
         ]
         # In no order, as the protocol allows.
         return {"data": rows[::-1], "model": body["model"]}
@@ -312,6 +318,11 @@ def _tokenizer() -> Tokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+def packed(vector: Sequence[float]) -> str:
+    """Return a vector in the form `base64`."""
+    return b64encode(np.array(vector, "<f4").tobytes()).decode()
 
 
 def _direction(text: str, dimensions: int) -> list[float]:

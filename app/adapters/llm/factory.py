@@ -10,7 +10,6 @@ from app.adapters.llm.names import NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Prefixes
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder
-from app.adapters.llm.providers.embed_http import EmbeddingServer, HttpEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, missing_packages
 from app.adapters.llm.providers.remote import RemoteTextModel
 from app.kernel.wire.memory_policy import BUILTIN
@@ -96,6 +95,12 @@ def _open_http(settings: Settings) -> ManagedEmbedder:
             "The embedder http needs MEMORY_BANK_EMBEDDING_BASE_URL and"
             " MEMORY_BANK_EMBEDDING_MODEL, such as http://localhost:8080/v1 and bge-m3."
         )
+    # Imported only if there is such a server: others need no second HTTP client.
+    from app.adapters.llm.providers.embed_http import (  # noqa: PLC0415 - as above
+        EmbeddingServer,
+        HttpEmbedder,
+    )
+
     server = EmbeddingServer(
         settings.embedding_base_url,
         settings.embedding_model,
@@ -116,6 +121,12 @@ def _open_previous(settings: Settings, model: str) -> ManagedEmbedder:
         raise ModelSetupError(
             "MEMORY_BANK_EMBEDDING_PREVIOUS_MODEL needs MEMORY_BANK_EMBEDDING_PREVIOUS_BASE_URL."
         )
+    # Imported as late as in `_open_http`.
+    from app.adapters.llm.providers.embed_http import (  # noqa: PLC0415 - as above
+        EmbeddingServer,
+        HttpEmbedder,
+    )
+
     server = EmbeddingServer(
         url,
         model,
@@ -137,7 +148,7 @@ def open_models(settings: Settings) -> TextModels:
     names = {*aliases.values(), *([default] if default else [])}
     if not names:
         return TextModels()
-    # Imported only if there is a model: it takes more than a second.
+    # Imported only if there is a model: it takes a second.
     from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
     url = settings.model_base_url
@@ -178,7 +189,7 @@ def open_readers(settings: Settings) -> Readers:
     """
     if not settings.task_readers:
         return Readers()
-    # Imported only if there is a model: it takes more than a second.
+    # Imported only if there is a model: it takes a second.
     from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
     seconds, most_bytes = settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes

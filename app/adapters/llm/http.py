@@ -3,7 +3,7 @@
 Built on httpx2, which the providers' own clients use: Anthropic's refuses a client of httpx.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ssl import SSLContext
 import httpx2
 from typing_extensions import override
 
-_CONNECT_SECONDS = 5.0
+CONNECT_SECONDS = 5.0
 _TOO_LONG = "The model's reply is longer than the service reads."
 _PACKED = "The model's reply is compressed, which was not requested."
 
@@ -58,7 +58,7 @@ class ReplyUnread(httpx2.TransportError):
 
 
 @cache
-def _certificates(*, is_direct: bool) -> SSLContext:
+def certificates(*, is_direct: bool) -> SSLContext:
     """Return the trusted certificates, which clients share: reading them takes longest of all."""
     return httpx2.create_ssl_context(trust_env=not is_direct)
 
@@ -73,21 +73,16 @@ def open_client(
     """
 
     async def bound(response: httpx2.Response) -> None:
-        # Compressed data, which was not asked for, says nothing about its length.
-        is_packed = response.headers.pop("content-encoding", "identity").lower() != "identity"
-        if is_packed and response.is_success:
-            raise ReplyUnread(_PACKED)
-        response_head = _RESPONSE_HEAD.get(None) or ResponseHead()
-        response_head.content, response_head.secrets = b"", _secrets_of(response.request)
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        max_bytes = 0 if is_packed else max_reply_bytes
-        response.stream = _BoundStream(
-            response.stream, max_bytes, not response.is_success, response_head
-        )
+        stream, encoding = response.stream, response.headers.pop("content-encoding", None)
+        assert isinstance(stream, httpx2.AsyncByteStream)
+        secrets = secrets_of(response.request)
+        is_cut = not response.is_success
+        chunks = bounded(stream, encoding, max_reply_bytes, is_cut=is_cut, secrets=secrets)
+        response.stream = _BoundStream(stream, chunks)
 
     return httpx2.AsyncClient(
-        verify=_certificates(is_direct=is_direct),
-        timeout=httpx2.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
+        verify=certificates(is_direct=is_direct),
+        timeout=httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)),
         headers={"Accept-Encoding": "identity"},
         trust_env=not is_direct,
         # A hook and not a transport: with its own transport the client would bypass the proxies
@@ -96,34 +91,57 @@ def open_client(
     )
 
 
-@dataclass
-class _BoundStream(httpx2.AsyncByteStream):
-    """A response body of bounded length: more is an error, or is cut."""
+def bounded(
+    chunks: AsyncIterable[bytes],
+    encoding: str | None,
+    max_bytes: int,
+    *,
+    is_cut: bool,
+    secrets: tuple[str, ...],
+) -> AsyncIterator[bytes]:
+    """Return the chunks of a reply of bounded length: more is an error, or is cut.
 
-    inner: httpx2.AsyncByteStream
-    max_bytes: int
-    is_cut: bool
-    response_head: ResponseHead
+    `encoding` is the reply's Content-Encoding; `secrets` are the keys of its request.
+    """
+    # Compressed data, which was not asked for, says nothing about its length.
+    is_packed = (encoding or "identity").lower() != "identity"
+    if is_packed and not is_cut:
+        raise ReplyUnread(_PACKED)
+    response_head = _RESPONSE_HEAD.get(None) or ResponseHead()
+    response_head.content, response_head.secrets = b"", secrets
 
-    @override
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self.max_bytes
-        async for chunk in self.inner:
+    async def read() -> AsyncIterator[bytes]:
+        left = 0 if is_packed else max_bytes
+        async for chunk in chunks:
             left -= len(chunk)
             if left >= 0:
-                self.response_head.content += chunk[: _HEAD_BYTES - len(self.response_head.content)]
+                response_head.content += chunk[: _HEAD_BYTES - len(response_head.content)]
                 yield chunk
-            elif self.is_cut:
+            elif is_cut:
                 return
             else:
                 raise ReplyUnread(_TOO_LONG)
+
+    return read()
+
+
+@dataclass
+class _BoundStream(httpx2.AsyncByteStream):
+    """A response body of bounded length."""
+
+    inner: httpx2.AsyncByteStream
+    chunks: AsyncIterator[bytes]
+
+    @override
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self.chunks
 
     @override
     async def aclose(self) -> None:
         await self.inner.aclose()
 
 
-def _secrets_of(request: httpx2.Request) -> tuple[str, ...]:
+def secrets_of(request: httpx2.Request) -> tuple[str, ...]:
     """Return the keys that a request has in its headers and in its address."""
     sent = (request.headers.get(name, "") for name in _CREDENTIALS)
     parts = (part for name, part in request.url.params.items() if name != _NO_SECRET)

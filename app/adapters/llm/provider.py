@@ -140,10 +140,20 @@ class Provider:
         )
         self._slots = asyncio.Semaphore(settings.model_concurrency)
 
+    @property
+    def is_spared(self) -> bool:
+        """True while its breaker is open."""
+        return self._breaker.is_open()
+
     async def call(
-        self, request: Callable[[], Awaitable[T]], deadline: float, target: ProviderTarget
+        self,
+        request: Callable[[], Awaitable[T]],
+        deadline: float,
+        target: ProviderTarget,
+        *,
+        is_once: bool = False,
     ) -> T:
-        """Return the result of `request`, retried if that may help.
+        """Return the result of `request`, retried if that may help, unless `is_once`.
 
         `request` raises RequestFailed or BadGateway; `deadline` is a time of the event loop. A
         request may take all the remaining time: cutting it off earlier would never let a slow model
@@ -156,12 +166,13 @@ class Provider:
             FailedPrecondition: the provider refuses the request or the key.
             BadGateway: the reply is not read.
         """
-        for attempt in range(1, self._max_attempts + 1):
+        attempts = 1 if is_once else self._max_attempts
+        for attempt in range(1, attempts + 1):
             try:
                 return await self._attempt(request, deadline, target)
             except RequestFailed as failed:
                 delay = _delay(failed, attempt)
-                is_last = attempt == self._max_attempts or now() + delay >= deadline
+                is_last = attempt == attempts or now() + delay >= deadline
                 if is_last or failed.is_refusal:
                     raise _as_service_error(failed, target) from None
             await asyncio.sleep(delay)
@@ -177,7 +188,7 @@ class Provider:
         limit = min(deadline, now() + self._patience_seconds)
         while True:
             async with self._breaker.admitted(limit) as is_trial:
-                async with _in_time(deadline):
+                async with in_time(deadline):
                     await self._slots.acquire()
                 try:
                     if is_trial or not self._breaker.is_open():
@@ -196,7 +207,7 @@ class Provider:
         """Make one request, and report its outcome to the breaker."""
         began = now()
         try:
-            async with _in_time(deadline):
+            async with in_time(deadline):
                 answer = await request()
         except DeadlineExceeded as late:
             if deadline - began >= self._fair_seconds:
@@ -222,7 +233,12 @@ def _delay(failed: RequestFailed, attempt: int) -> float:
 
 
 @asynccontextmanager
-async def _in_time(deadline: float) -> AsyncIterator[None]:
+async def in_time(deadline: float) -> AsyncIterator[None]:
+    """Cancel the block at `deadline`, a time of the event loop.
+
+    Raises:
+        DeadlineExceeded: it was.
+    """
     try:
         async with asyncio.timeout_at(deadline):
             # Too late, nothing begins.

@@ -12,7 +12,16 @@ from app.adapters.llm.names import ModelSetupError
 from app.kernel.errors import BadGateway, FailedPrecondition, Reason, ServiceError, Unavailable
 from app.kernel.guard import transaction_open
 from app.settings.settings import Settings
-from tests.support.model_server import Behaviour, ModelServer, cut_off, slow, status
+from tests.support.model_server import (
+    Behaviour,
+    Json,
+    ModelServer,
+    cut_off,
+    packed,
+    refusal,
+    slow,
+    status,
+)
 
 
 def settings(server: ModelServer, **given: object) -> Settings:
@@ -38,6 +47,11 @@ def rows(*vectors: Sequence[float], indexes: Sequence[int] | None = None) -> Beh
         {"index": index, "embedding": vector}
         for index, vector in zip(numbers, vectors, strict=True)
     ]
+    return Behaviour(body=json.dumps({"data": data}).encode())
+
+
+def packed_rows(*vectors: str) -> Behaviour:
+    data = [{"index": index, "embedding": vector} for index, vector in enumerate(vectors)]
     return Behaviour(body=json.dumps({"data": data}).encode())
 
 
@@ -67,15 +81,81 @@ async def test_it_is_ready_when_it_has_answered(
     assert len(server.seen) == 1
 
 
-async def test_it_asks_for_floats_with_its_key(
+async def test_it_asks_for_base64_with_its_key(
     server: ModelServer, embedder: ManagedEmbedder
 ) -> None:
     await embedder.embed(["one", ""])
 
     seen = server.seen[0]
-    assert seen.body == {"model": "bge-m3", "input": ["one", " "], "encoding_format": "float"}
+    assert seen.body == {"model": "bge-m3", "input": ["one", " "], "encoding_format": "base64"}
     assert seen.headers["authorization"] == "Bearer a-key"
     assert seen.path == "/v1/embeddings"
+
+
+async def test_vectors_are_the_same_in_both_forms(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    vectors = ([3.0, -4.0, 0.5], [0.1, 0.2, 0.3])
+    server.will(rows(*vectors), packed_rows(*map(packed, vectors)))
+
+    found = [await embedder.embed(["one", "two"]) for _ in range(2)]
+
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)
+
+
+def forms(server: ModelServer) -> list[str]:
+    return [seen.body["encoding_format"] for seen in server.seen]
+
+
+def takes_numbers_alone(server: ModelServer, refused: Behaviour) -> None:
+    def judge(body: Json) -> Behaviour | None:
+        return refused if body["encoding_format"] != "float" else None
+
+    server.judge = judge
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        status(400),
+        refusal(422, "Unprocessable."),
+        refusal(500, "encoding_format: Input should be 'float'"),
+        refusal(403, "This server has no base64."),
+    ],
+)
+async def test_a_server_without_base64_is_asked_for_numbers_from_then_on(
+    server: ModelServer, embedder: ManagedEmbedder, refused: Behaviour
+) -> None:
+    takes_numbers_alone(server, refused)
+
+    for text in ("one", "two"):
+        assert (await embedder.embed([text])).shape == (1, 8)
+
+    assert forms(server) == ["base64", "float", "float"]
+
+
+async def test_words_about_the_form_count_at_any_time(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    await embedder.warm()
+    takes_numbers_alone(server, refusal(400, "Unknown encoding_format."))
+
+    assert (await embedder.embed(["one"])).shape == (1, 8)
+
+    assert forms(server) == ["base64", "base64", "float"]
+
+
+async def test_a_refusal_for_another_cause_changes_no_form(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    server.will(*[refusal(400, "No such model.")] * 3)
+
+    for _ in range(2):
+        with pytest.raises(FailedPrecondition, match="No such model"):
+            await embedder.embed(["one"])
+    await embedder.embed(["one"])
+
+    assert forms(server) == ["base64", "float", "base64", "base64"]
 
 
 async def test_vectors_are_unit_vectors_in_order_over_batches(
@@ -173,6 +253,11 @@ async def test_what_may_pass_is_tried_again(
         Behaviour(body=b'{"data": [{"index": 0, "embedding": [1.0, 0.0]}'),
         Behaviour(body=b'{"data": null}'),
         Behaviour(body=b'{"data": [{"index": 0, "embedding": "AAAA"}]}'),
+        packed_rows("AAAA", "AAAA"),
+        packed_rows("AAAAAA==", "no base64"),
+        packed_rows("", ""),
+        packed_rows(packed([1, 0]), packed([1])),
+        packed_rows(packed([1, 0]), packed([float("nan"), 0])),
         Behaviour(body=b"a" * 3_000_000),
     ],
 )

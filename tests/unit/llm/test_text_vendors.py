@@ -1,6 +1,8 @@
 """What is sent to each vendor: once, with files by value or by reference, nothing fetched."""
 
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 
 import httpx2
@@ -102,3 +104,26 @@ def test_an_older_model_is_asked_in_a_way_it_can(wire: Wire) -> None:
     channel = open_channel(name, None, KEY, wire.client, Settings())
 
     assert channel.modes == (OutputMode.TOOL, OutputMode.PROMPT)
+
+
+_PACKAGES = {"openai": "openai", "anthropic": "anthropic", "google": "google.genai"}
+_PROGRAM = """
+import asyncio, sys
+from app.adapters.llm.factory import open_models
+from app.settings.settings import Settings
+
+async def opened(): open_models(Settings(model=sys.argv[1], model_key="a-key"))
+
+asyncio.run(opened())
+print(*sys.modules)
+"""
+
+
+@every_vendor
+def test_a_process_with_one_model_imports_the_package_of_its_vendor_alone(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, name], check=True, capture_output=True, text=True
+    )
+
+    imported = {vendor for vendor, package in _PACKAGES.items() if package in done.stdout.split()}
+    assert imported == {name.partition(":")[0]}

@@ -6,22 +6,29 @@ those cover text models alone. A search embeds too, and belongs to no operation.
 Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 """
 
+import json
+import re
+from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 
 import httpx2
 import numpy as np
 import structlog
+from numpy.typing import NDArray
 from prometheus_client import Counter
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
 from app.adapters.concurrency import offloaded
+from app.adapters.llm.batching import Batcher
 from app.adapters.llm.embedders import BatchSize, ManagedEmbedder
-from app.adapters.llm.http import open_client, response_head_kept, retry_after_seconds
+from app.adapters.llm.http import ResponseHead, response_head_kept
+from app.adapters.llm.json_client import JsonClient
 from app.adapters.llm.ports import Prefixes, Vectors
-from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, now, without_reply
+from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, now
 from app.adapters.llm.words import SILENCE, Words, is_of_size, words_of
 from app.kernel.errors import BadGateway, Reason, ServiceError
 from app.kernel.guard import refuse_inside_transaction
@@ -40,11 +47,17 @@ _SHORTENED = Counter(
 
 _PATIENCE_SECONDS = 5.0
 """The wait for a server whose breaker is open: a search may be waiting as well."""
+_SHARED_PART = 0.5
+"""The part of the time limit that a shared request has; its callers may need the rest, too."""
+_NUMBERS, _BASE64 = "float", "base64"
+"""Forms of vectors; the second takes a third of the bytes, and hardly any time to parse."""
+_FORM_REFUSED = (400, 422)
+_OF_FORM = re.compile(r"encoding_?format|base64", re.IGNORECASE)
 
 
 class _Row(BaseModel):
     index: int
-    embedding: list[float]
+    embedding: list[float] | str
 
 
 class _Reply(BaseModel):
@@ -85,7 +98,8 @@ class EmbeddingServer:
 class HttpEmbedder(ManagedEmbedder):
     """An embedder that asks a server in batches; `dimensions` are known after its first answer.
 
-    While the process lives, it remembers how many texts the server takes at once, and how long.
+    While the process lives, it remembers how many texts the server takes at once, and how long, and
+    whether it knows base64.
     """
 
     lexical_only = False
@@ -99,21 +113,31 @@ class HttpEmbedder(ManagedEmbedder):
         self._was_warmed = False
         self._model = server.model
         base = httpx2.URL(server.base_url)
-        self._url = base.copy_with(path=base.path.rstrip("/") + "/embeddings")
         self.takes: BatchSize = BatchSize()
         self._supposed = self.takes
         """The size that the server seemed to take when it failed at more without a reason."""
         self._timeout_seconds = settings.model_timeout_seconds
         self._provider = Provider(settings, _PATIENCE_SECONDS)
-        self._client = open_client(
-            settings.model_timeout_seconds, settings.tuning.model_max_reply_bytes
-        )
+        headers = {}
         if server.key:
             key = server.key.get_secret_value()
-            self._client.headers["Authorization"] = f"Bearer {key}"
+            headers["Authorization"] = f"Bearer {key}"
             if "api-version" in base.params:
                 # Azure does not take its keys as a bearer's.
-                self._client.headers["api-key"] = key
+                headers["api-key"] = key
+        self._client = JsonClient(
+            base.copy_with(path=base.path.rstrip("/") + "/embeddings"),
+            headers,
+            settings.model_timeout_seconds,
+            settings.tuning.model_max_reply_bytes,
+        )
+        self._batcher = Batcher(
+            self._request,
+            partial(self._request, is_once=True),
+            settings.model_timeout_seconds * _SHARED_PART,
+        )
+        self._form = _BASE64
+        self._is_form_tried = False
 
     @property
     @override
@@ -131,7 +155,8 @@ class HttpEmbedder(ManagedEmbedder):
 
     @override
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._batcher.close()
+        await self._client.close()
 
     @override
     async def embed(self, texts: Sequence[str]) -> Vectors:
@@ -151,7 +176,7 @@ class HttpEmbedder(ManagedEmbedder):
             # A server may refuse an empty text.
             batch = [text[: takes.chars] or " " for text in given]
             try:
-                vectors_of_batches.append(await self._batch(batch, deadline))
+                vectors_of_batches.append(await self._vectors(batch, deadline, takes.texts))
             except ServiceError as refused:
                 less = takes.less_than(batch)
                 if less is None or refused.metadata.get("httpStatus") not in _TOO_MUCH:
@@ -187,30 +212,30 @@ class HttpEmbedder(ManagedEmbedder):
                 "embedder.takes_less", model=model, texts=least.texts, characters=least.chars
             )
 
-    async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
-        asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+    async def _vectors(self, batch: Sequence[str], deadline: float, most: int) -> Vectors:
+        if self._provider.is_spared:
+            # Each waits for the breaker by itself, and only once.
+            return await self._request(batch, deadline)
+        return await self._batcher.embed(batch, deadline, most)
+
+    async def _request(
+        self, texts: Sequence[str], deadline: float, *, is_once: bool = False
+    ) -> Vectors:
         failures = 0
 
         async def send() -> bytes:
             nonlocal failures
             try:
-                response = await self._client.post(self._url, json=asked)
-            except httpx2.TransportError as error:
-                raise without_reply(error) from None
-            if response.is_success:
-                return response.content
-            failures += response.status_code == _FAILED
-            raise RequestFailed(
-                response.status_code,
-                retry_after_seconds(response.headers),
-                await words_of(response_head, texts, self._model),
-                is_final=failures > 1 and self.takes.less_than(texts) is not None,
-            )
+                return await self._sent(texts, response_head)
+            except RequestFailed as failed:
+                failures += failed.status == _FAILED
+                failed.is_final = failures > 1 and self.takes.less_than(texts) is not None
+                raise
 
         with response_head_kept() as response_head:
-            body = await self._provider.call(send, deadline, self._target)
+            body = await self._provider.call(send, deadline, self._target, is_once=is_once)
         try:
-            vectors = await offloaded(len(body), _vectors, body, len(texts))
+            vectors = await offloaded(len(body), _parsed, body, len(texts))
         except ValidationError:
             said = await words_of(response_head, texts, self._model)
             raise _invalid("no list of embeddings", said) from None
@@ -219,20 +244,63 @@ class HttpEmbedder(ManagedEmbedder):
         self.dimensions = vectors.shape[1]
         return vectors
 
+    async def _sent(self, texts: Sequence[str], response_head: ResponseHead) -> bytes:
+        """Return the reply to one request; ask for numbers where the server refuses base64.
 
-def _vectors(body: bytes, count: int) -> Vectors:
-    """Parse a reply: one vector per text by its index, normalised to unit length."""
+        A refusal without words about the form is tried so only once: its cause may be another.
+        """
+        form = self._form
+        try:
+            body = await self._post(texts, form, response_head)
+        except RequestFailed as failed:
+            is_tried = self._is_form_tried or failed.status not in _FORM_REFUSED
+            if form == _NUMBERS or (is_tried and not _OF_FORM.search(failed.words.whole)):
+                raise
+            self._is_form_tried = True
+            try:
+                body = await self._post(texts, _NUMBERS, response_head)
+            except RequestFailed:
+                raise failed from None
+            self._form = _NUMBERS
+        self._is_form_tried = True
+        return body
+
+    async def _post(self, texts: Sequence[str], form: str, response_head: ResponseHead) -> bytes:
+        asked = {"model": self._model, "input": list(texts), "encoding_format": form}
+        try:
+            return await self._client.post(json.dumps(asked).encode())
+        except RequestFailed as failed:
+            if failed.status is not None:
+                failed.words = await words_of(response_head, texts, self._model)
+            raise
+
+
+def _parsed(body: bytes, count: int) -> Vectors:
+    """Parse a reply: one vector per text by its index, normalised to unit length.
+
+    A server may send numbers whatever it was asked for.
+    """
     rows = sorted(_Reply.model_validate_json(body).data, key=lambda row: row.index)
     if [row.index for row in rows] != list(range(count)):
         raise _invalid(f"other than one vector for each of {count} texts")
-    if len({len(row.embedding) for row in rows}) != 1:
+    given = [_numbers(row.embedding) for row in rows]
+    if len({len(numbers) for numbers in given}) != 1:
         raise _invalid("vectors of different lengths")
-    vectors = np.array([row.embedding for row in rows], np.float64)
+    vectors = np.stack(given)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
         raise _invalid("a vector without direction")
     unit: Vectors = (vectors / lengths).astype(np.float32)
     return unit
+
+
+def _numbers(embedding: list[float] | str) -> NDArray[np.float64]:
+    if not isinstance(embedding, str):
+        return np.array(embedding, np.float64)
+    try:
+        return np.frombuffer(b64decode(embedding, validate=True), "<f4").astype(np.float64)
+    except ValueError:
+        raise _invalid("base64 of no vector") from None
 
 
 def _invalid(what: str, said: Words = SILENCE) -> BadGateway:

@@ -1,20 +1,18 @@
 """Text models of any vendor, through pydantic-ai. Importing this module is expensive.
 
 The only importer of pydantic-ai, of which it uses the translation between vendors: no agent, no
-retries, no downloads. An answer is requested by native schema, by tool or in the prompt.
+retries, no downloads. An answer is requested by native schema, by tool or in the prompt. A vendor's
+package is imported when the first of its models is opened: each takes 20 to 40 MB.
 """
 
 import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 import structlog
-from anthropic import AsyncAnthropic
-from google.genai.types import HttpRetryOptions
-from openai import AsyncOpenAI
 from pydantic import BaseModel, SecretStr
 from pydantic_ai import InlineDefsJsonSchemaTransformer, ToolDefinition
 from pydantic_ai.direct import model_request
@@ -33,16 +31,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.google import GoogleModel
-from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.google import GoogleProvider
-from pydantic_ai.providers.ollama import OllamaProvider
-from pydantic_ai.providers.openai import OpenAIProvider
-from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
@@ -55,6 +45,12 @@ from app.kernel.errors import BadGateway, describe
 from app.language.tokens import estimate_tokens
 from app.settings.providers import PROVIDERS
 from app.settings.settings import OutputMode, Settings
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from openai import AsyncOpenAI
+    from pydantic_ai.providers.ollama import OllamaProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
 _log = structlog.get_logger(__name__)
 
@@ -75,6 +71,8 @@ _ENDINGS = {
     "refusal": Ending.REFUSED,
 }
 """Reasons for the end of an answer: of pydantic-ai, and of servers that have words of their own."""
+_ONE_LIMIT = ("anthropic", "google")
+"""Vendors that have one name for the longest answer."""
 _MAX_TOKENS = 1_000_000_000
 """Tokens of one call; far more than any takes, and a day's sum can still be stored."""
 
@@ -104,49 +102,88 @@ def open_channel(
 
 
 def _open(
-    named: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
+    name: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
 ) -> Model:
-    provider, model = named.provider, named.model
-    if provider == "anthropic":
-        anthropic = AnthropicProvider(api_key=key, base_url=base_url, http_client=http).client
-        assert isinstance(anthropic, AsyncAnthropic)
-        return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=_plain(anthropic)))
-    if provider == "google":
-        once = HttpRetryOptions(attempts=1)
-        google = GoogleProvider(
-            api_key=key, base_url=base_url, http_client=http, retry_options=once
-        )
-        return GoogleModel(model, provider=google)
-    own: OllamaProvider | OpenAICompatibleProvider
-    if provider == "ollama":
-        try:
-            client = OllamaProvider(base_url, key, http_client=http).client
-        except UserError:
-            client = OllamaProvider(PROVIDERS[provider].address, key, http_client=http).client
-        own = OllamaProvider(openai_client=_plain(client))
-    elif provider != "openai":
-        # A key must never reach another vendor.
-        raise NotImplementedError(provider)
-    elif base_url in {None, PROVIDERS[provider].address}:
+    match name.provider:
+        case "anthropic":
+            return _anthropic(name.model, base_url, key, http)
+        case "google":
+            return _google(name.model, base_url, key, http)
+        case "openai" | "ollama":
+            return _openai(name, base_url, key, http)
+        case _:
+            # A key must never reach another vendor.
+            raise NotImplementedError(name.provider)
+
+
+def _anthropic(
+    model: str, base_url: str | None, key: str | None, http: httpx2.AsyncClient
+) -> Model:
+    from anthropic import AsyncAnthropic  # noqa: PLC0415 - as the module says
+    from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - as above
+    from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415 - as above
+
+    client = AnthropicProvider(api_key=key, base_url=base_url, http_client=http).client
+    assert isinstance(client, AsyncAnthropic)
+    return AnthropicModel(model, provider=AnthropicProvider(anthropic_client=_plain(client)))
+
+
+def _google(model: str, base_url: str | None, key: str | None, http: httpx2.AsyncClient) -> Model:
+    from google.genai.types import HttpRetryOptions  # noqa: PLC0415 - as the module says
+    from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415 - as above
+    from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415 - as above
+
+    once = HttpRetryOptions(attempts=1)
+    provider = GoogleProvider(api_key=key, base_url=base_url, http_client=http, retry_options=once)
+    return GoogleModel(model, provider=provider)
+
+
+def _openai(
+    name: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
+) -> Model:
+    """Open a model of OpenAI, or of another server with its protocol."""
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - as the module says
+
+    if name.provider == "openai" and base_url in {None, PROVIDERS["openai"].address}:
+        from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415 - as above
+
         client = OpenAIProvider(base_url, key, http_client=http).client
-        return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=_plain(client)))
-    else:
-        name = "openai-compatible"
-        client = OpenAICompatibleProvider(
-            name, base_url=base_url, api_key=key or NO_KEY, http_client=http
-        ).client
-        own = OpenAICompatibleProvider(name, openai_client=_plain(client))
-    known = own.model_profile(model) or {}
+        return OpenAIChatModel(name.model, provider=OpenAIProvider(openai_client=_plain(client)))
+    server = _server(name.provider, base_url, key, http)
+    known = server.model_profile(name.model) or {}
     profile = OpenAIModelProfile(
         # They know the older `max_tokens`, except for OpenAI's reasoning models behind a proxy.
         openai_chat_supports_max_completion_tokens=bool(known.get("openai_supports_reasoning")),
         openai_supports_strict_tool_definition=False,
         thinking_tags=_NO_TAGS,
     )
-    return OpenAIChatModel(model, provider=own, profile=profile)
+    return OpenAIChatModel(name.model, provider=server, profile=profile)
 
 
-_ClientT = TypeVar("_ClientT", AsyncOpenAI, AsyncAnthropic)
+def _server(
+    provider: str, base_url: str | None, key: str | None, http: httpx2.AsyncClient
+) -> "OllamaProvider | OpenAICompatibleProvider":
+    """Open a server with OpenAI's protocol that is not OpenAI's."""
+    from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415 - as the module says
+    from pydantic_ai.providers.openai_compatible import (  # noqa: PLC0415 - as above
+        OpenAICompatibleProvider,
+    )
+
+    if provider != "ollama":
+        assert base_url is not None
+        compatible, key = "openai-compatible", key or NO_KEY
+        client = OpenAICompatibleProvider(
+            compatible, base_url=base_url, api_key=key, http_client=http
+        ).client
+        return OpenAICompatibleProvider(compatible, openai_client=_plain(client))
+    try:
+        client = OllamaProvider(base_url, key, http_client=http).client
+    except UserError:
+        client = OllamaProvider(PROVIDERS[provider].address, key, http_client=http).client
+    return OllamaProvider(openai_client=_plain(client))
+
+
+_ClientT = TypeVar("_ClientT", "AsyncOpenAI", "AsyncAnthropic")
 
 
 def _plain(client: _ClientT) -> _ClientT:
@@ -289,7 +326,7 @@ def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
 
 
 def _limit_name(model: Model) -> str | None:
-    if not isinstance(model, OpenAIChatModel):
+    if model.system in _ONE_LIMIT:
         return None
     is_new = model.profile.get("openai_chat_supports_max_completion_tokens", True)
     return "max_completion_tokens" if is_new else "max_tokens"
