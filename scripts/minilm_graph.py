@@ -1,9 +1,9 @@
-"""The network of all-MiniLM-L6-v2 as an ONNX graph, with its weights left in their file.
+"""The network of all-MiniLM-L6-v2 as two ONNX graphs, of int8 and of fp32 weights.
 
-Usage: `python -m scripts.minilm_graph`, once the weights' package changes. It writes the graph that
-the service loads, which so needs no `onnx`.
+Usage: `python -m scripts.minilm_graph`, if the weights' package changes. It writes the graphs that
+the service loads, which so needs no `onnx`, and the int8 weights with their tokenizer (23 MB).
 
-The graph holds only the structure (about 24 kB). It refers to each weight by its offset in the
+A graph holds only the structure (fp32: about 24 kB). It refers to each weight by its offset in a
 file, which the session maps into memory itself. So no weight is stored or copied again, and the
 processes of one machine share the pages.
 
@@ -17,13 +17,28 @@ Source: the weights' config.json (BertModel: 6 layers, 12 heads, hidden 384, gel
 modules.json (mean pooling over the attention mask, normalisation).
 """
 
+import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from typing_extensions import override
 
-from app.adapters.llm.minilm_model import GRAPH, HIDDEN, WEIGHTS_FILE, find_weights
+from app.adapters.llm.minilm_model import (
+    FOLDER,
+    GRAPH,
+    HIDDEN,
+    INT8_GRAPH,
+    MAX_TOKENS,
+    TOKENIZER,
+    WEIGHTS_FILE,
+    WORDS,
+    Rows,
+    find_weights,
+)
 from app.adapters.llm.providers.embed_minilm import weights_folder
 
 _LAYERS = 6
@@ -32,6 +47,9 @@ _HEAD = HIDDEN // _HEADS
 _EPSILON = 1e-12
 _MASKED = 1e9
 _OPSET = 20
+_MOST = 127
+_MIDDLE = 128
+"""The byte that stands for zero in states."""
 _IR_VERSION = 10
 
 
@@ -167,5 +185,89 @@ class GraphBuilder:
         return helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSION)
 
 
+class Int8Builder(GraphBuilder):
+    """A builder of the same network with int8 weights inside the graph, from `ids` to `vectors`.
+
+    Each column of a layer and each row of the table of words has a scale of its own. So has each
+    token's state: one scale for a whole batch, as libraries quantise, would make the vector of a
+    text depend on the texts that it is computed with.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._path = path
+        self._quantised: dict[str, tuple[str, str]] = {}
+
+    @override
+    def build(self) -> ModelProto:
+        """Build the graph from `ids` (batch, sequence) and `mask` to `vectors` (batch, 384)."""
+        table, scales = quantise(self._values(WORDS), axis=1)
+        rows = self._op("Gather", self._array("words_int8", table), "ids")
+        floats = self._op("Cast", rows, to=TensorProto.FLOAT)
+        scale = self._op("Gather", self._array("words_scale", scales), "ids")
+        self._nodes.append(helper.make_node("Mul", [floats, scale], ["words"]))
+        model = super().build()
+        ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "sequence"])
+        model.graph.input[0].CopyFrom(ids)
+        return model
+
+    @override
+    def _linear(self, name: str, states: str) -> str:
+        whole, scale = self._quantise_states(states)
+        weights, scales = quantise(self._values(name + ".weight").T, axis=0)
+        product = self._op(
+            "MatMulInteger",
+            whole,
+            self._array(name + ".int8", weights),
+            self._array("middle", np.array(_MIDDLE, np.uint8)),
+        )
+        floats = self._op("Mul", self._op("Cast", product, to=TensorProto.FLOAT), scale)
+        scaled = self._op("Mul", floats, self._array(name + ".scale", scales))
+        return self._op("Add", scaled, self._weight(name + ".bias"))
+
+    def _quantise_states(self, states: str) -> tuple[str, str]:
+        """Return states as bytes around the middle, once for all layers that read them."""
+        if states not in self._quantised:
+            largest = self._op("ReduceMax", self._op("Abs", states), self._ints(-1), keepdims=1)
+            scale = self._op("Mul", largest, self._floats(1 / _MOST))
+            whole = self._op("Round", self._op("Div", states, scale))
+            moved = self._op("Add", whole, self._floats(_MIDDLE))
+            self._quantised[states] = self._op("Cast", moved, to=TensorProto.UINT8), scale
+        return self._quantised[states]
+
+    @override
+    def _weight(self, name: str) -> str:
+        values = self._values(name)
+        return self._array(name, values[:MAX_TOKENS] if "position" in name else values)
+
+    def _values(self, name: str) -> NDArray[np.float32]:
+        return Rows(self._path, self._weights[name]).matrix
+
+    def _array(self, name: str, values: NDArray[Any]) -> str:
+        self._initializers[name] = numpy_helper.from_array(values, name)
+        return name
+
+
+def quantise(
+    values: NDArray[np.float32], axis: int
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return values as whole numbers up to 127, and their scales along an axis."""
+    scales = np.abs(values).max(axis=axis, keepdims=True) / _MOST
+    scales[scales == 0] = 1
+    return np.rint(values / scales).astype(np.int8), scales.astype(np.float32)
+
+
+def main() -> None:
+    """Write both graphs, the int8 weights and their tokenizer."""
+    path = (weights_folder() / WEIGHTS_FILE).resolve()
+    GRAPH.write_bytes(GraphBuilder(path).build().SerializeToString())
+    weights = INT8_GRAPH.with_suffix(".bin")
+    weights.unlink(missing_ok=True)  # `save` appends
+    model = Int8Builder(path).build()
+    onnx.save(model, str(INT8_GRAPH), save_as_external_data=True, location=weights.name)
+    weights.chmod(0o644)  # it is made readable for its owner alone
+    shutil.copyfile(path.with_name(TOKENIZER), FOLDER / TOKENIZER)
+
+
 if __name__ == "__main__":
-    GRAPH.write_bytes(GraphBuilder(weights_folder() / WEIGHTS_FILE).build().SerializeToString())
+    main()

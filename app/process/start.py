@@ -74,6 +74,7 @@ async def _begun(resources: Resources, configured: str | None) -> str | None:
     if not await access.has_keys():
         await EngineService.of(resources).ensure_first()
     await EngineService.of(resources).warn_of_encryption()
+    await EngineService.of(resources).warn_of_models(resources.embedders.by_id)
     if resources.settings.database_url is None:
         async with resources.db.transaction() as session:
             await leases.release_all(session)

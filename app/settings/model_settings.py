@@ -88,6 +88,7 @@ class EmbedderChoice(StrEnum):
 
     AUTO = "auto"
     MINILM = "minilm"
+    MINILM_FP32 = "minilm-fp32"
     HTTP = "http"
     ONNX = "onnx"
     HASH = "hash"
@@ -107,8 +108,9 @@ class EmbeddingSettings(BaseModel):
 
     embedder: EmbedderChoice = Field(
         EmbedderChoice.AUTO,
-        description="`minilm`, `http` (OpenAI-compatible), `onnx` (a folder of your own), `hash`"
-        " (lexical only), or `auto`: MiniLM where it is installed.",
+        description="Model of engines without vectors: `minilm` (int8), `minilm-fp32` (its package"
+        " installed), `http` (OpenAI-compatible), `onnx` (a folder of your own), `hash` (lexical"
+        " only), or `auto`: `minilm` where it can run.",
     )
     embedder_folder: Path | None = Field(
         None,

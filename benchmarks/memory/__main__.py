@@ -23,10 +23,9 @@ _PARTS = {
 
 def _embed() -> None:
     # Imported as late as the service does.
-    from app.adapters.llm.minilm_model import MiniLmModel  # noqa: PLC0415 - as above
-    from app.adapters.llm.providers.embed_minilm import weights_folder  # noqa: PLC0415 - as above
+    from app.adapters.llm.minilm_model import Int8Model  # noqa: PLC0415 - as above
 
-    model = MiniLmModel(weights_folder())
+    model = Int8Model()
     _say("MiniLM, loaded")
     texts = [f"The user prefers green tea over coffee, and has {n} cups." for n in range(_TEXTS)]
     model.vectors(texts)

@@ -32,7 +32,11 @@ def _said(name: str, value: object) -> list[str]:
         ("model_timeout_seconds", "0", "MEMORY_BANK_MODEL_TIMEOUT_SECONDS must be greater than 0;"),
         ("session_ttl_seconds", "inf", "MEMORY_BANK_SESSION_TTL_SECONDS must be a finite number;"),
         ("console", "maybe", "MEMORY_BANK_CONSOLE must be true or false; got maybe."),
-        ("embedder", "foo", "MEMORY_BANK_EMBEDDER must be auto, minilm, http, onnx or hash; got"),
+        (
+            "embedder",
+            "foo",
+            "MEMORY_BANK_EMBEDDER must be auto, minilm, minilm-fp32, http, onnx or hash; got",
+        ),
         ("mcp_engine", "x", "MEMORY_BANK_MCP_ENGINE must be the id of an engine, such as 1; got x"),
         ("jwt_audience", "[x", "MEMORY_BANK_JWT_AUDIENCE must be JSON; got [x."),
         ("trusted_proxies", ["a"], "MEMORY_BANK_TRUSTED_PROXIES: [0] must be an address or a net"),

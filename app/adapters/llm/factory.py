@@ -10,7 +10,7 @@ from app.adapters.llm.names import NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Prefixes
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder
-from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, missing_packages
+from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, MiniLmFp32Embedder
 from app.adapters.llm.providers.remote import RemoteTextModel
 from app.kernel.wire.memory_policy import BUILTIN
 from app.settings.providers import PROVIDERS, SERVED_ELSEWHERE
@@ -38,7 +38,7 @@ def open_embedder(settings: Settings) -> ManagedEmbedder:
             "embedder.lexical_only",
             model_id=inner.model_id,
             meaning="Similarity search finds shared words only, no paraphrases.",
-            missing=missing_packages(),
+            missing=MiniLmEmbedder.missing_packages(),
         )
     return CachedEmbedder(inner, settings.tuning.embedding_cache_entries)
 
@@ -50,8 +50,11 @@ def open_embedders(settings: Settings) -> Embedders:
     """
     current = open_embedder(settings)
     others: list[ManagedEmbedder] = [HashEmbedder(settings.embedder_threads)]
-    if not missing_packages():
-        others.append(MiniLmEmbedder(settings.embedder_threads))
+    others += [
+        kind(settings.embedder_threads)
+        for kind in (MiniLmEmbedder, MiniLmFp32Embedder)
+        if not kind.missing_packages()
+    ]
     if settings.embedding_previous_model is not None:
         others.append(_open_previous(settings, settings.embedding_previous_model))
     return Embedders(
@@ -71,18 +74,20 @@ def embedders_with(current: ManagedEmbedder) -> Embedders:
 
 def choose_embedder(settings: Settings) -> ManagedEmbedder:
     """Open the embedder of the settings; as `open_embedder`, without a cache."""
-    choice, missing = settings.embedder, missing_packages()
+    choice, threads = settings.embedder, settings.embedder_threads
     if choice is EmbedderChoice.HTTP:
         return _open_http(settings)
+    kind = MiniLmFp32Embedder if choice is EmbedderChoice.MINILM_FP32 else MiniLmEmbedder
+    missing = kind.missing_packages()
     if choice is EmbedderChoice.HASH or (missing and choice is EmbedderChoice.AUTO):
-        return HashEmbedder(settings.embedder_threads)
+        return HashEmbedder(threads)
     if missing:
         raise ModelSetupError(
             f"The embedder {choice} needs packages that are not installed:"
             f" {', '.join(missing)}. Install them, or set MEMORY_BANK_EMBEDDER to auto or hash."
         )
     if choice is not EmbedderChoice.ONNX:
-        return MiniLmEmbedder(settings.embedder_threads)
+        return kind(threads)
     # Imported only if there is such a model: it takes longer than the rest of the start.
     from app.adapters.llm.providers.embed_onnx import OnnxEmbedder  # noqa: PLC0415 - as above
 

@@ -84,7 +84,7 @@ class ServerEventLoop(WireModel):
 class ServerEmbedder(WireModel):
     """The embedding model of the settings."""
 
-    model: str = Field(description="Id of the model.", examples=["all-MiniLM-L6-v2/fp32"])
+    model: str = Field(description="Id of the model.", examples=["all-MiniLM-L6-v2/int8"])
     dimensions: int | None = Field(
         None, description="Length of its vectors; absent: unknown before its first response."
     )

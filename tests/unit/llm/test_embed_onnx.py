@@ -14,7 +14,7 @@ from tokenizers.models import WordLevel
 from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.llm.factory import open_embedder
 from app.adapters.llm.names import ModelSetupError
-from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
+from app.adapters.llm.providers.embed_minilm import MiniLmFp32Embedder
 from app.settings.settings import Settings
 from tests.support.own_model import bundled, exported, make_folder
 
@@ -44,7 +44,7 @@ def settings(folder: Path | None, **given: object) -> Settings:
 
 @pytest.fixture(scope="module")
 async def reference() -> AsyncIterator[NDArray[np.float32]]:
-    minilm = MiniLmEmbedder(1)
+    minilm = MiniLmFp32Embedder(1)
     yield await minilm.embed(TEXTS)
     await minilm.close()
 

@@ -5,19 +5,26 @@ import math
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from numpy.typing import NDArray
+from onnx import numpy_helper
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from app.adapters.llm.minilm_model import GRAPH, MAX_TOKENS, MiniLmModel
+from app.adapters.llm.minilm_model import GRAPH, INT8_GRAPH, MAX_TOKENS, Fp32Model
 from app.adapters.llm.onnx_encoder import passes as passes_of
 from app.adapters.llm.providers import embed_minilm
-from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, weights_folder
-from scripts.minilm_graph import GraphBuilder
+from app.adapters.llm.providers.embed_minilm import (
+    MiniLmEmbedder,
+    MiniLmFp32Embedder,
+    weights_folder,
+)
+from scripts.minilm_graph import GraphBuilder, Int8Builder
 
 Array = NDArray[np.float64]
 
@@ -76,22 +83,64 @@ async def minilm() -> AsyncIterator[MiniLmEmbedder]:
     await embedder.close()
 
 
-async def test_agrees_with_the_model_written_out_in_numpy(minilm: MiniLmEmbedder) -> None:
-    texts = [
-        "tea",
-        "The user prefers green tea over coffee.",
-        "She moved to Lisbon in 2019 to work as a nurse, and cycles to the hospital. " * 3,
-        "",
-        "多くの人が緑茶を飲む 🍵",
-    ]
+@pytest.fixture(scope="module")
+async def fp32() -> AsyncIterator[MiniLmEmbedder]:
+    embedder = MiniLmFp32Embedder(1)
+    yield embedder
+    await embedder.close()
+
+
+TEXTS = [
+    "tea",
+    "The user prefers green tea over coffee.",
+    "She moved to Lisbon in 2019 to work as a nurse, and cycles to the hospital. " * 3,
+    "",
+    "多くの人が緑茶を飲む 🍵",
+]
+
+
+@pytest.fixture(scope="module")
+def expected() -> Sequence[Array]:
     tokenizer = Tokenizer.from_file(str(weights_folder() / "tokenizer.json"))
     tokenizer.no_padding()
     reference = Reference(weights_folder())
+    return [reference.vector(tokenizer.encode(text).ids) for text in TEXTS]
 
-    vectors = await minilm.embed(texts)
 
-    expected = [reference.vector(tokenizer.encode(text).ids) for text in texts]
-    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+async def test_agrees_with_the_model_written_out_in_numpy(
+    fp32: MiniLmEmbedder, expected: Sequence[Array]
+) -> None:
+    np.testing.assert_allclose(await fp32.embed(TEXTS), expected, atol=1e-5)
+
+
+async def test_int8_weights_point_nearly_the_same_way(
+    minilm: MiniLmEmbedder, expected: Sequence[Array]
+) -> None:
+    vectors = await minilm.embed(TEXTS)
+
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert np.min(np.sum(vectors * np.array(expected), axis=1)) > 0.98
+
+
+def test_the_int8_graph_is_made_of_the_fp32_weights() -> None:
+    made = Int8Builder(weights_folder() / "model.safetensors").build()
+    committed = onnx.load(str(INT8_GRAPH))
+
+    assert list(committed.graph.node) == list(made.graph.node)
+    values = {tensor.name: numpy_helper.to_array(tensor) for tensor in made.graph.initializer}
+    assert {tensor.name for tensor in committed.graph.initializer} == values.keys()
+    for tensor in committed.graph.initializer:
+        np.testing.assert_array_equal(numpy_helper.to_array(tensor), values[tensor.name])
+
+
+def test_the_int8_weights_are_those_of_the_stored_vectors() -> None:
+    """Other weights need another model id, or vectors that cannot be compared get mixed."""
+    digest = sha256(INT8_GRAPH.read_bytes() + INT8_GRAPH.with_suffix(".bin").read_bytes())
+
+    assert (MiniLmEmbedder.model_id, digest.hexdigest()) == (
+        "all-MiniLM-L6-v2/int8",
+        "5bf7f367fab9c43426395025570ee6b92bb51503e0ecdb5cabc928b7d47f8443",
+    )
 
 
 def test_the_graph_names_its_weights_by_their_place_in_the_file() -> None:
@@ -120,14 +169,12 @@ def test_the_graph_names_its_weights_by_their_place_in_the_file() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-async def test_weights_that_are_linked_to_are_loaded(
-    tmp_path: Path, minilm: MiniLmEmbedder
-) -> None:
+async def test_weights_that_are_linked_to_are_loaded(tmp_path: Path, fp32: MiniLmEmbedder) -> None:
     """Some installers link packages to a store."""
     for file in weights_folder().iterdir():
         (tmp_path / file.name).symlink_to(file)
-    linked = MiniLmModel(tmp_path)
-    np.testing.assert_array_equal(linked.vectors(["tea"]), await minilm.embed(["tea"]))
+    linked = Fp32Model(tmp_path)
+    np.testing.assert_array_equal(linked.vectors(["tea"]), await fp32.embed(["tea"]))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +230,7 @@ async def test_loading_without_the_weights_names_their_package(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(embed_minilm, "WEIGHTS", "weights_elsewhere")
-    embedder = MiniLmEmbedder(1)
+    embedder = MiniLmFp32Embedder(1)
 
     with pytest.raises(RuntimeError, match="weights_elsewhere"):
         await embedder.warm()

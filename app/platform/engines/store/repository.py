@@ -185,6 +185,16 @@ async def list_with_encryption(session: Session, limit: int) -> Sequence[int]:
     return (await session.execute(ordered)).scalars().all()
 
 
+async def list_models(session: Session) -> Sequence[str]:
+    """Return the models whose vectors serve engines of any project; for the start-up log."""
+    statement = select(EngineRow.embedding_model).where(
+        EngineRow.embedding_model.is_not(None), EngineRow.delete_time.is_(None)
+    )
+    return [
+        model_id for model_id in (await session.execute(statement.distinct())).scalars() if model_id
+    ]
+
+
 async def find_deleted(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find engines that are hidden but not removed yet, of any project; for a sweep."""
     return await _find(session, search, EngineRow.delete_time.is_not(None))
