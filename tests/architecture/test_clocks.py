@@ -29,7 +29,7 @@ TOLD = {
 }
 """What deletes and is told a moment all the same, and for what else."""
 SWEEPING = (
-    "app.artifacts.tasks.services.namespace_writes",
+    "app.artifacts.tasks.services.removals",
     "app.memory.retention.store",
 )
 """What removes and has no use for another clock than the database's."""
