@@ -1,4 +1,4 @@
-"""What a text is about, by the configured topics, and how much of it is worth remembering.
+"""The topics of a text, as configured, and its share of words worth remembering.
 
 A hand-written sum, with each weight rounded to a quarter. Measured by `benchmarks/extraction`.
 """

@@ -1,4 +1,4 @@
-"""What a process remembers about engines: recent rows, location, restore under way."""
+"""The memory of a process about engines: recent rows, location, restore under way."""
 
 import time
 from collections.abc import Callable
