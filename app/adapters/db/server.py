@@ -25,6 +25,7 @@ from app.adapters.concurrency import consume_exception
 from app.adapters.db.engine import TRANSACTION_LIMIT, Connection
 from app.adapters.db.errors import meets_split, unavailable
 from app.adapters.db.nodes import Nodes, working_for
+from app.adapters.db.statistics import TableStatistics
 
 PLACES = 2
 """Most concurrent statements; a node that hangs occupies no more connections."""
@@ -124,6 +125,7 @@ class DatabaseServer:
         nodes: the nodes of a distributed database.
         all_shards: the places of statements over all shards of a distributed database.
         long_reads: the places of statements that read much for a page, or ask how much that is.
+        statistics: the statistics of tables that this process fills.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -136,12 +138,14 @@ class DatabaseServer:
         self.pool_use = PoolUse(engine)
         self.all_shards = AllShards()
         self.long_reads = asyncio.Semaphore(_LONG_READS)
+        self.statistics = TableStatistics(engine)
 
     async def close(self) -> None:
         """Close every connection, waiting a while for the transactions of those in use.
 
         Some write in the background, such as the last uses of keys.
         """
+        await self.statistics.close()
         await self.nodes.close()
         await self.direct.close()
         with suppress(TimeoutError):
