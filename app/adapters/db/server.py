@@ -175,17 +175,22 @@ class DirectConnections:
         self._is_closed = False
         self._places = asyncio.Semaphore(MAX_CONNECTIONS)
 
-    async def run(self, statement: bytes, values: Sequence[Any]) -> Sequence[Row]:
+    async def run(
+        self, statement: bytes, values: Sequence[Any], options: bytes | None = None
+    ) -> Sequence[Row]:
         """Send a statement that returns rows, commit it, and return the rows.
 
         It is sent again where a shard has just been split. Values are numbered, as `$1`; the rows
-        come in binary form, which is faster on both sides.
+        come in binary form, which is faster on both sides. `options` is a statement that changes
+        settings of the transaction.
 
         Raises:
             psycopg.Error: raised by the driver.
             sqlalchemy.exc.DBAPIError: no connection can be opened.
             sqlalchemy.exc.TimeoutError: no connection becomes free in time.
         """
+        if options is not None:
+            return await self._repeat(partial(_run_with, options, statement, values))
         return await self._repeat(partial(_run, statement, values))
 
     async def run_together(self, statements: Sequence[Statement]) -> bool:
@@ -294,6 +299,23 @@ class DirectConnections:
 async def _run(statement: bytes, values: Sequence[Any], connection: Connection) -> Sequence[Row]:
     cursor = AsyncRawCursor(connection)
     await cursor.execute(statement, values, binary=True)
+    return await cursor.fetchall()
+
+
+async def _run_with(
+    options: bytes, statement: bytes, values: Sequence[Any], connection: Connection
+) -> Sequence[Row]:
+    cursor = AsyncRawCursor(connection)
+    try:
+        async with connection.pipeline():
+            await connection.execute(b"begin", prepare=False)
+            await connection.execute(options)
+            await cursor.execute(statement, values, binary=True)
+            await connection.execute(b"commit", prepare=False)
+    except psycopg.Error:
+        if not connection.closed:
+            await connection.rollback()
+        raise
     return await cursor.fetchall()
 
 
