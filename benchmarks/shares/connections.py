@@ -73,8 +73,8 @@ async def _accept_busily(listener: socket, share: ConnectionShare) -> None:
     taken: list[asyncio.BaseTransport] = []
     share.shares.note(share.number, 0)
     Acceptor(listener, lambda: _Greeting(share.number, taken), share, lambda: len(taken))
-    while share.number == 0:
-        await asyncio.sleep(1)
+    if share.number == 0:
+        await asyncio.Event().wait()
     while True:
         ends = time.perf_counter() + _BUSY_SECONDS
         while time.perf_counter() < ends:
