@@ -167,9 +167,9 @@ class Tuning:
     """Interval of every sweep (expiry, recovery end, old operations)."""
     sweep_batch_rows: PositiveInt = 500
     """Rows that a sweep removes at a time."""
-    scope_index_memories: PositiveInt = 20_000
+    scope_index_memories: PositiveInt = 8_000
     """Memories of one scope from which it gets an index of its own for searches by meaning,
-    which are then approximate.
+    which are then approximate. In smaller scopes, the index costs a search more than it saves.
     """
     max_scope_indexes: NonNegativeInt = 50
     """Such indexes, over all engines; 0: none, every search is exact."""

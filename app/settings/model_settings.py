@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.settings.providers import SERVED_ELSEWHERE
+from app.settings.providers import PROVIDERS, SERVED_ELSEWHERE
 from app.settings.setting_types import ApiKey, BaseUrl, LanguageCodes
 
 
@@ -60,7 +60,12 @@ class ModelSettings(BaseModel):
     model_timeout_seconds: float = Field(
         60, gt=0, description="Longest wait for one answer, retries and repair included."
     )
-    model_concurrency: int = Field(8, ge=1, description="Requests at once to one provider.")
+    model_concurrency: int = Field(
+        16,
+        ge=1,
+        description="Requests at once to one provider; at most as many as a server of your own"
+        " answers at once, since the others wait within `model_timeout_seconds`.",
+    )
     model_max_input_tokens: int = Field(
         32_000, ge=1_000, description="Longest prompt; longer conversations go in pieces."
     )
@@ -74,6 +79,13 @@ class ModelSettings(BaseModel):
     daily_max_tokens: int | None = Field(
         None, ge=1, description="Tokens that one engine may use per UTC day; absent: no bound."
     )
+
+    @property
+    def has_remote_model(self) -> bool:
+        """True if a text model is configured that does not run on this machine."""
+        named = [name for name in (self.model, *self.model_aliases.values()) if name is not None]
+        providers = [PROVIDERS.get(name.partition(":")[0]) for name in named]
+        return any(provider is not None and not provider.is_local for provider in providers)
 
     @property
     def own_addresses(self) -> frozenset[str]:

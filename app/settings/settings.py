@@ -42,6 +42,9 @@ __all__ = [
 ]
 
 _DAY_SECONDS = 86_400
+_PLACES = 4
+"""Operations at once whose work computes in this process or on this machine."""
+_PLACES_WITH_MODEL = 16
 CONSTANTS = frozenset(constant.name for constant in fields(Tuning))
 """The names of `Tuning`. Many of them were settings in earlier releases."""
 
@@ -309,11 +312,12 @@ class Settings(
     )
 
     # Worker
-    worker_concurrency: int = Field(
-        4,
+    worker_concurrency: int | None = Field(
+        None,
         ge=1,
         description="Operations run at once per process. The last place is left to others by an"
-        " engine, and by a key, that holds the rest.",
+        " engine, and by a key, that holds the rest. Absent: 4; with a text model on other"
+        " machines, up to 16, as `model_concurrency` and `database_pool_size` allow.",
     )
     require_worker: bool = Field(
         False,
@@ -383,6 +387,20 @@ class Settings(
         if constants := {name: values.pop(name) for name in CONSTANTS & values.keys()}:
             values["tuning"] = replace(self.tuning, **constants)
         return super().model_copy(update=values, deep=deep)
+
+    @property
+    def worker_places(self) -> int:
+        """The number of operations that a process runs at once.
+
+        Generations with a model on another machine wait, and do not compute. Each needs a
+        connection for moments only, but some of the pool are left to requests.
+        """
+        if self.worker_concurrency is not None:
+            return self.worker_concurrency
+        if not self.has_remote_model:
+            return _PLACES
+        free = self.database_pool_size - _PLACES
+        return max(_PLACES, min(_PLACES_WITH_MODEL, self.model_concurrency, free))
 
     @property
     def recovery_window(self) -> timedelta:

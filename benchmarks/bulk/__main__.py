@@ -8,6 +8,7 @@ no embedding is measured, and neither is the sending over a socket.
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from app.process.main import create_app
 from app.process.serving import run
 from app.process.start import open_process
 from app.settings.settings import EmbedderChoice, Settings
+from benchmarks.bulk.lists import show_lists
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.scripted_models import ScriptedEmbedder
@@ -36,6 +38,8 @@ _KEY = "bulk-benchmark-admin-key"
 _HEADERS = [(b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json")]
 _PATH = "/v1beta1/projects/default/locations/local/reasoningEngines/1/memories"
 _PIECE_BYTES = 64 * 1024
+_LISTED = 20_000
+"""Memories of the import after which scopes are listed."""
 _TABLES = ("memories", "memory_vectors", "memory_revisions")
 _WORDS = (
     "window",
@@ -74,8 +78,8 @@ class _Took:
     postgres: float
 
 
-def _memories(count: int) -> list[dict[str, object]]:
-    """Return memories of a hundred users, each with what the README suggests to send along."""
+def _memories(count: int, users: int = 100) -> list[dict[str, object]]:
+    """Return memories of some users, each with what the README suggests to send along."""
     found: list[dict[str, object]] = []
     for number in range(count):
         words = [_WORDS[(number * 7 + at) % len(_WORDS)] for at in range(12)]
@@ -84,7 +88,7 @@ def _memories(count: int) -> list[dict[str, object]]:
             "position": {"doubleValue": number % 20},
         }
         fact = f"User {number} {' '.join(words)}."
-        scope = {"user_id": str(number % 100)}
+        scope = {"user_id": str(number % users)}
         found.append({"fact": fact, "scope": scope, "metadata": metadata})
     return found
 
@@ -218,9 +222,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Memories a second, created many at a time.")
     parser.add_argument("--rounds", type=int, default=5, help="rounds, after one that warms up")
     parser.add_argument("--memories", type=int, default=10_000, help="memories of a round")
+    parser.add_argument("--lists", action="store_true", help="only the lists after an import")
     asked = parser.parse_args()
-    with unread_logs(), data_folder() as folder:
-        run(lambda: _measure(folder, asked.rounds, asked.memories))
+    are_kept: list[bool] = []
+    with unread_logs():
+        if not asked.lists:
+            with data_folder() as folder:
+                run(lambda: _measure(folder, asked.rounds, asked.memories))
+        with data_folder() as folder:
+            run(lambda: _list(are_kept, folder))
+    sys.exit(0 if all(are_kept) else 1)
+
+
+async def _list(are_kept: list[bool], folder: Path) -> None:
+    are_kept.append(await show_lists(folder, _Ready(), _memories(_LISTED, users=_LISTED // 20)))
 
 
 if __name__ == "__main__":

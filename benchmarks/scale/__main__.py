@@ -2,12 +2,15 @@
 
 Databases of several sizes, on one Postgres, are asked in turn by one caller: searches of the 3
 best and writes, in scopes of 100 memories over 10 engines. The largest also has one scope of 50
-thousand, which is searched before and after the sweep has made its index. The application is asked
-in this process: neither parsing HTTP from a socket nor a model is part of it; vectors lie in a
-subspace of 24 dimensions, with 10 % of noise, facts are of words as common as in a language.
+thousand, which is searched before and after the sweep has made its index; at the end, 50 scopes of
+the smallest get an index, which searches and writes in the others must not notice. Fails where a
+bar is missed: `--sizes 20000 --large 10000` measures a scope of ten thousand. The application is
+asked in this process: neither parsing HTTP from a socket nor a model is part of it; vectors lie in
+a subspace of 24 dimensions, with 10 % of noise, facts are of words as common as in a language.
 """
 
 import argparse
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
@@ -30,6 +33,7 @@ from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, ScopeQuery
 from app.process.serving import run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.scale.bank import LARGE, Bank, fill, sizes
+from benchmarks.scale.indexes import show_many_indexes
 from benchmarks.scale.served import Served, serving
 from benchmarks.scale.words import Floats, SubspaceEmbedder, vectors
 from benchmarks.surroundings import data_folder, unread_logs
@@ -43,6 +47,7 @@ _RETRIEVES, _CREATES = 100, 50
 _FOR_BUFFERS = 200
 _RECALLED = 100
 _PAGE_KIB = 4
+_SEARCH_BAR_MS = 12.0
 
 
 @dataclass(frozen=True)
@@ -100,8 +105,11 @@ async def _rounds(banks: Sequence[Served], rounds: int) -> None:
     )
 
 
-async def _large(bank: Served, searches: int) -> None:
-    """Search the large scope without an index, make it, and search by it."""
+async def _large(bank: Served, searches: int) -> bool:
+    """Search the large scope without an index, make it, and search by it.
+
+    Return False if searches by it take too long.
+    """
     few = max(5, searches // 20)
     for ranking in Ranking:
         took = [await bank.retrieve(ranking, LARGE) for _ in range(few)]
@@ -113,14 +121,19 @@ async def _large(bank: Served, searches: int) -> None:
     await indexes.read()
     index = await indexes.find(_query(bank), SubspaceEmbedder.model_id)
     assert index is not None
+    slowest = 0.0
     for ranking in Ranking:
         for _ in range(few):
             await bank.retrieve(ranking, LARGE)
         took = [await bank.retrieve(ranking, LARGE) for _ in range(searches)]
         print(_told(f"scope of {bank.bank.large:,} by its index, {ranking}", took), flush=True)
+        slowest = max(slowest, _percentiles(took)[0])
+    is_kept = slowest <= _SEARCH_BAR_MS
+    print(f"bar of both: p50 {_SEARCH_BAR_MS:.0f} ms {'kept' if is_kept else 'MISSED'}", flush=True)
     took = [await bank.create(LARGE) for _ in range(few)]
     print(_told(f"create in the scope of {bank.bank.large:,}", took))
     print(f"recall@10 of the index at ef {EF_SEARCH}: {await _recall(bank, index):.3f}", flush=True)
+    return is_kept
 
 
 async def _recall(bank: Served, index: ScopeIndex) -> float:
@@ -143,7 +156,9 @@ def _query(bank: Served) -> ScopeQuery:
     return ScopeQuery(1, scope_hash(LARGE), [DEFAULT_MEMORY_TYPE], true(), now)
 
 
-async def _measure(settings: Settings, urls: Sequence[tuple[str, Bank]], asked: Asked) -> None:
+async def _measure(
+    kept: list[bool], settings: Settings, urls: Sequence[tuple[str, Bank]], asked: Asked
+) -> None:
     async with AsyncExitStack() as stack:
         banks = [
             await stack.enter_async_context(serving(settings, url, bank)) for url, bank in urls
@@ -154,7 +169,8 @@ async def _measure(settings: Settings, urls: Sequence[tuple[str, Bank]], asked: 
                 await bank.create()
         await _rounds(banks, asked.rounds)
         if asked.large:
-            await _large(banks[-1], asked.searches)
+            kept.append(await _large(banks[-1], asked.searches))
+        kept.append(await show_many_indexes(banks[0], asked.searches))
 
 
 def _fill(url: str, asked: Asked) -> Iterator[tuple[str, Bank]]:
@@ -194,11 +210,13 @@ def _asked() -> Asked:
 def main() -> None:
     """Measure as the command line says."""
     asked = _asked()
+    kept: list[bool] = []
     with data_folder() as folder:
         settings = Settings(data_dir=folder, embedder=EmbedderChoice.HASH, log_level="ERROR")
         with unread_logs(settings), EmbeddedPostgres(settings) as postgres:
             urls = list(_fill(postgres.url, asked))
-            run(lambda: _measure(settings, urls, asked))
+            run(lambda: _measure(kept, settings, urls, asked))
+    sys.exit(0 if all(kept) else 1)
 
 
 if __name__ == "__main__":

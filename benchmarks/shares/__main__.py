@@ -4,7 +4,8 @@ First, what a claim costs Postgres while as many operations of one engine wait a
 and its worker serves it up to its share: the search then passes over all of them. Then, on a live
 server, how long a small generation of another tenant waits and takes beside eight of the largest
 size by one key. Postgres is counted by the CPU of its connections, which neighbours on the machine
-do not change; seconds include them.
+do not change; seconds include them. Before both, how evenly busy processes share connections; at
+the end, how many generations a second wait for a language model.
 """
 
 import argparse
@@ -14,7 +15,11 @@ from pathlib import Path
 from app.process.serving import run
 from benchmarks.shares.beside import show_small_beside_large
 from benchmarks.shares.claims import show_claims
+from benchmarks.shares.connections import show_connections
+from benchmarks.shares.model import show_generations
 from benchmarks.surroundings import data_folder, unread_logs
+
+_CONNECTION_ROUNDS = 9
 
 
 async def _claims(folder: Path, rounds: int) -> list[bool]:
@@ -22,15 +27,17 @@ async def _claims(folder: Path, rounds: int) -> list[bool]:
 
 
 def main() -> None:
-    """Print both tables; exit 1 where a bar is missed."""
+    """Print all tables; exit 1 where a bar is missed."""
     parser = argparse.ArgumentParser(description="What a flood in the queue costs others.")
     parser.add_argument("--rounds", type=int, default=100, help="claims measured in each case")
     options = parser.parse_args()
-    are_kept: list[bool] = []
+    are_kept = [show_connections(_CONNECTION_ROUNDS)]
     with unread_logs(), data_folder() as folder:
         run(lambda: _keep(are_kept, folder, options.rounds))
     with data_folder() as folder:
         are_kept.append(show_small_beside_large(folder))
+    with data_folder() as folder:
+        are_kept.append(show_generations(folder))
     sys.exit(0 if all(are_kept) else 1)
 
 

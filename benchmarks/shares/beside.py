@@ -28,15 +28,17 @@ _SENTENCES = (
 def show_small_beside_large(folder: Path) -> bool:
     """Print how long small generations wait and take; return True if both bars are kept."""
     with live_server(folder, MEMORY_BANK_EMBEDDER="hash", MEMORY_BANK_LOG_LEVEL="ERROR") as server:
-        with _client(server, KEY) as admin:
-            secret = _made(admin.post("keys", json={"displayName": "other", "roles": ["user"]}))
+        with client_of(server, KEY) as admin:
+            secret = read_answer(
+                admin.post("keys", json={"displayName": "other", "roles": ["user"]})
+            )
             engine = _engine(admin)
-        with _client(server, secret["secret"]) as other:
+        with client_of(server, secret["secret"]) as other:
             quiet = [_small(other, engine) for _ in range(_SMALL_ROUNDS)]
             large = _flood(server)
             beside = [_small(other, engine) for _ in range(_SMALL_ROUNDS)]
-        with _client(server, KEY) as admin:
-            left = sum(not _made(admin.get(name)).get("done") for name in large)
+        with client_of(server, KEY) as admin:
+            left = sum(not read_answer(admin.get(name)).get("done") for name in large)
     print(f"\nseconds of a small generation beside {_LARGE} of {_CHARS} characters by one key")
     print(f"  {'':<28}{'alone':>8}{'median':>8}{'latest':>8}{'bar':>8}")
     are_kept = [left > 0]
@@ -50,7 +52,8 @@ def show_small_beside_large(folder: Path) -> bool:
     return all(are_kept)
 
 
-def _client(server: LiveServer, secret: str) -> httpx.Client:
+def client_of(server: LiveServer, secret: str) -> httpx.Client:
+    """Return a client of a server by a key."""
     return httpx.Client(
         base_url=f"{server.url}/v1beta1/",
         headers={"Authorization": f"Bearer {secret}"},
@@ -58,7 +61,8 @@ def _client(server: LiveServer, secret: str) -> httpx.Client:
     )
 
 
-def _made(answer: httpx.Response) -> dict[str, Any]:
+def read_answer(answer: httpx.Response) -> dict[str, Any]:
+    """Return the body of an answer that must be a success."""
     answer.raise_for_status()
     found: dict[str, Any] = answer.json()
     return found
@@ -67,15 +71,15 @@ def _made(answer: httpx.Response) -> dict[str, Any]:
 def _engine(client: httpx.Client) -> str:
     """Make an engine; return its name."""
     parent = "projects/default/locations/local/reasoningEngines"
-    made = _made(client.post(parent, json={"displayName": "other"}))
+    made = read_answer(client.post(parent, json={"displayName": "other"}))
     return str(made["name"].partition("/operations/")[0])
 
 
-def _asked(client: httpx.Client, engine: str, user: str, said: str) -> str:
+def asked_to_generate(client: httpx.Client, engine: str, user: str, said: str) -> str:
     """Queue a generation; return the name of its operation."""
     events = [{"content": {"role": "user", "parts": [{"text": said}]}}]
     body = {"scope": {"user_id": user}, "directContentsSource": {"events": events}}
-    return str(_made(client.post(f"{engine}/memories:generate", json=body))["name"])
+    return str(read_answer(client.post(f"{engine}/memories:generate", json=body))["name"])
 
 
 def _flood(server: LiveServer) -> list[str]:
@@ -84,9 +88,9 @@ def _flood(server: LiveServer) -> list[str]:
         _SENTENCES[number % len(_SENTENCES)].format(n=number) for number in range(_CHARS // 30)
     )
     engine = "projects/default/locations/local/reasoningEngines/1"
-    with _client(server, KEY) as client, ThreadPoolExecutor(_LARGE) as pool:
+    with client_of(server, KEY) as client, ThreadPoolExecutor(_LARGE) as pool:
         asked = [
-            pool.submit(_asked, client, engine, f"large {number}", said[:_CHARS])
+            pool.submit(asked_to_generate, client, engine, f"large {number}", said[:_CHARS])
             for number in range(_LARGE)
         ]
         return [one.result() for one in asked]
@@ -95,9 +99,9 @@ def _flood(server: LiveServer) -> list[str]:
 def _small(client: httpx.Client, engine: str) -> tuple[float, float]:
     """Run a small generation; return the seconds until its start and until its end."""
     begun = time.perf_counter()
-    name = _asked(client, engine, f"small {begun}", "I like tea. I live in Oslo.")
+    name = asked_to_generate(client, engine, f"small {begun}", "I like tea. I live in Oslo.")
     queued = time.perf_counter() - begun
-    while not (operation := _made(client.get(name))).get("done"):
+    while not (operation := read_answer(client.get(name))).get("done"):
         if time.perf_counter() - begun > _PATIENCE_SECONDS:
             return _PATIENCE_SECONDS, _PATIENCE_SECONDS
         time.sleep(0.02)

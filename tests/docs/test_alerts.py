@@ -26,11 +26,7 @@ _SUFFIX = re.compile(r"_(?:total|bucket|sum|count)$")
 _OF_TARGETS = {"job", "instance"}
 """Labels that Prometheus gives every series."""
 _OF_PROMETHEUS = {"up"}
-_UNUSED = {
-    "memory_bank_model_mode",
-    "memory_bank_model_entries_total",
-    "memory_bank_embedding_shortened_texts_total",
-}
+_UNUSED = {"memory_bank_model_mode", "memory_bank_model_entries_total"}
 """Metrics for those who look into one model."""
 _OPERATORS = {"by", "without", "ignoring", "on", "and", "or", "unless", "bool", "offset"}
 

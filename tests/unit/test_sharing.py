@@ -5,6 +5,8 @@ from contextlib import ExitStack
 from functools import partial
 from socket import create_connection, create_server
 
+import pytest
+
 from app.adapters.uvicorn.sharing import Acceptor, ConnectionShare, ConnectionShares
 
 _SOON_SECONDS = 30
@@ -64,3 +66,29 @@ async def test_connections_go_evenly_to_those_that_share_a_socket() -> None:
         connect(4)
         await taken.wait_for(24)
         assert taken[1] == before + 4, "what another would have taken is not lost"
+
+
+@pytest.mark.parametrize(("catch_up", "looks"), [(2, 2), (3, 3), (None, 4)])
+async def test_a_connection_is_left_to_a_slow_process_for_a_while(
+    catch_up: int | None, looks: int
+) -> None:
+    """Looks are counted, since a stalled machine makes any time longer."""
+    shares, taken = ConnectionShares(2), _Taken()
+    slow, looked = 1, 0
+    shares.note(slow, 0)
+
+    def count() -> int:
+        nonlocal looked
+        looked += 1
+        if looked == catch_up:
+            shares.note(slow, 9)
+        return 5
+
+    with ExitStack() as opened:
+        listener = opened.enter_context(create_server(("127.0.0.1", 0)))
+        opened.enter_context(create_connection(listener.getsockname()))
+        share = ConnectionShare(shares, 0)
+        acceptor = Acceptor(listener.dup(), partial(taken.take, 0), share, count)
+        opened.callback(acceptor.close)
+        await taken.wait_for(1)
+    assert looked == looks

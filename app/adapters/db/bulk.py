@@ -46,7 +46,8 @@ from typing_extensions import override
 
 from app.adapters.concurrency import each
 from app.adapters.db.base import Base
-from app.adapters.db.session import Session, is_distributed
+from app.adapters.db.session import Database, Session, after_commit, is_distributed
+from app.adapters.db.statistics import COUNTED_ROWS
 from app.adapters.db.vectors import EMBEDDING, Numbers, part
 from app.kernel.errors import Aborted, Reason
 from app.kernel.ids import draw_again
@@ -90,6 +91,7 @@ async def insert_rows(
         return sum(
             [(await _send(row, session, single, row_values)).rowcount for row_values in values]
         )
+    _count(row, session, len(values))
     # The session would take the list as the values of several statements.
     connection = await session.connection()
     statement = _insertion(row, conflict, *values[0], as_sent=as_sent)
@@ -111,10 +113,25 @@ async def insert_free(
         single = _single(row, Conflict(), *values[0]).returning(returned)
         results = [await _send(row, session, single, row_values) for row_values in values]
         return {key for result in results for key in result.scalars()}
+    _count(row, session, len(values))
     connection = await session.connection()
     statement = _insertion(row, Conflict(), *values[0], as_sent=as_sent).returning(returned)
     parameters = await _parameters(row, values, as_sent=as_sent)
     return set((await connection.execute(statement, parameters)).scalars())
+
+
+def _count(row: type[Base], session: Session, rows: int) -> None:
+    """Count rows for the statistics of their table once they are committed.
+
+    On a cluster, `analyze` reads samples of all shards of a table: their nodes do that by
+    themselves.
+    """
+
+    async def note(db: Database) -> None:
+        db.server.statistics.note(row.__tablename__, rows)
+
+    if rows >= COUNTED_ROWS and not is_distributed(session):
+        after_commit(session, note)
 
 
 async def _send(

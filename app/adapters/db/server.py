@@ -25,6 +25,7 @@ from app.adapters.concurrency import consume_exception
 from app.adapters.db.engine import TRANSACTION_LIMIT, Connection
 from app.adapters.db.errors import meets_split, unavailable
 from app.adapters.db.nodes import Nodes, working_for
+from app.adapters.db.statistics import TableStatistics
 
 PLACES = 2
 """Most concurrent statements; a node that hangs occupies no more connections."""
@@ -124,6 +125,7 @@ class DatabaseServer:
         nodes: the nodes of a distributed database.
         all_shards: the places of statements over all shards of a distributed database.
         long_reads: the places of statements that read much for a page, or ask how much that is.
+        statistics: the statistics of tables that this process fills.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -136,12 +138,14 @@ class DatabaseServer:
         self.pool_use = PoolUse(engine)
         self.all_shards = AllShards()
         self.long_reads = asyncio.Semaphore(_LONG_READS)
+        self.statistics = TableStatistics(engine)
 
     async def close(self) -> None:
         """Close every connection, waiting a while for the transactions of those in use.
 
         Some write in the background, such as the last uses of keys.
         """
+        await self.statistics.close()
         await self.nodes.close()
         await self.direct.close()
         with suppress(TimeoutError):
@@ -171,17 +175,22 @@ class DirectConnections:
         self._is_closed = False
         self._places = asyncio.Semaphore(MAX_CONNECTIONS)
 
-    async def run(self, statement: bytes, values: Sequence[Any]) -> Sequence[Row]:
+    async def run(
+        self, statement: bytes, values: Sequence[Any], options: bytes | None = None
+    ) -> Sequence[Row]:
         """Send a statement that returns rows, commit it, and return the rows.
 
         It is sent again where a shard has just been split. Values are numbered, as `$1`; the rows
-        come in binary form, which is faster on both sides.
+        come in binary form, which is faster on both sides. `options` is a statement that changes
+        settings of the transaction.
 
         Raises:
             psycopg.Error: raised by the driver.
             sqlalchemy.exc.DBAPIError: no connection can be opened.
             sqlalchemy.exc.TimeoutError: no connection becomes free in time.
         """
+        if options is not None:
+            return await self._repeat(partial(_run_with, options, statement, values))
         return await self._repeat(partial(_run, statement, values))
 
     async def run_together(self, statements: Sequence[Statement]) -> bool:
@@ -290,6 +299,23 @@ class DirectConnections:
 async def _run(statement: bytes, values: Sequence[Any], connection: Connection) -> Sequence[Row]:
     cursor = AsyncRawCursor(connection)
     await cursor.execute(statement, values, binary=True)
+    return await cursor.fetchall()
+
+
+async def _run_with(
+    options: bytes, statement: bytes, values: Sequence[Any], connection: Connection
+) -> Sequence[Row]:
+    cursor = AsyncRawCursor(connection)
+    try:
+        async with connection.pipeline():
+            await connection.execute(b"begin", prepare=False)
+            await connection.execute(options)
+            await cursor.execute(statement, values, binary=True)
+            await connection.execute(b"commit", prepare=False)
+    except psycopg.Error:
+        if not connection.closed:
+            await connection.rollback()
+        raise
     return await cursor.fetchall()
 
 

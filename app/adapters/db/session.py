@@ -312,12 +312,17 @@ class Database:
         return where
 
     async def run(
-        self, statement: bytes, values: Sequence[Any], *, is_change: bool = False
+        self,
+        statement: bytes,
+        values: Sequence[Any],
+        *,
+        is_change: bool = False,
+        options: bytes | None = None,
     ) -> Sequence[Row]:
         """Send a hot statement directly, as its own transaction; return its rows.
 
-        The statement itself contains the caller's conditions (`reach`). It raises the errors
-        of `transaction`.
+        The statement itself contains the caller's conditions (`reach`). `options` is a statement
+        that changes settings of the transaction. The errors are those of `transaction`.
         """
         if is_change:
             self.check_writable()
@@ -325,9 +330,9 @@ class Database:
             async with self.translated_errors():
                 if not is_change and self.standby is not None:
                     return await self.standby.read(
-                        lambda server: server.direct.run(statement, values)
+                        lambda server: server.direct.run(statement, values, options)
                     )
-                return await self.server.direct.run(statement, values)
+                return await self.server.direct.run(statement, values, options)
 
     async def run_together(self, statements: Sequence[Statement]) -> bool:
         """Send hot statements together, as one transaction; return True if it is committed.

@@ -2,13 +2,14 @@
 
 A new connection wakes all processes. If an event loop accepted all waiting connections, the other
 processes would get none. Connections stay open, so one process would then do all the work. So each
-process accepts one at a time, and first waits a moment if others have fewer connections.
+process accepts one at a time, and first waits, 20 ms at most, while others have fewer connections.
 """
 
 import asyncio
 import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from socket import IPPROTO_TCP, TCP_NODELAY, socket
 
 import structlog
@@ -17,8 +18,13 @@ from app.adapters.concurrency import consume_exception
 
 log = structlog.get_logger()
 
-_LEFT_SECONDS = 0.002
-"""Time for which a connection is left to processes with fewer connections."""
+_LEFT_SECONDS = (0.002, 0.006, 0.012)
+"""Pauses for which a connection is left to processes with fewer connections, 20 ms in all.
+
+After each of them the counts are compared again: on a busy machine the other processes need more
+than the first pause before they run. The number of comparisons is fixed, and not the time, so that
+a process whose own event loop was late still leaves the others a pause.
+"""
 _FULL_SECONDS = 1.0
 """Pause after the system refused a connection for lack of file descriptors or memory."""
 _NONE = 0xFFFF_FFFF
@@ -76,19 +82,29 @@ class Acceptor:
 
     def _come(self) -> None:
         """Accept a new connection, or first leave it to other processes for a moment."""
-        shares, number = self._share.shares, self._share.number
-        if shares.note(number, self._count() + len(self._opening)):
+        if self._has_fewest():
             self._take()
         else:
-            self._rest(_LEFT_SECONDS, self._take_what_is_left)
+            self._leave(0)
+
+    def _has_fewest(self) -> bool:
+        connections = self._count() + len(self._opening)
+        return self._share.shares.note(self._share.number, connections)
+
+    def _leave(self, pause: int) -> None:
+        self._rest(_LEFT_SECONDS[pause], partial(self._look_again, pause + 1))
+
+    def _look_again(self, pauses: int) -> None:
+        """Accept the connection, unless another process still should and has time for it."""
+        if not self._has_fewest() and pauses < len(_LEFT_SECONDS):
+            self._leave(pauses)
+        else:
+            self._look()
+            self._take()
 
     def _rest(self, seconds: float, then: Callable[[], None]) -> None:
         self._loop.remove_reader(self._listener)
         self._pause = self._loop.call_later(seconds, then)
-
-    def _take_what_is_left(self) -> None:
-        self._look()
-        self._take()
 
     def _take(self) -> None:
         try:

@@ -1,12 +1,20 @@
 """Registers retrieval."""
 
+from app.adapters.resources import Resources
 from app.memory.retrieval.jobs import INDEX, IndexSweep
 from app.memory.retrieval.routes import router
 from app.memory.retrieval.store.indexes import ERASURES
 from app.web.feature import Feature, Tick
 
+
+def _watch_fills(resources: Resources) -> None:
+    """Sweep once tables were filled: an import may have filled a large scope."""
+    resources.db.server.statistics.after = IndexSweep(resources).run_logged
+
+
 FEATURE = Feature(
     "retrieval",
+    install=_watch_fills,
     routers=(router,),
     erasures=ERASURES,
     ticks=(

@@ -45,8 +45,16 @@ class IndexSweep:
         try:
             async with self.resources.db.transaction() as session:
                 is_mine = await take_tick(session, INDEX, interval)
-            if is_mine:
-                await self.run()
+        except ServiceError as error:
+            log.warning("scope_index.sweep_failed", reason=error.reason)
+            return
+        if is_mine:
+            await self.run_logged()
+
+    async def run_logged(self) -> None:
+        """Sweep now; failures are logged."""
+        try:
+            await self.run()
         except ServiceError as error:
             log.warning("scope_index.sweep_failed", reason=error.reason)
 

@@ -151,11 +151,11 @@ async def test_no_setting_shows_a_secret_or_the_password_of_an_address(
     own = {one["name"]: one for one in (await server(client))["settings"]}
     assert own["MEMORY_BANK_ADMIN_KEY"]["value"] == HIDDEN
     assert ADMIN_KEY not in json.dumps(own)
-    assert own["MEMORY_BANK_WORKER_CONCURRENCY"] == {
-        "name": "MEMORY_BANK_WORKER_CONCURRENCY",
-        "description": fields["worker_concurrency"].description,
+    assert own["MEMORY_BANK_MODEL_CONCURRENCY"] == {
+        "name": "MEMORY_BANK_MODEL_CONCURRENCY",
+        "description": fields["model_concurrency"].description,
         "isDefault": True,
-        "value": 4,
+        "value": 16,
     }
     assert "value" not in own["MEMORY_BANK_MODEL"]
     assert own["MEMORY_BANK_TUNING"]["value"]["worker_retry_base_seconds"] == 0.01

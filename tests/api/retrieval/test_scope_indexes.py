@@ -1,35 +1,44 @@
 """The indexes of large scopes: made and removed by a sweep, and no more than a shortcut."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 
+import httpx
 import psycopg
 import pytest
 from sqlalchemy import text, true
 from structlog.testing import capture_logs
 
+from app.adapters.db.statistics import TableStatistics
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.ids import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.retrieval.jobs import IndexSweep
 from app.memory.retrieval.services.search import ScopeIndexes
-from app.memory.retrieval.store import indexes
+from app.memory.retrieval.store import fast_sql, indexes
+from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
 from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.nearest import (
+    POOL,
     ScopeIndex,
     ScopeQuery,
     find_nearest,
     find_nearest_to_each,
 )
+from app.process.features import register
 from app.settings.settings import Settings
+from tests.support.bank import ok
 from tests.support.distributed import used_as_distributed
 from tests.support.scopes import MANY, Filled, fill
 from tests.support.scripted_models import ScriptedEmbedder
+from tests.support.statements import statements_on
 
 COUNT = 120
 QUERY = "Where do I live?"
+_SOON_SECONDS = 60
 
 
 @pytest.fixture
@@ -75,6 +84,14 @@ def changed(resources: Resources, settings: Settings) -> Resources:
 async def made(resources: Resources) -> dict[str, bool]:
     async with resources.db.snapshot() as session:
         return await indexes.list_made(session)
+
+
+async def scans(resources: Resources, key: IndexKey) -> int:
+    """Return how often the index was used by the hot statements, which share a connection here."""
+    await resources.db.run(b"select 1 from pg_stat_force_next_flush()", [])
+    statement = b"select idx_scan from pg_stat_user_indexes where indexrelname = $1"
+    ((count,),) = await resources.db.run(statement, [key.index_name])
+    return int(count)
 
 
 async def sweep(resources: Resources) -> ScopeIndexes:
@@ -152,6 +169,58 @@ async def test_searches_use_it_also_by_prepared_statements(
             await find_nearest(session, query, key.model_id, vector, 3, index=ScopeIndex(16))
             after = (await session.execute(uses, {"name": key.index_name})).scalar_one()
             assert after == before + 1, number
+
+
+@pytest.mark.plain_postgres("a cluster takes the reference path")
+@pytest.mark.usefixtures("filled")
+async def test_hot_searches_use_it(
+    resources: Resources, query: ScopeQuery, key: IndexKey, embedder: ScriptedEmbedder
+) -> None:
+    await sweep(resources)
+    (vector,) = await embedder.embed([QUERY])
+    async with resources.db.snapshot() as session:
+        wanted = await find_nearest(session, query, key.model_id, vector, 3, index=ScopeIndex(16))
+    before = await scans(resources, key)
+    for _ in range(12):
+        found = await fast_sql.find_nearest(
+            resources.db, query, key.model_id, vector, 3, index=ScopeIndex(16)
+        )
+        assert found == wanted
+    assert await scans(resources, key) == before + 12
+
+
+@pytest.mark.usefixtures("filled")
+async def test_words_alone_find_enough_by_it(
+    resources: Resources, query: ScopeQuery, key: IndexKey
+) -> None:
+    await sweep(resources)
+    wanted = CandidateQuery("Which fact of many?", "english", key.model_id, None)
+    with statements_on(resources.db, "FROM memories") as sent:
+        async with resources.db.snapshot() as session:
+            _, found = await find_candidates(session, query, wanted, ScopeIndex(16))
+    assert len(found) == POOL
+    assert len(sent) == 1, "the scope was read, too"
+
+
+async def test_an_import_of_thousands_gives_its_scope_an_index(
+    client: httpx.AsyncClient,
+    resources: Resources,
+    query: ScopeQuery,
+    key: IndexKey,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    statistics = TableStatistics(resources.db.engine, quiet_seconds=0.02)
+    monkeypatch.setattr(resources.db.server, "statistics", statistics)
+    register(resources)
+    lines = [json.dumps({"fact": f"I like tea {n}.", "scope": MANY}) for n in range(1_001)]
+    ok(await client.post("/memories:import", content="\n".join(lines)))
+    found = ScopeIndexes.of(resources)
+    async with asyncio.timeout(_SOON_SECONDS):
+        while await found.find(query, key.model_id) is None:
+            await asyncio.sleep(0.05)
+            await found.read()
+    await statistics.close()
+    assert await made(resources) == whole(key)
 
 
 @pytest.mark.usefixtures("filled")

@@ -1,7 +1,7 @@
 """A search takes the reference path or the fast one: whatever it asks for, both answer the same.
 
 Two processes share one database. One knows no engine, so that it always takes the reference path;
-the other takes the fast one wherever that applies: without filters, in a scope without an index.
+the other takes the fast one wherever that applies: without filters.
 """
 
 from collections.abc import AsyncIterator
@@ -202,10 +202,8 @@ async def test_both_paths_answer_the_same(
         fast_answers, taken = await _answers(database, clients[AT_ONCE], order)
         embedder.lexical_only, embedder.failure = False, None
         assert (name, fast_answers) == (name, answers)
-        is_by_index = size.is_indexed and order.ranking is not None
-        unfiltered = STEP_BY_STEP if is_by_index else AT_ONCE
         expected = {
-            **dict.fromkeys(UNFILTERED, unfiltered),
+            **dict.fromkeys(UNFILTERED, AT_ONCE),
             **dict.fromkeys(FILTERED, STEP_BY_STEP),
         }
         assert (name, taken) == (name, expected)

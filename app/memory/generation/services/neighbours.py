@@ -25,7 +25,7 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.logic.query import read
 from app.memory.retrieval.logic.ranking import WEIGHTS
-from app.memory.retrieval.services.search import LargeScopeSearch, ScopeIndexes, best_of
+from app.memory.retrieval.services.search import LargeScopeSearch, ScopeIndexes, best_of, is_hot
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store import nearest as searches
 from app.memory.retrieval.store import repository as retrieval
@@ -156,9 +156,9 @@ class Neighbourhood:
         index = await ScopeIndexes.of(self.resources).find(query, model_id) if vector else None
         asked = read(candidate.fact, query.now.date(), language)
         wanted = CandidateQuery(candidate.fact, asked.language, model_id, values)
-        if index is None and query.is_unfiltered:
+        if is_hot(db, query, index):
             larger = LargeScopeSearch.of(self.resources)
-            candidates = await larger.find_candidates(db, query, wanted)
+            candidates = await larger.find_candidates(db, query, wanted, index)
         else:
             async with db.snapshot() as session:
                 candidates = await find_candidates(session, query, wanted, index)

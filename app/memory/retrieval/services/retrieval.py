@@ -32,6 +32,7 @@ from app.memory.retrieval.services.search import (
     Search,
     SearchHit,
     SearchInTransaction,
+    is_hot,
     to_json,
     within,
 )
@@ -143,11 +144,11 @@ async def _fast_similar(
 ) -> Retrieved | None:
     """Search with the fast statements; return None if they do not apply or match nothing."""
     index = await ScopeIndexes.of(resources).find(query, embedded.model_id)
-    if index is not None or embedded.model_id != engine.embedding_model:
+    if not is_hot(resources.db, query, index) or embedded.model_id != engine.embedding_model:
         return None
     count, most = _count(resources, params.top_k), resources.settings.tuning.max_page_bytes
     larger = LargeScopeSearch.of(resources)
-    search = FastSearch(query, embedded, count, most, resources.db, engine, larger)
+    search = FastSearch(query, embedded, count, most, resources.db, engine, larger, index)
     config = config_of(engine)
     hits = await _search(resources, search, request, config, params.search_query)
     if hits is None or not hits.hits:

@@ -117,6 +117,14 @@ class ScopeIndexes:
             return
 
 
+def is_hot(db: Database, query: ScopeQuery, index: ScopeIndex | None) -> bool:
+    """Return True if the hot statements can serve a query.
+
+    The nodes of a cluster get the settings for a scope's index only from a session.
+    """
+    return query.is_unfiltered and not (index is not None and db.is_distributed)
+
+
 class LargeScopeSearch:
     """Scopes that this process recently found too large for the statement for small scopes.
 
@@ -134,16 +142,16 @@ class LargeScopeSearch:
         return kept
 
     async def find_candidates(
-        self, db: Database, query: ScopeQuery, wanted: CandidateQuery
+        self, db: Database, query: ScopeQuery, wanted: CandidateQuery, index: ScopeIndex | None
     ) -> tuple[Statistics, list[RankingCandidate]]:
-        """Return the scope's statistics and candidates, for a query without filters or index."""
+        """Return the scope's statistics and candidates, for a query without filters."""
         scope = (query.engine_id, query.scope_hash)
-        if scope not in self.known:
+        if index is None and scope not in self.known:
             small = await fast_sql.find_if_small(db, query, wanted)
             if small is not None:
                 return small
             self.known[scope] = None
-        return await fast_sql.find_candidates(db, query, wanted)
+        return await fast_sql.find_candidates(db, query, wanted, index)
 
 
 @dataclass(frozen=True)
@@ -219,7 +227,7 @@ class SearchInTransaction(Search):
 
 @dataclass(frozen=True)
 class FastSearch(Search):
-    """The fast statements, without filters or index, based on a cached engine row.
+    """The fast statements, without filters, based on a cached engine row.
 
     It returns None without hits, or if the engine or a memory has changed in the meantime.
     """
@@ -227,17 +235,20 @@ class FastSearch(Search):
     db: Database
     engine: EngineRow
     larger: LargeScopeSearch
+    index: ScopeIndex | None
 
     @override
     async def find_nearest(self, vector: Vector) -> Mapping[str, float]:
         model_id = self.embedded.model_id
-        return await fast_sql.find_nearest(self.db, self.query, model_id, vector, self.count)
+        return await fast_sql.find_nearest(
+            self.db, self.query, model_id, vector, self.count, index=self.index
+        )
 
     @override
     async def find_candidates(
         self, wanted: CandidateQuery
     ) -> tuple[Statistics, list[RankingCandidate]]:
-        return await self.larger.find_candidates(self.db, self.query, wanted)
+        return await self.larger.find_candidates(self.db, self.query, wanted, self.index)
 
     @override
     async def read(self, memory_ids: Sequence[str]) -> Mapping[str, Row] | None:

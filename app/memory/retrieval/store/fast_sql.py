@@ -45,15 +45,21 @@ from app.memory.retrieval.store.candidates import (
     read_scope,
     values_of,
 )
+from app.memory.retrieval.store.indexed_candidates import of_large_scope
 from app.memory.retrieval.store.nearest import (
     BY_WORDS,
+    MOST,
     NEAR_COLUMNS,
+    OF_INDEX,
     POOL,
     NearMemory,
+    ScopeIndex,
     ScopeQuery,
     Vector,
     any_query,
+    at_scope,
     nearest,
+    of_any_scope,
 )
 from app.platform.engines.store.tables import EngineRow
 
@@ -61,6 +67,8 @@ MAX_SMALL_SCOPE = 200
 """Maximum memories in a small scope. With 200, a search costs the service 0.25 ms more CPU than
 a selection in Postgres, and Postgres 0.75 ms less. With more, other requests would wait too long.
 """
+_SETTINGS = (f"set_config('{name}', '{value}', true)" for name, value in OF_INDEX.items())
+_OF_INDEX = f"select {', '.join(_SETTINGS)}".encode()
 _LIVE = """\
 m.engine_id = $1 and m.delete_time is null and (m.expire_time is null or m.expire_time > $4)
     and m.scope_hash = $5"""
@@ -88,9 +96,17 @@ _SIZES_OF_NEWEST = f"select m.memory_id, {_SIZE} {_OF_NEWEST}".encode()
 
 
 async def find_candidates(
-    db: Database, query: ScopeQuery, wanted: CandidateQuery
+    db: Database, query: ScopeQuery, wanted: CandidateQuery, index: ScopeIndex | None = None
 ) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the same as `candidates.find_candidates`, for a query without filters."""
+    if index is not None:
+        with_vectors = wanted.vector is not None
+        large = of_large_scope(index.dimensions, with_vectors=with_vectors, at_scope=True)
+        statement, values = prepared(large, values_of(query, wanted))
+        statement = at_scope(statement, query, wanted.model_id)
+        rows = await db.run(statement, values, options=_OF_INDEX)
+        if len(rows) >= POOL:
+            return candidates_of(rows)
     return candidates_of(await db.run(*prepared(*of_whole_scope(query, wanted))))
 
 
@@ -104,22 +120,38 @@ async def find_if_small(
 
 
 async def find_nearest(
-    db: Database, query: ScopeQuery, model_id: str, vector: Vector, limit: int
+    db: Database,
+    query: ScopeQuery,
+    model_id: str,
+    vector: Vector,
+    limit: int,
+    *,
+    index: ScopeIndex | None = None,
 ) -> dict[str, float]:
     """Return the distances of the nearest memories by id, nearest first."""
     values = query.values() | {"model_id": model_id, "vector": vector, "count": limit}
-    rows: Any = await db.run(*prepared(_nearest(), values))
+    statement, parameters = prepared(_nearest(index and index.dimensions), values)
+    if index is not None:
+        statement = at_scope(statement, query, model_id)
+    options = None if index is None else _OF_INDEX
+    rows: Any = await db.run(statement, parameters, options=options)
     return dict(rows)
 
 
 @cache
-def _nearest() -> Select[*tuple[Any, ...]]:
-    parameter: Any = bindparam
-    model_id, limit = parameter("model_id", type_=Text), parameter("count", type_=Integer)
-    vector = parameter("vector", type_=EMBEDDING)
-    near = nearest(any_query(), model_id, vector, limit).subquery("near")
+def _nearest(dimensions: int | None) -> Select[*tuple[Any, ...]]:
+    index = ScopeIndex(dimensions) if dimensions else None
+    query, model_id = of_any_scope(has_index=index is not None)
+    vector = bindparam("vector", type_=EMBEDDING)
+    limit: Any = bindparam("count", type_=Integer)
+    many: Any = limit if index is None else func.greatest(MOST, limit)
+    near = nearest(query, model_id, vector, many, index).subquery("near")
     # Without the column `place`: the driver cannot read its type.
-    return select(near.c.memory_id, near.c.distance).order_by(near.c.distance, near.c.memory_id)
+    return (
+        select(near.c.memory_id, near.c.distance)
+        .order_by(near.c.distance, near.c.memory_id)
+        .limit(limit)
+    )
 
 
 async def find_near_by_ids(

@@ -48,8 +48,8 @@ from app.memory.retrieval.store.nearest import (
     POOL,
     ScopeIndex,
     ScopeQuery,
-    any_query,
     nearest,
+    of_any_scope,
 )
 
 _SAMPLED = 1_000
@@ -62,16 +62,18 @@ _QUESTION = "is:question"
 
 
 @cache
-def of_large_scope(dimensions: int, *, with_vectors: bool) -> Select[*tuple[Any, ...]]:
+def of_large_scope(
+    dimensions: int, *, with_vectors: bool, at_scope: bool = False
+) -> Select[*tuple[Any, ...]]:
     """Return the cached statement for a query without filters.
 
     Its parameters are the keys of `ScopeQuery.values`, and `model_id`, `vector`, `text`, `grams`,
-    `language`.
+    `language`; with `at_scope`, the function of this name fills in the key of the scope.
     """
     vector = bindparam("vector", type_=EMBEDDING) if with_vectors else None
-    model_id: Any = bindparam("model_id", type_=Text)
+    query, model_id = of_any_scope(has_index=at_scope)
     text, grams, language = (bindparam(name, type_=Text) for name in ("text", "grams", "language"))
-    large = LargeScope(any_query(), model_id, vector, ScopeIndex(dimensions))
+    large = LargeScope(query, model_id, vector, ScopeIndex(dimensions))
     return large.statement(QueryText(text, grams), language)
 
 
@@ -81,7 +83,7 @@ class LargeScope:
     def __init__(
         self,
         query: ScopeQuery,
-        model_id: str,
+        model_id: str | ColumnElement[str],
         vector: ColumnElement[Any] | None,
         index: ScopeIndex,
     ) -> None:
@@ -97,7 +99,9 @@ class LargeScope:
         words = terms_of(languages, text, language)
         holding = self._holding(words, sample)
         average = select(func.avg(sample.c.length)).scalar_subquery()
-        weighed = self._weighed(words, holding, average).limit(BY_WORDS)
+        # Without vectors, words have to find all candidates: with fewer, the scope is read.
+        by_words = POOL if self._vector is None else BY_WORDS
+        weighed = self._weighed(words, holding, average).limit(by_words)
         places = [select(weighed.subquery("weighed").c.place)]
         if self._vector is not None:
             # The hits by distance are enough; finding more would require reading the scope.

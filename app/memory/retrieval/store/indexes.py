@@ -76,7 +76,7 @@ async def list_likely(session: Session, memories: int, search: RowSearch) -> lis
     """Return scopes that probably have at least `memories` memories, the largest first.
 
     The estimate reads a sample of the table's pages. The larger a scope has to be, the smaller the
-    sample: one page in a hundred for scopes of 20,000. A later sweep finds a scope that was missed.
+    sample: one page in forty for scopes of 8,000. A later sweep finds a scope that was missed.
     """
     row = MemoryVectorRow
     share = min(1.0, _SAMPLED / memories)

@@ -5,8 +5,8 @@ of the bank. Only a large scope may have its own index (`indexes.py`). If the in
 hits than requested, the whole scope is compared, so a search never misses existing memories.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pgvector.sqlalchemy import HALFVEC
+from psycopg import sql
 from sqlalchemy import (
     BigInteger,
     BindParameter,
@@ -69,6 +70,18 @@ EF_SEARCH = MOST
 """Vectors that an index search holds at a time; the benchmark `scale` reports the recall."""
 _MAX_SCANNED = 10_000
 """Maximum memories that an index scans to satisfy a filter; beyond it, the scope is compared."""
+OF_INDEX: Mapping[str, str | int] = {
+    "enable_sort": "off",
+    "jit": "off",
+    "hnsw.ef_search": EF_SEARCH,
+    "hnsw.iterative_scan": "strict_order",
+    "hnsw.max_scan_tuples": _MAX_SCANNED,
+}
+"""Settings for a statement that uses the index of a scope.
+
+Until the planner's statistics include the scope, comparing and sorting all of it seems cheaper. An
+iterative scan replaces hits that a filter removes.
+"""
 _NONE: ColumnElement[int] = literal_column("0")
 _ID = MemoryRow.memory_id
 
@@ -129,6 +142,30 @@ def any_query() -> ScopeQuery:
     )
 
 
+def of_any_scope(*, has_index: bool) -> tuple[ScopeQuery, ColumnElement[str]]:
+    """Return a query without filters and a model, with parameters for their values.
+
+    With an index, it has places for the literals of `at_scope` instead of the key's parameters.
+    """
+    if not has_index:
+        return any_query(), bindparam("model_id", type_=Text)
+    place: Any = literal_column
+    engine_id = place("{engine}::bigint", BigInteger)
+    digest = place("'\\x{scope}'::bytea", LargeBinary)
+    query = replace(any_query(), engine_id=engine_id, scope_hash=digest)
+    return query, place("{model}::text", Text)
+
+
+def at_scope(statement: bytes, query: ScopeQuery, model_id: str) -> bytes:
+    """Fill in the key of one scope and model.
+
+    A plan that is kept for other values can use the index of a scope only if these are literals.
+    """
+    engine_id, digest = b"%d" % query.engine_id, query.scope_hash.hex().encode()
+    statement = statement.replace(b"{engine}", engine_id).replace(b"{scope}", digest)
+    return statement.replace(b"{model}", sql.Literal(model_id).as_bytes(None))
+
+
 @dataclass(frozen=True)
 class ScopeIndex:
     """The indexes of one large scope: of the vectors of one model, and of words.
@@ -143,7 +180,7 @@ class ScopeIndex:
 
 
 def distances(
-    query: ScopeQuery, model_id: str, vector: ColumnElement[Any]
+    query: ScopeQuery, model_id: str | ColumnElement[str], vector: ColumnElement[Any]
 ) -> Select[tuple[str, float]]:
     """Select every memory of the scope that has a vector, without the filters and in no order.
 
@@ -161,7 +198,7 @@ def distances(
 
 def nearest(
     query: ScopeQuery,
-    model_id: str,
+    model_id: str | ColumnElement[str],
     vector: ColumnElement[Any],
     limit: int,
     index: ScopeIndex | None = None,
@@ -185,24 +222,15 @@ def nearest(
 async def plan_for(session: Session, index: ScopeIndex | None) -> None:
     """Make the statements of this transaction use an index of a scope; do nothing for None.
 
-    A generic plan cannot use an index of one scope. Until the planner's statistics include the
-    scope, comparing and sorting all of it seems cheaper. An iterative scan replaces hits that a
-    filter removes.
+    A plan for any scope cannot use the index of one.
     """
-    if index is None:
-        return
-    options: dict[str, str | int] = {
-        "plan_cache_mode": "force_custom_plan",
-        "enable_sort": "off",
-        "jit": "off",
-        "hnsw.ef_search": EF_SEARCH,
-        "hnsw.iterative_scan": "strict_order",
-        "hnsw.max_scan_tuples": _MAX_SCANNED,
-    }
-    await set_local(session, options)
+    if index is not None:
+        await set_local(session, {"plan_cache_mode": "force_custom_plan", **OF_INDEX})
 
 
-def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int) -> Nearest:
+def _exact(
+    query: ScopeQuery, model_id: str | ColumnElement[str], vector: ColumnElement[Any], limit: int
+) -> Nearest:
     """Select by comparing the whole scope.
 
     Both sides of a full join are read once, whatever the statistics. For a new scope, Postgres
@@ -226,7 +254,7 @@ def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: 
 
 def _by_index(
     query: ScopeQuery,
-    model_id: str,
+    model_id: str | ColumnElement[str],
     vector: ColumnElement[Any],
     limit: int,
     index: ScopeIndex,
@@ -252,7 +280,7 @@ def _by_index(
     )
 
 
-def has_vector(query: ScopeQuery, model_id: str) -> ColumnElement[bool]:
+def has_vector(query: ScopeQuery, model_id: str | ColumnElement[str]) -> ColumnElement[bool]:
     """Select the vectors of a model for memories of the scope that have not expired."""
     return and_(
         MemoryVectorRow.engine_id == query.engine_id,

@@ -184,7 +184,7 @@ class Runner:
 
     def is_looking(self) -> bool:
         """Return True if the runner has just looked for work, or has no room for more."""
-        is_full = self.count_running() >= self._settings.worker_concurrency
+        is_full = self.count_running() >= self._settings.worker_places
         quiet = monotonic() - self._looked
         return is_full or quiet < self._settings.tuning.worker_hung_seconds
 
@@ -194,7 +194,7 @@ class Runner:
 
     async def run(self) -> None:
         """Claim and run until cancelled; then let running work end within the grace period."""
-        slots = asyncio.Semaphore(self._settings.worker_concurrency)
+        slots = asyncio.Semaphore(self._settings.worker_places)
         try:
             while True:
                 await slots.acquire()
@@ -242,7 +242,7 @@ class Runner:
 
     def _passed_over(self) -> PassedOver:
         running = [(claim.owned.engine_id, claim.caller) for claim in self._running.values()]
-        return passed_over(running, self._settings.worker_concurrency)
+        return passed_over(running, self._settings.worker_places)
 
     async def _drain(self) -> None:
         if not self._running:

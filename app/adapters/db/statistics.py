@@ -1,0 +1,133 @@
+"""Statistics of the tables that this process has just filled.
+
+Autovacuum analyses a table a minute or more after it was filled. Until then, the planner assumes
+the former number of rows, and lists of a new bank read whole tables.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from math import inf
+from time import monotonic
+
+import structlog
+from psycopg.errors import Diagnostic
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from app.kernel.errors import describe
+
+log = structlog.get_logger()
+
+COUNTED_ROWS = 100
+"""Rows from which an insertion counts; smaller ones are left to autovacuum."""
+_MANY_ROWS = 1_000
+"""Inserted rows from which a table is analysed."""
+_QUIET_SECONDS = 1.0
+"""Time without a further insertion after which an import is assumed to have ended."""
+_MAX_WAIT_SECONDS = 10.0
+"""Time after which a table is analysed although an import still fills it."""
+_INTERVAL_SECONDS = 60.0
+_LOCKED = "55P03"
+_CLOSE_SECONDS = 2.0
+
+
+class TableStatistics:
+    """The update of the statistics by `analyze`, in the background, at most once a minute.
+
+    Attributes:
+        after: follows each update; it must not fail.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        interval_seconds: float = _INTERVAL_SECONDS,
+        quiet_seconds: float = _QUIET_SECONDS,
+    ) -> None:
+        self.after: Callable[[], Awaitable[None]] | None = None
+        self._engine = engine
+        self._interval = interval_seconds
+        self._quiet = quiet_seconds
+        self._rows: Counter[str] = Counter()
+        self._insertions = 0
+        self._noted = -inf
+        self._updated = -inf
+        self._is_refused = False
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, table: str, rows: int) -> None:
+        """Count rows that a committed transaction has inserted into a table.
+
+        Rows of earlier minutes count no more: autovacuum has seen them.
+        """
+        is_idle = self._task is None or self._task.done()
+        if is_idle and monotonic() - self._noted > self._interval:
+            self._rows.clear()
+        self._noted = monotonic()
+        self._rows[table] += rows
+        self._insertions += 1
+        if is_idle and self._due():
+            self._task = asyncio.create_task(self._keep_current())
+
+    async def close(self) -> None:
+        """Stop; autovacuum then analyses the remaining tables."""
+        if self._task is not None:
+            self._task.cancel()
+            # A server that hangs does not take the cancellation.
+            await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)
+
+    def _due(self) -> list[str]:
+        return sorted(table for table, rows in self._rows.items() if rows >= _MANY_ROWS)
+
+    async def _keep_current(self) -> None:
+        while self._due():
+            await asyncio.sleep(self._updated + self._interval - monotonic())
+            await self._await_quiet()
+            tables = self._due()
+            for table in tables:
+                del self._rows[table]
+            self._updated = monotonic()
+            try:
+                await self._analyze(tables)
+            except SQLAlchemyError as error:
+                log.warning("statistics.failed", error=describe(error))
+            if self.after is not None:
+                await self.after()
+
+    async def _await_quiet(self) -> None:
+        """Wait until an import that fills tables at the moment has ended, or for a while."""
+        ends = monotonic() + _MAX_WAIT_SECONDS
+        insertions = None
+        while self._insertions != insertions and monotonic() < ends:
+            insertions = self._insertions
+            await asyncio.sleep(self._quiet)
+
+    async def _analyze(self, tables: Sequence[str]) -> None:
+        """Analyse tables, except where the role may not, which is logged once.
+
+        A table that another process analyses, or that gets an index, is locked and left out until
+        the next update.
+        """
+        if self._is_refused:
+            return
+        engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        async with engine.connect() as connection:
+            driver = (await connection.get_raw_connection()).driver_connection
+            assert driver is not None
+            for table in tables:
+                read = partial(self._read_notice, table)
+                driver.add_notice_handler(read)
+                try:
+                    await connection.exec_driver_sql(f"analyze (skip_locked) {table}")
+                finally:
+                    driver.remove_notice_handler(read)
+
+    def _read_notice(self, table: str, notice: Diagnostic) -> None:
+        """Read a warning that Postgres has left out a table; its text is gone afterwards."""
+        if notice.sqlstate == _LOCKED:
+            self._rows[table] += _MANY_ROWS
+        elif notice.severity_nonlocalized == "WARNING" and not self._is_refused:
+            self._is_refused = True
+            log.warning("statistics.refused", table=table, error=notice.message_primary)
