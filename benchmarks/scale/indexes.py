@@ -1,7 +1,7 @@
 """The cost of many indexes of scopes for searches and writes in other scopes."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import cycle
 
@@ -54,7 +54,7 @@ async def _milliseconds(
 ) -> dict[str, float]:
     """Return the CPU of service and Postgres for a request of each kind."""
     url, took, asked = bank.resources.database_url, {}, cycle(scopes)
-    kinds = {
+    kinds: dict[str, Callable[[dict[str, str]], Awaitable[object]]] = {
         "retrieve": lambda scope: bank.retrieve(Ranking.HYBRID, scope),
         "create": bank.create,
     }

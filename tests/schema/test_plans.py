@@ -81,9 +81,9 @@ async def statements_of(
         event.listen(database.engine.sync_engine, "before_cursor_execute", note)
         run = database.server.direct.run
 
-        async def noting(statement: bytes, values: Any) -> Any:
+        async def noting(statement: bytes, values: Any, options: bytes | None = None) -> Any:
             found.append((statement.decode(), values))
-            return await run(statement, values)
+            return await run(statement, values, options)
 
         database.server.direct.run = noting  # type: ignore[method-assign]  # put in between
         if method == "POST":

@@ -206,15 +206,22 @@ class NodeAway(Database):
         self._answers = answers
 
     @override
-    async def run(self, statement: bytes, values: Any, *, is_change: bool = False) -> Sequence[Row]:
+    async def run(
+        self,
+        statement: bytes,
+        values: Any,
+        *,
+        is_change: bool = False,
+        options: bytes | None = None,
+    ) -> Sequence[Row]:
         if b"from operations" in statement and self._engine_id in values:
             self._answers -= 1
             if self._answers >= 0:
-                return await super().run(statement, values, is_change=is_change)
+                return await super().run(statement, values, is_change=is_change, options=options)
             if self._is_silent:
                 await asyncio.Event().wait()
             raise Unavailable("The node is away.", Reason.DATABASE_UNAVAILABLE)
-        return await super().run(statement, values, is_change=is_change)
+        return await super().run(statement, values, is_change=is_change, options=options)
 
 
 async def test_an_engine_whose_node_is_away_holds_back_no_other(
