@@ -144,7 +144,7 @@ def test_the_build_sees_what_it_copies_and_no_more(builder: Stage, image: Stage)
 def test_each_image_has_its_size(machine: Machine, slim_machine: Machine) -> None:
     sizes = {"full": _megabytes(machine), "slim": _megabytes(slim_machine)}
     print({name: f"{_BASE_MEGABYTES} + {size:.1f} MB" for name, size in sizes.items()})
-    assert _BASE_MEGABYTES + sizes["full"] <= 500
+    assert _BASE_MEGABYTES + sizes["full"] <= 520
     assert _BASE_MEGABYTES + sizes["slim"] <= 380
 
 
