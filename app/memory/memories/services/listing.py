@@ -97,7 +97,7 @@ async def list_scopes(
     wanted = listing.SCOPES.filtered_page(
         page, settings, filter_text, engine=name.engine, deleted=show_deleted
     )
-    visible = repository.is_known(now) if show_deleted else repository.is_live(now)
+    visible = repository.is_known if show_deleted else repository.is_live
     async with resources.db.snapshot() as session:
         await engines.get(session, name)
         # A filter, or the conditions of a key, may skip all scopes of the engine.
