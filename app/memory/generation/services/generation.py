@@ -165,7 +165,7 @@ class _NewGeneration:
             check_scope_size(self.resources.settings, scope)
             new = self.operation(engine, new.concerning(scope), scope, None)
         except InvalidArgument:
-            # A retry gets its response even if its times have passed; the reference path handles that.
+            # A retry gets its response even if its times have passed: the reference path has it.
             return None
         columns = operations.pending_columns(replace(new, caller=db.caller))
         rows = {"operation": columns, "event": audit({"operation": new.name})}
