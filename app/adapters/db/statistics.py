@@ -7,12 +7,10 @@ the former number of rows, and lists of a new bank read whole tables.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from math import inf
 from time import monotonic
 
 import structlog
-from psycopg.errors import Diagnostic
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -26,13 +24,14 @@ _MANY_ROWS = 1_000
 """Inserted rows from which a table is analysed."""
 _PART = 0.05
 """The part of a table that must be new, half of what autovacuum waits for."""
-_SIZE = "select reltuples from pg_class where oid = to_regclass(%s)"
+_TABLE = """
+select reltuples, pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass(%s)
+"""
 _QUIET_SECONDS = 1.0
 """Time without a further insertion after which an import is assumed to have ended."""
 _MAX_WAIT_SECONDS = 10.0
 """Time after which a table is analysed although an import still fills it."""
 _INTERVAL_SECONDS = 60.0
-_LOCKED = "55P03"
 _CLOSE_SECONDS = 2.0
 
 
@@ -108,31 +107,19 @@ class TableStatistics:
     async def _analyze(self, rows: Mapping[str, int]) -> None:
         """Analyse the tables to which these rows were added, if they are a large part of them.
 
-        Where the role may not, that is logged once.
-        A table that another process analyses, or that gets an index, is locked and left out until
-        the next update.
+        Where the role may not, that is logged once. A table that another process analyses, or that
+        gets an index, is locked and left to autovacuum.
         """
         if self._is_refused:
             return
         engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         async with engine.connect() as connection:
-            driver = (await connection.get_raw_connection()).driver_connection
-            assert driver is not None
             for table, added in rows.items():
-                size = (await connection.exec_driver_sql(_SIZE, (table,))).scalar_one()
-                if added < _PART * size:
-                    continue
-                read = partial(self._read_notice, table)
-                driver.add_notice_handler(read)
-                try:
+                found = await connection.exec_driver_sql(_TABLE, (table,))
+                size, is_owned = found.one()
+                if not is_owned:
+                    self._is_refused = True
+                    log.warning("statistics.refused", table=table)
+                    return
+                if added >= _PART * size:
                     await connection.exec_driver_sql(f"analyze (skip_locked) {table}")
-                finally:
-                    driver.remove_notice_handler(read)
-
-    def _read_notice(self, table: str, notice: Diagnostic) -> None:
-        """Read a warning that Postgres has left out a table; its text is gone afterwards."""
-        if notice.sqlstate == _LOCKED:
-            self._rows[table] += _MANY_ROWS
-        elif notice.severity_nonlocalized == "WARNING" and not self._is_refused:
-            self._is_refused = True
-            log.warning("statistics.refused", table=table, error=notice.message_primary)
