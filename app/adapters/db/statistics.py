@@ -25,7 +25,8 @@ _MANY_ROWS = 1_000
 _PART = 0.05
 """The part of a table that must be new, half of what autovacuum waits for."""
 _TABLE = """
-select reltuples, pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass(%s)
+select reltuples, pg_has_role(relowner, 'usage') as is_owned
+from pg_class where oid = to_regclass(%s)
 """
 _QUIET_SECONDS = 1.0
 """Time without a further insertion after which an import is assumed to have ended."""
@@ -115,11 +116,10 @@ class TableStatistics:
         engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         async with engine.connect() as connection:
             for table, added in rows.items():
-                found = await connection.exec_driver_sql(_TABLE, (table,))
-                size, is_owned = found.one()
-                if not is_owned:
+                state = (await connection.exec_driver_sql(_TABLE, (table,))).one()
+                if not state.is_owned:
                     self._is_refused = True
                     log.warning("statistics.refused", table=table)
                     return
-                if added >= _PART * size:
+                if added >= _PART * state.reltuples:
                     await connection.exec_driver_sql(f"analyze (skip_locked) {table}")
