@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -193,16 +193,21 @@ class DirectConnections:
             return await self._repeat(partial(_run_with, options, statement, values))
         return await self._repeat(partial(_run, statement, values))
 
+    @cached_property
+    def limit(self) -> bytes | None:
+        """The statement that limits the time of a change, where its connection does not."""
+        limit = self._engine.get_execution_options().get(TRANSACTION_LIMIT)
+        if limit is None or limit.is_default:
+            return None
+        return f"set local transaction_timeout = {limit.milliseconds}".encode()
+
     async def run_together(self, statements: Sequence[Statement]) -> bool:
         """Send statements together, as one transaction; return True if it is committed.
 
         It is rolled back if a statement finds or changes no row, or breaks a constraint. What is
         sent again, and other errors, are as in `run`.
         """
-        opening = [b"begin"]
-        limit = self._engine.get_execution_options().get(TRANSACTION_LIMIT)
-        if limit is not None and not limit.is_default:
-            opening.append(f"set local transaction_timeout = {limit.milliseconds}".encode())
+        opening = [b"begin", *filter(None, [self.limit])]
         return await self._repeat(partial(_run_together, opening, statements))
 
     async def _repeat(self, send: Callable[[Connection], Awaitable[_Result]]) -> _Result:

@@ -326,6 +326,7 @@ class Database:
         """
         if is_change:
             self.check_writable()
+            options = options or self.server.direct.limit
         with transaction_open(self._view.conditions, self._view.caller), self.nodes.watched():
             async with self.translated_errors():
                 if not is_change and self.standby is not None:

@@ -6,13 +6,11 @@ the former number of rows, and lists of a new bank read whole tables.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import inf
 from time import monotonic
 
 import structlog
-from psycopg.errors import Diagnostic
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -24,12 +22,17 @@ COUNTED_ROWS = 100
 """Rows from which an insertion counts; smaller ones are left to autovacuum."""
 _MANY_ROWS = 1_000
 """Inserted rows from which a table is analysed."""
+_PART = 0.05
+"""The part of a table that must be new, half of what autovacuum waits for."""
+_TABLE = """
+select reltuples, pg_has_role(relowner, 'usage') as is_owned
+from pg_class where oid = to_regclass(%s)
+"""
 _QUIET_SECONDS = 1.0
 """Time without a further insertion after which an import is assumed to have ended."""
 _MAX_WAIT_SECONDS = 10.0
 """Time after which a table is analysed although an import still fills it."""
 _INTERVAL_SECONDS = 60.0
-_LOCKED = "55P03"
 _CLOSE_SECONDS = 2.0
 
 
@@ -37,7 +40,7 @@ class TableStatistics:
     """The update of the statistics by `analyze`, in the background, at most once a minute.
 
     Attributes:
-        after: follows each update; it must not fail.
+        after: follows each update, with the names of its tables; it must not fail.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class TableStatistics:
         interval_seconds: float = _INTERVAL_SECONDS,
         quiet_seconds: float = _QUIET_SECONDS,
     ) -> None:
-        self.after: Callable[[], Awaitable[None]] | None = None
+        self.after: Callable[[Sequence[str]], Awaitable[None]] | None = None
         self._engine = engine
         self._interval = interval_seconds
         self._quiet = quiet_seconds
@@ -85,16 +88,14 @@ class TableStatistics:
         while self._due():
             await asyncio.sleep(self._updated + self._interval - monotonic())
             await self._await_quiet()
-            tables = self._due()
-            for table in tables:
-                del self._rows[table]
+            rows = {table: self._rows.pop(table) for table in self._due()}
             self._updated = monotonic()
             try:
-                await self._analyze(tables)
+                await self._analyze(rows)
             except SQLAlchemyError as error:
                 log.warning("statistics.failed", error=describe(error))
             if self.after is not None:
-                await self.after()
+                await self.after(list(rows))
 
     async def _await_quiet(self) -> None:
         """Wait until an import that fills tables at the moment has ended, or for a while."""
@@ -104,30 +105,21 @@ class TableStatistics:
             insertions = self._insertions
             await asyncio.sleep(self._quiet)
 
-    async def _analyze(self, tables: Sequence[str]) -> None:
-        """Analyse tables, except where the role may not, which is logged once.
+    async def _analyze(self, rows: Mapping[str, int]) -> None:
+        """Analyse the tables to which these rows were added, if they are a large part of them.
 
-        A table that another process analyses, or that gets an index, is locked and left out until
-        the next update.
+        Where the role may not, that is logged once. A table that another process analyses, or that
+        gets an index, is locked and left to autovacuum.
         """
         if self._is_refused:
             return
         engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         async with engine.connect() as connection:
-            driver = (await connection.get_raw_connection()).driver_connection
-            assert driver is not None
-            for table in tables:
-                read = partial(self._read_notice, table)
-                driver.add_notice_handler(read)
-                try:
+            for table, added in rows.items():
+                state = (await connection.exec_driver_sql(_TABLE, (table,))).one()
+                if not state.is_owned:
+                    self._is_refused = True
+                    log.warning("statistics.refused", table=table)
+                    return
+                if added >= _PART * state.reltuples:
                     await connection.exec_driver_sql(f"analyze (skip_locked) {table}")
-                finally:
-                    driver.remove_notice_handler(read)
-
-    def _read_notice(self, table: str, notice: Diagnostic) -> None:
-        """Read a warning that Postgres has left out a table; its text is gone afterwards."""
-        if notice.sqlstate == _LOCKED:
-            self._rows[table] += _MANY_ROWS
-        elif notice.severity_nonlocalized == "WARNING" and not self._is_refused:
-            self._is_refused = True
-            log.warning("statistics.refused", table=table, error=notice.message_primary)

@@ -14,6 +14,8 @@ from app.kernel.errors import ServiceError
 _LONGEST_WAIT_SECONDS = 0.005
 """The longest wait for a request under way, so that a slow server delays no further text."""
 _FEWEST = 2
+_MOST_CHARS = 4_000
+"""The most characters of a shared request: a search does not wait for the vectors of long texts."""
 
 Ask = Callable[[Sequence[str], float], Coroutine[Any, Any, Vectors]]
 """Embeds texts until a deadline, a time of the event loop."""
@@ -45,7 +47,7 @@ class Batcher:
         Raises:
             ServiceError: as if the caller were the only one.
         """
-        if self._under_way and len(texts) < most:
+        if self._under_way and len(texts) < most and _length(texts) < _MOST_CHARS:
             vectors = await self._join(texts, deadline, most)
             if vectors is not None:
                 return vectors
@@ -114,19 +116,25 @@ class Batcher:
 
 
 def _batches(waiting: Callers, most: int) -> Iterator[Callers]:
-    """Yield callers in order, each time as many as have at most `most` texts together."""
+    """Yield callers in order, each time as many as may share a request of `most` texts."""
     batch: Callers = {}
-    count = 0
+    count = length = 0
     for result, texts in waiting.items():
         if result.done():
             continue
-        if batch and count + len(texts) > most:
+        more = _length(texts)
+        if batch and (count + len(texts) > most or length + more > _MOST_CHARS):
             yield batch
-            batch, count = {}, 0
+            batch, count, length = {}, 0, 0
         batch[result] = texts
         count += len(texts)
+        length += more
     if batch:
         yield batch
+
+
+def _length(texts: Sequence[str]) -> int:
+    return sum(map(len, texts))
 
 
 def _settle(callers: Callers, vectors: Vectors | None) -> None:

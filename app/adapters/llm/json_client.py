@@ -53,6 +53,8 @@ class JsonClient:
         self._timeout_seconds = timeout_seconds
         self._max_reply_bytes = max_reply_bytes
         self._session: aiohttp.ClientSession | None = None
+        # Here, since reading the certificates takes long, and a wrong setting must stop the start.
+        self._certificates = certificates(is_direct=False) if url.scheme == "https" else True
         is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
         self._client = open_client(timeout_seconds, max_reply_bytes) if is_proxied else None
 
@@ -98,10 +100,8 @@ class JsonClient:
             return _content(response.status, response.headers, content)
 
     def _opened(self) -> aiohttp.ClientSession:
-        # Reading the certificates takes longest of all.
-        is_secure = self._url.scheme == "https"
         connector = aiohttp.TCPConnector(
-            ssl=certificates(is_direct=False) if is_secure else True,
+            ssl=self._certificates,
             keepalive_timeout=_IDLE_SECONDS,
             limit=0,
         )

@@ -8,8 +8,8 @@ from app.web.feature import Feature, Tick
 
 
 def _watch_fills(resources: Resources) -> None:
-    """Sweep once tables were filled: an import may have filled a large scope."""
-    resources.db.server.statistics.after = IndexSweep(resources).run_logged
+    """Sweep once vectors were filled in: an import may have filled a large scope."""
+    resources.db.server.statistics.after = IndexSweep(resources).run_after
 
 
 FEATURE = Feature(

@@ -1,7 +1,7 @@
 """The sweep that creates and removes the indexes of large scopes."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +14,7 @@ from app.adapters.db.own_connections import Definition, DefinitionError, define
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
+from app.memory.memories.store.tables import MemoryVectorRow
 from app.memory.retrieval.store import indexes
 from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.tables import ScopeIndexRow
@@ -23,6 +24,9 @@ log = structlog.get_logger()
 
 INDEX = "retrieval.indexes"
 """Name of the sweep's tick."""
+_FILLED = "retrieval.filled"
+"""Name of the tick of sweeps after imports."""
+_FILLED_INTERVAL = timedelta(minutes=1)
 _LEASE = timedelta(seconds=60)
 _RETRY = timedelta(hours=1)
 """Wait before the build of a failed index is tried again."""
@@ -41,20 +45,20 @@ class IndexSweep:
 
     async def run_due(self) -> None:
         """Sweep, unless another process has this tick; failures are logged."""
-        interval = timedelta(seconds=self.resources.settings.tuning.scope_index_interval_seconds)
+        seconds = self.resources.settings.tuning.scope_index_interval_seconds
+        await self._run_at(INDEX, timedelta(seconds=seconds))
+
+    async def run_after(self, filled: Sequence[str]) -> None:
+        """Sweep if vectors were filled in, once a minute in all processes; failures are logged."""
+        if MemoryVectorRow.__tablename__ in filled:
+            await self._run_at(_FILLED, _FILLED_INTERVAL)
+
+    async def _run_at(self, tick: str, interval: timedelta) -> None:
         try:
             async with self.resources.db.transaction() as session:
-                is_mine = await take_tick(session, INDEX, interval)
-        except ServiceError as error:
-            log.warning("scope_index.sweep_failed", reason=error.reason)
-            return
-        if is_mine:
-            await self.run_logged()
-
-    async def run_logged(self) -> None:
-        """Sweep now; failures are logged."""
-        try:
-            await self.run()
+                is_mine = await take_tick(session, tick, interval)
+            if is_mine:
+                await self.run()
         except ServiceError as error:
             log.warning("scope_index.sweep_failed", reason=error.reason)
 

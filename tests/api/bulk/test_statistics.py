@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -101,7 +101,7 @@ async def test_a_role_that_may_not_is_logged_once(
     found = TableStatistics(engine, interval_seconds=0, quiet_seconds=_QUIET_SECONDS)
     updates = 0
 
-    async def count() -> None:
+    async def count(_tables: Sequence[str]) -> None:
         nonlocal updates
         updates += 1
 

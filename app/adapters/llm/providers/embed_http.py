@@ -48,7 +48,8 @@ _SHORTENED = Counter(
 _PATIENCE_SECONDS = 5.0
 """The wait for a server whose breaker is open: a search may be waiting as well."""
 _SHARED_PART = 0.5
-"""The part of the time limit that a shared request has; its callers may need the rest, too."""
+"""The part of the time limit, of a search at most, that a shared request has; its callers may need
+the rest, too."""
 _NUMBERS, _BASE64 = "float", "base64"
 """Forms of vectors; the second takes a third of the bytes, and hardly any time to parse."""
 _FORM_REFUSED = (400, 422)
@@ -134,7 +135,8 @@ class HttpEmbedder(ManagedEmbedder):
         self._batcher = Batcher(
             self._request,
             partial(self._request, is_once=True),
-            settings.model_timeout_seconds * _SHARED_PART,
+            _SHARED_PART
+            * min(settings.model_timeout_seconds, settings.tuning.embedding_query_seconds),
         )
         self._form = _BASE64
         self._is_form_tried = False
@@ -256,10 +258,13 @@ class HttpEmbedder(ManagedEmbedder):
             is_tried = self._is_form_tried or failed.status not in _FORM_REFUSED
             if form == _NUMBERS or (is_tried and not _OF_FORM.search(failed.words.whole)):
                 raise
-            self._is_form_tried = True
             try:
                 body = await self._post(texts, _NUMBERS, response_head)
-            except RequestFailed:
+            except RequestFailed as again:
+                if again.status not in _FORM_REFUSED:
+                    # It tells nothing about the form, and may pass.
+                    raise
+                self._is_form_tried = True
                 raise failed from None
             self._form = _NUMBERS
         self._is_form_tried = True

@@ -152,12 +152,17 @@ class _NewGeneration:
     async def queue_at_once(
         self, engine: EngineRow, method: Method, once: IdempotencyKey | None
     ) -> OperationRow | None:
-        """Queue it at once; return None if that did nothing or does not apply."""
+        """Queue it at once; return None if that did nothing or does not apply.
+
+        A cluster has hints in place of notifications, so there the reference path serves.
+        """
         scope, db = self.request.scope, self.service.db
         audit = None if scope is None else db.audit_within(scope)
         has_budget = self.resources.settings.daily_max_tokens is not None
         is_limited = has_budget and _needs_model(self.resources, engine, has_facts=self.has_facts)
-        if scope is None or audit is None or self.request.vertex_session_source or is_limited:
+        if scope is None or audit is None or self.request.vertex_session_source:
+            return None
+        if is_limited or db.is_distributed:
             return None
         new = self.service.operation(engine, method.kind, method.name, self.now)
         try:

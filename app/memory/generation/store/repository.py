@@ -74,11 +74,8 @@ async def queue(
 
     `rows` has their attributes under `operation` and `event`. With a request id, its record is
     under `request`. Return False and change nothing if the engine has changed since it was read,
-    `most` operations of the engine wait, or the request was done before. A cluster has hints in
-    place of notifications, so there the reference path serves.
+    `most` operations of the engine wait, or the request was done before.
     """
-    if db.is_distributed:
-        return False
     parts = _PARTS_ONCE if RECORD.name in rows else _PARTS
     values = version_of(engine) | {"most": most}
     for part in parts:

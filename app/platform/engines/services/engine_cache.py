@@ -20,6 +20,7 @@ MAX_KNOWN = 10_000
 """Limit for cached engines; the oldest are evicted."""
 _MAX_WEIGHT = 32 * 1024 * 1024
 """Limit for all engines together, in characters of their configurations."""
+_MAX_LOCATIONS = 100_000
 _LARGEST = 256 * 1024
 """Limit for one engine. Request size bounds a configuration: 8 MiB unless set otherwise."""
 _VALUE = 8
@@ -112,11 +113,6 @@ def _weight(row: EngineRow) -> int:
     return weight
 
 
-"""Maximum age of a reading that admits requests, as for the keys of callers."""
-_MAX_KNOWN = 10_000
-_MAX_LOCATIONS = 100_000
-
-
 class RestoringEngines:
     """The engines that one process has recently read and that were not being restored.
 
@@ -128,7 +124,7 @@ class RestoringEngines:
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._db = db
         self._monotonic = monotonic
-        self._settled_at: LRUCache[int, float] = LRUCache(_MAX_KNOWN)
+        self._settled_at: LRUCache[int, float] = LRUCache(MAX_KNOWN)
         """The time of the reading, by engine."""
         self._reading = SingleFlight[bool]()
 

@@ -117,13 +117,14 @@ def unchanged(condition: str) -> str:
     """Return a part of a hot statement: it locks a cached engine as `Lock.SHARED` does.
 
     It finds the engine only if that still has the version of the cache, is not being restored, and
-    meets the condition. Its values are those of `version_of`.
+    meets the condition. It does not wait for a deletion or an erasure: hot statements have few
+    connections, so the reference path waits. Its values are those of `version_of`.
     """
     return f"""
     select 1 from engines
     where engine_id = %(engine)s and version = %(version)s and delete_time is null
         and restore is null and {condition}
-    for key share
+    for key share skip locked
     """  # noqa: S608 - of constants
 
 

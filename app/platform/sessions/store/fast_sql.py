@@ -62,11 +62,8 @@ async def append(
     `rows` has their attributes under `appended` and `event`. With a request id, its record is under
     `request`. Return False and change nothing if the engine has changed since it was read, the
     session does not exist for the caller, or the request was done before. An answer is not appended
-    to a session with a policy of its own. A cluster would insert rows that it selects from another
-    table by way of the coordinator, so there the reference path serves.
+    to a session with a policy of its own.
     """
-    if db.is_distributed:
-        return False
     reach, values = db.reach(SessionRow, SessionRow.__tablename__)
     statement, fixed = _statement(step, reach, is_repeatable=RECORD.name in rows)
     places = {"session": name.session, "now": at.now, "shown": at.shown}
