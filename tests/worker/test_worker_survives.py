@@ -1,15 +1,17 @@
 """What a worker outlives, and what is finished although its operation was not."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from contextvars import Context
+from typing import Any
 
 import httpx
 import pytest
 from sqlalchemy import Select, func, select
 from typing_extensions import override
 
+from app.adapters.db.server import Row
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -37,11 +39,26 @@ class FailingDatabase(Database):
     @override
     @asynccontextmanager
     async def transaction(self, *, writes_vectors: bool = True) -> AsyncIterator[Session]:
+        self._open()
+        async with super().transaction(writes_vectors=writes_vectors) as session:
+            yield session
+
+    @override
+    async def run(
+        self,
+        statement: bytes,
+        values: Any,
+        *,
+        is_change: bool = False,
+        options: bytes | None = None,
+    ) -> Sequence[Row]:
+        self._open()
+        return await super().run(statement, values, is_change=is_change, options=options)
+
+    def _open(self) -> None:
         self.opened += 1
         if self.opened % 2:
             raise RuntimeError("unforeseen")
-        async with super().transaction(writes_vectors=writes_vectors) as session:
-            yield session
 
 
 def _locked(operation_id: str) -> Select[OperationRow]:
