@@ -39,7 +39,9 @@ class FailingDatabase(Database):
     @override
     @asynccontextmanager
     async def transaction(self, *, writes_vectors: bool = True) -> AsyncIterator[Session]:
-        self._open()
+        self.opened += 1
+        if self.opened % 2:
+            raise RuntimeError("unforeseen")
         async with super().transaction(writes_vectors=writes_vectors) as session:
             yield session
 
@@ -52,13 +54,10 @@ class FailingDatabase(Database):
         is_change: bool = False,
         options: bytes | None = None,
     ) -> Sequence[Row]:
-        self._open()
-        return await super().run(statement, values, is_change=is_change, options=options)
-
-    def _open(self) -> None:
         self.opened += 1
-        if self.opened % 2:
+        if self.opened % 3 == 1:
             raise RuntimeError("unforeseen")
+        return await super().run(statement, values, is_change=is_change, options=options)
 
 
 def _locked(operation_id: str) -> Select[OperationRow]:
