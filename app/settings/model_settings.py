@@ -61,7 +61,7 @@ class ModelSettings(BaseModel):
         60, gt=0, description="Longest wait for one answer, retries and repair included."
     )
     model_concurrency: int = Field(
-        16,
+        20,
         ge=1,
         description="Requests at once to one provider; at most as many as a server of your own"
         " answers at once, since the others wait within `model_timeout_seconds`.",

@@ -393,14 +393,16 @@ class Settings(
         """The number of operations that a process runs at once.
 
         Generations with a model on another machine wait, and do not compute. Each needs a
-        connection for moments only, but some of the pool are left to requests.
+        connection for moments only, but some of the pool, and of the provider's places, are left
+        to requests.
         """
         if self.worker_concurrency is not None:
             return self.worker_concurrency
         if not self.has_remote_model:
             return _PLACES
         free = self.database_pool_size - _PLACES
-        return max(_PLACES, min(_PLACES_WITH_MODEL, self.model_concurrency, free))
+        of_provider = self.model_concurrency * 4 // 5
+        return max(_PLACES, min(_PLACES_WITH_MODEL, of_provider, free))
 
     @property
     def recovery_window(self) -> timedelta:

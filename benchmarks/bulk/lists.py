@@ -1,6 +1,6 @@
 """Lists of the scopes right after an import, once its tables are analysed.
 
-The milliseconds are those of CPU, of the service and of Postgres, which neighbours on the machine
+The milliseconds are CPU time of the service and of Postgres, which neighbours on the machine
 do not change. A list counts the memories of each scope on its page, so their number matters, too.
 """
 

@@ -15,7 +15,7 @@ from app.settings.settings import Settings
         ({"model": "openai:gpt-5-mini"}, 16),
         ({"model": "openai:any", "model_base_url": "http://localhost:8080/v1"}, 16),
         ({"model_aliases": {"gemini-2.5-flash": "google:gemini-2.5-flash"}}, 16),
-        ({"model": "openai:gpt-5-mini", "model_concurrency": 9}, 9),
+        ({"model": "openai:gpt-5-mini", "model_concurrency": 9}, 7),
         ({"model": "openai:gpt-5-mini", "model_concurrency": 1}, 4),
         ({"model": "openai:gpt-5-mini", "database_pool_size": 10}, 6),
         ({"model": "openai:gpt-5-mini", "database_pool_size": 1}, 4),

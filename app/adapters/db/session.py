@@ -322,7 +322,7 @@ class Database:
         """Send a hot statement directly, as its own transaction; return its rows.
 
         The statement itself contains the caller's conditions (`reach`). `options` is a statement
-        that changes settings of the transaction. The errors are those of `transaction`.
+        that changes settings of the transaction. It raises the same errors as `transaction`.
         """
         if is_change:
             self.check_writable()

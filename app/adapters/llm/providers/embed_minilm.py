@@ -4,7 +4,7 @@ model_id `all-MiniLM-L6-v2/int8` or `.../fp32`: the model and its precision. Cha
 same text could get another vector.
 
 The int8 weights belong to this service, and a text takes less than half the time with them. The
-fp32 weights are those of a package of their own, for engines that have their vectors already.
+fp32 weights come from another package, for engines that already have their vectors.
 
 A text beyond 256 tokens (about 1,000 characters of English) is cut there, as the model requires:
 the rest does not affect its vector.

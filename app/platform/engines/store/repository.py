@@ -118,7 +118,7 @@ def unchanged(condition: str) -> str:
 
     It finds the engine only if that still has the version of the cache, is not being restored, and
     meets the condition. It does not wait for a deletion or an erasure: hot statements have few
-    connections, so the reference path waits. Its values are those of `version_of`.
+    connections, so the reference path waits. `version_of` gives its values.
     """
     return f"""
     select 1 from engines
