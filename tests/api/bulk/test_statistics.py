@@ -94,6 +94,30 @@ async def test_rows_of_the_same_minute_are_analysed_at_its_end(
     await found.close()
 
 
+async def test_a_small_part_of_a_large_table_is_left_to_autovacuum(
+    database: Database, database_url: str
+) -> None:
+    updates: list[Sequence[str]] = []
+
+    async def keep(tables: Sequence[str]) -> None:
+        updates.append(tables)
+
+    found = TableStatistics(database.engine, quiet_seconds=_QUIET_SECONDS)
+    found.after = keep
+    before = _counts(database_url)
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "update pg_class set reltuples = 100000 where oid = 'memories'::regclass"
+        )
+    found.note("memories", 4_000)
+    found.note("memory_vectors", 4_000)
+    await _until(lambda: bool(updates))
+    await found.close()
+    assert updates == [["memories", "memory_vectors"]]
+    wanted = {**before, "memory_vectors": before["memory_vectors"] + 1}
+    await _until_analysed(database_url, wanted)
+
+
 async def test_a_role_that_may_not_is_logged_once(
     guest: str, database_url: str, settings: Settings
 ) -> None:

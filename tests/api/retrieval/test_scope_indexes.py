@@ -202,6 +202,17 @@ async def test_words_alone_find_enough_by_it(
     assert len(sent) == 1, "the scope was read, too"
 
 
+@pytest.mark.usefixtures("filled")
+async def test_only_an_import_of_vectors_is_followed_by_a_sweep(
+    resources: Resources, key: IndexKey
+) -> None:
+    sweep = IndexSweep(resources)
+    await sweep.run_after(["memories", "chunks"])
+    assert await made(resources) == {}
+    await sweep.run_after(["memory_vectors"])
+    assert await made(resources) == whole(key)
+
+
 async def test_an_import_of_thousands_gives_its_scope_an_index(
     client: httpx.AsyncClient,
     resources: Resources,

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
+from app.adapters.db.server import MAX_CONNECTIONS
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -329,6 +330,33 @@ async def test_a_session_that_is_deleted_meanwhile_leaves_the_id_free(
     await create_session(clients[AT_ONCE], "s")
     ok(await clients[AT_ONCE].post(url, params=params, json=event()))
     assert len(await events(clients[AT_ONCE], "/sessions/s")) == 1
+
+
+async def test_appends_that_wait_for_their_engine_leave_room_for_other_hot_statements(
+    paths: Paths, clients: dict[str, httpx.AsyncClient]
+) -> None:
+    client, is_locked = clients[AT_ONCE], asyncio.Event()
+    await create_session(client, "one")
+    ok(await client.post(_URL, json=event()))
+
+    async def append() -> None:
+        await is_locked.wait()
+        ok(await client.post(_URL, json=event()))
+
+    async def search() -> None:
+        await is_locked.wait()
+        await until_waiting(paths.database, 2)
+        await asyncio.sleep(0.3)
+        async with asyncio.timeout(2):
+            await paths.database.run(b"select 1", [])
+
+    asking = [asyncio.create_task(append()) for _ in range(MAX_CONNECTIONS)]
+    searching = asyncio.create_task(search())
+    async with paths.database.transaction() as session:
+        await session.execute(text("select 1 from engines for update"))
+        is_locked.set()
+        await asyncio.wait({searching})
+    await asyncio.gather(searching, *asking)
 
 
 async def test_appends_of_both_paths_at_once_leave_no_gap(

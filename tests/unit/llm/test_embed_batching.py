@@ -76,6 +76,16 @@ async def test_a_caller_may_have_several_texts(server: ModelServer, opened: Open
     np.testing.assert_array_equal(np.concatenate(found), await embedder.embed(TEXTS))
 
 
+async def test_long_texts_share_no_request(server: ModelServer, opened: Open) -> None:
+    embedder = opened()
+    texts = ["first", *("long " * 300 for _ in range(4)), "very long " * 400, "short"]
+
+    found = await asyncio.gather(*at_once(embedder, texts))
+
+    assert all(sum(map(len, seen.body["input"])) <= 4_000 for seen in server.seen)
+    np.testing.assert_array_equal(np.concatenate(found), await embedder.embed(texts))
+
+
 async def test_a_long_request_holds_up_no_other(server: ModelServer, opened: Open) -> None:
     embedder = opened()
     server.will(slow(60, {}))

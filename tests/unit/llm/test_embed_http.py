@@ -134,6 +134,24 @@ async def test_a_server_without_base64_is_asked_for_numbers_from_then_on(
     assert forms(server) == ["base64", "float", "float"]
 
 
+async def test_numbers_are_tried_again_after_a_failure_that_may_pass(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    failures = [status(503)]
+
+    def judge(body: Json) -> Behaviour | None:
+        if body["encoding_format"] != "float":
+            return status(400)
+        return failures.pop() if failures else None
+
+    server.judge = judge
+
+    for text in ("one", "two"):
+        assert (await embedder.embed([text])).shape == (1, 8)
+
+    assert forms(server) == ["base64", "float", "base64", "float", "float"]
+
+
 async def test_words_about_the_form_count_at_any_time(
     server: ModelServer, embedder: ManagedEmbedder
 ) -> None:

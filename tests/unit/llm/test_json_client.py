@@ -135,3 +135,11 @@ async def test_a_certificate_is_checked_against_those_of_the_environment(
             with pytest.raises(RequestFailed) as failed:
                 await client.post(BODY)
             assert failed.value.is_unreachable
+
+
+def test_certificates_that_cannot_be_read_are_found_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, certificate: Path
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.with_name("missing.pem")))
+    with pytest.raises(FileNotFoundError):
+        JsonClient(httpx2.URL("https://127.0.0.1/v1"), {}, 10, 100_000)
