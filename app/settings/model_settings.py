@@ -100,7 +100,6 @@ class EmbedderChoice(StrEnum):
 
     AUTO = "auto"
     MINILM = "minilm"
-    MINILM_FP32 = "minilm-fp32"
     HTTP = "http"
     ONNX = "onnx"
     HASH = "hash"
@@ -120,9 +119,9 @@ class EmbeddingSettings(BaseModel):
 
     embedder: EmbedderChoice = Field(
         EmbedderChoice.AUTO,
-        description="Model of engines without vectors: `minilm` (int8), `minilm-fp32` (its package"
-        " installed), `http` (OpenAI-compatible), `onnx` (a folder of your own), `hash` (lexical"
-        " only), or `auto`: `minilm` where it can run.",
+        description="Model of engines without vectors: `minilm`, `http` (OpenAI-compatible),"
+        " `onnx` (a folder of your own), `hash` (lexical only), or `auto`: `minilm` where it can"
+        " run.",
     )
     embedder_folder: Path | None = Field(
         None,

@@ -23,9 +23,9 @@ _PARTS = {
 
 def _embed() -> None:
     # Imported as late as the service does.
-    from app.adapters.llm.minilm_model import Int8Model  # noqa: PLC0415 - as above
+    from app.adapters.llm.minilm_model import MiniLm  # noqa: PLC0415 - as above
 
-    model = Int8Model()
+    model = MiniLm()
     _say("MiniLM, loaded")
     texts = [f"The user prefers green tea over coffee, and has {n} cups." for n in range(_TEXTS)]
     model.vectors(texts)

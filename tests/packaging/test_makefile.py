@@ -10,7 +10,7 @@ import pytest
 from tests.packaging.checkout import ROOT, UNSET
 
 _PROMISED = {
-    *("help", "run", "setup", "test", "check", "lint", "unit", "conformance"),
+    *("help", "run", "vendors", "setup", "test", "check", "lint", "unit", "conformance"),
     "test-citus",
     *("generated", "schema", "openapi", "client", "reference"),
     *("migration", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
@@ -24,7 +24,7 @@ def make(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 @pytest.fixture
 def bare_checkout(tmp_path: Path) -> Path:
-    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
+    for name in ("Makefile", "pyproject.toml", *(path.name for path in ROOT.glob("*.lock"))):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     return tmp_path

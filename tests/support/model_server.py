@@ -30,7 +30,7 @@ from starlette.types import Receive, Scope, Send
 from tokenizers import Tokenizer
 from typing_extensions import override
 
-from app.adapters.llm.providers.embed_minilm import weights_folder
+from app.adapters.llm.minilm_model import TOKENIZER
 
 Json = Mapping[str, Any]
 
@@ -314,7 +314,7 @@ def count_tokens(text: str) -> int:
 
 @cache
 def _tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(weights_folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(TOKENIZER))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

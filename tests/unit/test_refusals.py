@@ -35,7 +35,7 @@ def _said(name: str, value: object) -> list[str]:
         (
             "embedder",
             "foo",
-            "MEMORY_BANK_EMBEDDER must be auto, minilm, minilm-fp32, http, onnx or hash; got",
+            "MEMORY_BANK_EMBEDDER must be auto, minilm, http, onnx or hash; got",
         ),
         ("mcp_engine", "x", "MEMORY_BANK_MCP_ENGINE must be the id of an engine, such as 1; got x"),
         ("jwt_audience", "[x", "MEMORY_BANK_JWT_AUDIENCE must be JSON; got [x."),

@@ -25,6 +25,10 @@ from app.language.search_languages import foreign_language
 
 _LEAST_CHARS = 200
 """No text is made shorter than this: whatever the server refuses, it is not the length."""
+SUCCESSORS = {"all-MiniLM-L6-v2/fp32": "all-MiniLM-L6-v2/int8"}
+"""Former models, each with the one whose vectors are searched and stored beside its own: recall@10
+by vectors alone on LoCoMo is .469 for questions by int8 over texts by fp32, .475 for fp32 alone and
+.472 for int8 alone."""
 MAX_ENGINES = 100_000
 """Limit for engines whose model is cached; the oldest are evicted, and read again when needed."""
 _PORTION = 8
@@ -119,7 +123,8 @@ class Embedders:
 
     Attributes:
         current: the one that the settings name.
-        by_id: all that are open in this process, by model id.
+        by_id: all that are open in this process, by model id; an open successor also by the id of
+            the former model.
         lengths: the length of each model's stored vectors, as far as this process knows it; it
             never changes.
     """
@@ -127,6 +132,9 @@ class Embedders:
     def __init__(self, current: ManagedEmbedder, others: Sequence[ManagedEmbedder] = ()) -> None:
         self.current = current
         self.by_id = {embedder.model_id: embedder for embedder in (*others, current)}
+        for former, successor in SUCCESSORS.items():
+            if successor in self.by_id:
+                self.by_id[former] = CachedEmbedder(self.by_id[successor], 0, former)
         self.lengths: dict[str, int] = {}
         self._seen: LRUCache[int, str] = LRUCache(MAX_ENGINES)
 
@@ -162,10 +170,13 @@ class CachedEmbedder(ManagedEmbedder):
     """An embedder that asks the inner one only for texts not in its cache, each once per call.
 
     Holds at most `entries` vectors and no text; evicts the least recently used.
+
+    Args:
+        model_id: a name other than the inner one's.
     """
 
-    def __init__(self, inner: ManagedEmbedder, entries: int) -> None:
-        self.model_id = inner.model_id
+    def __init__(self, inner: ManagedEmbedder, entries: int, model_id: str | None = None) -> None:
+        self.model_id = model_id or inner.model_id
         self.dimensions = inner.dimensions
         self.lexical_only = inner.lexical_only
         self.is_local = inner.is_local

@@ -10,7 +10,7 @@ from app.adapters.llm.names import NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Prefixes
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder
-from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, MiniLmFp32Embedder
+from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
 from app.adapters.llm.providers.remote import RemoteTextModel
 from app.kernel.wire.memory_policy import BUILTIN
 from app.settings.providers import PROVIDERS, SERVED_ELSEWHERE
@@ -50,11 +50,8 @@ def open_embedders(settings: Settings) -> Embedders:
     """
     current = open_embedder(settings)
     others: list[ManagedEmbedder] = [HashEmbedder(settings.embedder_threads)]
-    others += [
-        kind(settings.embedder_threads)
-        for kind in (MiniLmEmbedder, MiniLmFp32Embedder)
-        if not kind.missing_packages()
-    ]
+    if not MiniLmEmbedder.missing_packages():
+        others.append(MiniLmEmbedder(settings.embedder_threads))
     if settings.embedding_previous_model is not None:
         others.append(_open_previous(settings, settings.embedding_previous_model))
     return Embedders(
@@ -77,8 +74,7 @@ def choose_embedder(settings: Settings) -> ManagedEmbedder:
     choice, threads = settings.embedder, settings.embedder_threads
     if choice is EmbedderChoice.HTTP:
         return _open_http(settings)
-    kind = MiniLmFp32Embedder if choice is EmbedderChoice.MINILM_FP32 else MiniLmEmbedder
-    missing = kind.missing_packages()
+    missing = MiniLmEmbedder.missing_packages()
     if choice is EmbedderChoice.HASH or (missing and choice is EmbedderChoice.AUTO):
         return HashEmbedder(threads)
     if missing:
@@ -87,7 +83,7 @@ def choose_embedder(settings: Settings) -> ManagedEmbedder:
             f" {', '.join(missing)}. Install them, or set MEMORY_BANK_EMBEDDER to auto or hash."
         )
     if choice is not EmbedderChoice.ONNX:
-        return kind(threads)
+        return MiniLmEmbedder(threads)
     # Imported only if there is such a model: it takes longer than the rest of the start.
     from app.adapters.llm.providers.embed_onnx import OnnxEmbedder  # noqa: PLC0415 - as above
 

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
+from app.adapters.llm.embedders import SUCCESSORS
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.transfer.logic.fields import Kind
@@ -329,6 +330,36 @@ def _with(kind: Kind, *rows: dict[str, Any], header: Header = HEADER) -> bytes:
         lines.append(writer.add_memory(*memory_of(1)))
     lines += [writer.add(kind, fields_of(kind, **row)) for row in rows]
     return b"".join([*lines, writer.end({})])
+
+
+async def test_vectors_of_a_former_model_are_used_where_its_successor_serves(
+    client: httpx.AsyncClient,
+    resources: Resources,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    serving = resources.embedder
+    monkeypatch.setitem(SUCCESSORS, "former", serving.model_id)
+    other = f"{ENGINE_URL.rpartition('/')[0]}/{await _other_engine(client)}"
+    ok(await client.post(f"{other}/memories", json={"fact": "A fact.", "scope": {"a": "b"}}))
+    header = replace(
+        HEADER,
+        embedding_model="former",
+        dimensions=serving.dimensions,
+        options={**HEADER.options, "vectors": True},
+    )
+    halves = bytes.fromhex("3c00") + bytes(2 * (serving.dimensions - 1))
+    vector = serving.dimensions.to_bytes(2) + bytes(2) + halves
+    row = {"memory_id": "m000001", "model_id": "former", "vector": vector}
+
+    answer = await restored(client, _with(MEMORY_VECTOR, row, header=header))
+
+    assert answer["vectors"] == "USED"
+    async with database.snapshot() as session:
+        models = await session.execute(
+            text("select model_id from memory_vectors where engine_id = 1")
+        )
+        assert models.scalars().all() == ["former"]
 
 
 async def test_a_vector_of_another_length_than_its_models_is_refused(

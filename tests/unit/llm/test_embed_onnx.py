@@ -1,6 +1,6 @@
 """An operator's own model: the bundled one as a folder gives the same vectors; wrong files."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,8 @@ from tokenizers.models import WordLevel
 from app.adapters.llm.embedders import ManagedEmbedder
 from app.adapters.llm.factory import open_embedder
 from app.adapters.llm.names import ModelSetupError
-from app.adapters.llm.providers.embed_minilm import MiniLmFp32Embedder
 from app.settings.settings import Settings
-from tests.support.own_model import bundled, exported, make_folder
+from tests.support.own_model import bundled, expected_vectors, exported, make_folder
 
 TEXTS = [
     "tea",
@@ -43,15 +42,13 @@ def settings(folder: Path | None, **given: object) -> Settings:
 
 
 @pytest.fixture(scope="module")
-async def reference() -> AsyncIterator[NDArray[np.float32]]:
-    minilm = MiniLmFp32Embedder(1)
-    yield await minilm.embed(TEXTS)
-    await minilm.close()
+def reference() -> NDArray[np.float64]:
+    return expected_vectors(TEXTS)
 
 
 @pytest.mark.parametrize("kind", ["pools by itself", "states of all tokens"])
 async def test_the_bundled_weights_as_a_folder_give_the_same_vectors(
-    folders: dict[str, Path], reference: NDArray[np.float32], kind: str
+    folders: dict[str, Path], reference: NDArray[np.float64], kind: str
 ) -> None:
     embedder = open_embedder(settings(folders[kind]))
     assert (embedder.dimensions, embedder.ready, embedder.is_local) == (384, True, True)
@@ -65,7 +62,7 @@ async def test_the_bundled_weights_as_a_folder_give_the_same_vectors(
 
 
 async def test_pooling_by_the_first_token_is_another_model(
-    folders: dict[str, Path], reference: NDArray[np.float32]
+    folders: dict[str, Path], reference: NDArray[np.float64]
 ) -> None:
     embedder = open_embedder(settings(folders["states of all tokens"], embedder_pooling="cls"))
 

@@ -17,14 +17,12 @@ def without_minilm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MiniLmEmbedder, "missing_packages", lambda: ["onnxruntime"])
 
 
-@pytest.mark.parametrize(
-    ("choice", "precision"), [("auto", "int8"), ("minilm", "int8"), ("minilm-fp32", "fp32")]
-)
-async def test_minilm_is_opened_where_it_is_installed(choice: str, precision: str) -> None:
+@pytest.mark.parametrize("choice", ["auto", "minilm"])
+async def test_minilm_is_opened_where_it_is_installed(choice: str) -> None:
     with capture_logs() as logs:
         embedder = open_embedder(_settings(choice))
 
-    assert (embedder.model_id, embedder.dimensions) == (f"all-MiniLM-L6-v2/{precision}", 384)
+    assert (embedder.model_id, embedder.dimensions) == ("all-MiniLM-L6-v2/int8", 384)
     assert not embedder.lexical_only
     assert not embedder.ready
     assert logs == []

@@ -1,5 +1,6 @@
 """Several embedders are open: that of the settings, and those that engines may still use."""
 
+import numpy as np
 import pytest
 
 from app.adapters.llm.embedders import Embedders
@@ -33,6 +34,17 @@ async def test_what_needs_no_server_is_always_open(server: ModelServer) -> None:
         assert embedder.model_id == model_id
     assert found.by_id.get("http:former") is None
     assert found.by_words.model_id == _HASH
+    await found.close()
+
+
+async def test_a_successor_computes_the_vectors_of_a_former_model(server: ModelServer) -> None:
+    found = open_embedders(settings(server))
+    former, successor = found.by_id[_FP32], found.by_id[_MINILM]
+
+    vectors = await former.embed(["Tea is good."])
+
+    assert (former.is_local, former.dimensions, successor.ready) == (True, 384, True)
+    np.testing.assert_array_equal(vectors, await successor.embed(["Tea is good."]))
     await found.close()
 
 

@@ -1,5 +1,7 @@
 """Which model a bank gets, what each vendor's reads, and what stops the start."""
 
+import sys
+
 import pytest
 
 from app.adapters.llm.factory import open_models
@@ -106,6 +108,18 @@ def test_a_vendor_without_a_key_stops_the_start(name: str) -> None:
         open_models(settings(model=name))
 
     assert "\n" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "module"), [("anthropic:x", "anthropic"), ("google:x", "google.genai.types")]
+)
+def test_a_vendor_without_its_packages_says_how_to_install_them(
+    monkeypatch: pytest.MonkeyPatch, name: str, module: str
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+
+    with pytest.raises(ModelSetupError, match=rf"{name} needs packages .*: make -C /\S+ vendors$"):
+        open_models(settings(model=name, model_key="k"))
 
 
 @pytest.mark.parametrize("name", ["gpt-5-mini", "openai", "openai:", "nobody:x", ":x", "openai: "])

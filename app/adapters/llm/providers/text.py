@@ -7,8 +7,10 @@ package is imported when the first of its models is opened: each takes 20 to 40 
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
@@ -71,6 +73,7 @@ _ENDINGS = {
     "refusal": Ending.REFUSED,
 }
 """Reasons for the end of an answer: of pydantic-ai, and of servers that have words of their own."""
+_CHECKOUT = Path(__file__).parents[4]
 _ONE_LIMIT = ("anthropic", "google")
 """Vendors that have one name for the longest answer."""
 _MAX_TOKENS = 1_000_000_000
@@ -91,6 +94,11 @@ def open_channel(
     """
     try:
         model = _open(name, base_url, key.get_secret_value() if key else None, client)
+    except ImportError:
+        raise ModelSetupError(
+            f"The model {name} needs packages that are not installed. Install them:"
+            f" {_install_command(name.provider)}"
+        ) from None
     except UserError:
         raise ModelSetupError(
             f"The model {name} needs an API key: set it beside the model's name, such as by"
@@ -99,6 +107,13 @@ def open_channel(
     provider = PROVIDERS[name.provider]
     is_vendor = not provider.is_local and base_url in {None, provider.address}
     return Channel(model, settings, is_vendor=is_vendor)
+
+
+def _install_command(extra: str) -> str:
+    """Return the command that installs an extra of this service, for where it runs."""
+    if (_CHECKOUT / "Makefile").exists():
+        return f"make -C {_CHECKOUT} vendors"
+    return f'{sys.executable} -m pip install "open-memory-bank[{extra}]"'
 
 
 def _open(

