@@ -236,9 +236,9 @@ class ReadConversation:
         self._known = known
         self.standings = self._rereading.standings(known)
         for at, blocks in self._blocks.items():
-            own = without_recalled(self.turns[at].text, blocks, relation)
-            self.turns[at] = replace(self.turns[at], text=own.text)
-            self.recalled += own.recalled
+            own, recalled = without_recalled(self.turns[at].text, blocks, relation)
+            self.turns[at] = replace(self.turns[at], text=own)
+            self.recalled += recalled
 
     @property
     def known(self) -> int:

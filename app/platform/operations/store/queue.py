@@ -5,7 +5,6 @@ transaction of their own. That counts as a change, since no standby may answer i
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -88,21 +87,16 @@ limit {_MOST_ENGINES}
 """.encode()  # noqa: S608 - of constants
 
 
-@dataclass(frozen=True)
-class Queue:
-    """The queue: the number of due operations, and the due time of the oldest."""
+async def queue_at(session: Session, now: datetime) -> tuple[int, float]:
+    """Return the number of unclaimed due operations of all engines, and how long the oldest waits.
 
-    due: int
-    oldest_due_time: datetime | None
-
-
-async def queue_at(session: Session, now: datetime) -> Queue:
-    """Return the due operations of all engines that no worker has claimed."""
+    The wait is in seconds since the operation became due; 0 without any.
+    """
     statement = select(func.count(), func.min(OperationRow.due_time)).where(
         OperationRow.state == PENDING, OperationRow.due_time <= now
     )
     due, oldest = (await session.execute(statement)).one()
-    return Queue(due, oldest)
+    return due, (now - (oldest or now)).total_seconds()
 
 
 async def running_by_kind(session: Session) -> dict[str, int]:
