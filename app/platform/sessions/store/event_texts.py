@@ -4,7 +4,6 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +35,7 @@ from app.kernel.names import SessionName
 from app.kernel.wire.objects import size_of
 from app.platform.sessions.logic.event_text import (
     EventNumbers,
+    EventRange,
     EventText,
     Speaker,
     is_answer,
@@ -48,15 +48,6 @@ _UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
 """JSON escapes that no database text can hold, or that may be half of a surrogate pair."""
 MAX_SAID_BYTES = 4 * 1024 * 1024
 """Total size of sent events after which a list of event texts ends."""
-
-
-@dataclass(frozen=True)
-class EventRange:
-    """Events of a session, by their numbers; both ends are included."""
-
-    session_id: str
-    first_seq: int
-    last_seq: int
 
 
 async def has_text(session: Session, name: SessionName, numbers: EventNumbers) -> bool:
