@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from sqlalchemy import (
-    ForeignKeyConstraint,
     Index,
     LargeBinary,
     SmallInteger,
@@ -13,7 +12,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.adapters.db.base import Base, JsonObject
+from app.adapters.db.base import Base, JsonObject, child_of
 from app.adapters.db.conditions import ByParent, ByScope
 
 
@@ -67,11 +66,7 @@ class StreamEventRow(Base):
     conditioned_by = ByParent("streams", ("engine_id", "scope_hash", "stream_id"))
     __table_args__ = (
         UniqueConstraint("engine_id", "scope_hash", "stream_id", "event_id"),
-        ForeignKeyConstraint(
-            ["engine_id", "scope_hash", "stream_id"],
-            ["streams.engine_id", "streams.scope_hash", "streams.stream_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("streams", "scope_hash", "stream_id"),
         Index(
             "ix_stream_events_pending",
             "engine_id",
