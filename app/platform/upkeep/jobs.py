@@ -54,10 +54,7 @@ async def sweep_once(resources: Resources) -> None:
 
 
 async def remove_deleted_engines(batches: SweepBatches) -> int:
-    """Remove hidden engines with all their rows, regardless of the state of their operations.
-
-    Returns the number of rows.
-    """
+    """Remove hidden engines with all their rows, whatever their operations; return the count."""
     service = UpkeepService.of(batches.resources)
     limit = batches.resources.settings.tuning.sweep_batch_rows
 

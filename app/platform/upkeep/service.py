@@ -113,10 +113,7 @@ class UpkeepService:
             return await queue.take_tick(session, name, interval)
 
     async def remove_engine_batch(self, session: Session, engine_id: int, limit: int) -> int:
-        """Remove up to `limit` rows below a hidden engine; with none left, the engine itself.
-
-        Runs in the caller's transaction. Returns the number of rows, 0 once the engine is gone.
-        """
+        """Remove up to `limit` rows below a hidden engine, last the engine; return the count."""
         for remove in self._registry.children:
             if count := await remove(session, engine_id, limit):
                 return count

@@ -58,10 +58,7 @@ def is_idle(word: str) -> bool:
 
 
 def touched(pieces: Sequence[str], quote: str) -> range:
-    """Return the positions of the pieces of a text that a quote touches, first to last.
-
-    The range is empty if the quote is not in the text.
-    """
+    """Return the positions of the pieces that a quote touches; empty if it is not in the text."""
     ends: list[int] = []
     whole = " "
     for piece in pieces:

@@ -208,10 +208,7 @@ def _relation_of_text(
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return the text without some spans.
-
-    The text after a span starts a new line; after parentheses, the sentence continues.
-    """
+    """Return the text without some spans. A line begins after each, except after parentheses."""
     pieces, at = [], 0
     for begin, end in spans:
         pieces.append(text[at:begin].rstrip(" \t"))

@@ -282,10 +282,7 @@ class ReadConversation:
     ) -> Mapping[bytes, datetime]:
         """Return the digests to store after a generation at `now`, with their expiry times.
 
-        Args:
-            left: positions of the lines that created or changed a memory.
-            unread: positions of the lines that were left out.
-            now: the time of the generation.
+        `left` and `unread` are the positions of lines that made a memory, or were left out.
         """
         read = set(self._new()).difference(unread)
         return self._rereading.read(read, left, self._known, now)

@@ -281,10 +281,7 @@ class _Reading:
 def _readable_files(
     model: TextModel, events: Mapping[int, ContentEvent], result: Extracted
 ) -> list[tuple[int, Attachment]]:
-    """Return the files that the model accepts in one request, each after its turn's position.
-
-    The others are listed as skipped.
-    """
+    """Return the files that the model accepts, after their turns; list the others as skipped."""
     taken: list[tuple[int, Attachment]] = []
     room = MAX_FILE_BYTES
     for turn, event in events.items():

@@ -17,10 +17,7 @@ from app.adapters.db.conditions import ByParent, ByScope
 
 
 class StreamRow(Base):
-    """Buffer of one scope and stream id, with options for its next generation.
-
-    A transaction locks this row before it adds events or ends a generation.
-    """
+    """Buffer of one scope and stream id; locked before events are added or a generation ends."""
 
     __tablename__ = "streams"
     conditioned_by = ByScope()

@@ -215,12 +215,9 @@ class Grants:
     settings: Settings
 
     def caller(self, claims: Claims) -> Caller:
-        """Return the caller that a token with these claims stands for.
+        """Return the caller that a token with these claims stands for, or raise ClaimRefused.
 
         Unknown names of roles and permissions grant nothing.
-
-        Raises:
-            ClaimRefused: a claim is missing or unreadable.
         """
         for name in self.settings.jwt_required_claims:
             if _find(claims, name) is _ABSENT:

@@ -233,12 +233,7 @@ def _renewed(resources: Resources, failed: OperationRow, now: datetime) -> NewOp
 
 
 def _checked(resources: Resources, row: OperationRow, now: datetime) -> Retry:
-    """Return how an operation is retried.
-
-    Raises:
-        AlreadyExists: it was retried.
-        FailedPrecondition: it cannot be retried.
-    """
+    """Return how an operation is retried, or raise as `retry` does."""
     state, retries = OperationState(row.state), resources.registry.retries
     if not state.is_final:
         raise FailedPrecondition(

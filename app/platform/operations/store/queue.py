@@ -143,10 +143,7 @@ async def last_errors(
 
 
 async def next_due(db: Database, now: datetime) -> datetime | None:
-    """Return when the next operation becomes due, or the next lease ends; None: neither is known.
-
-    For a worker that has just found nothing: it is not told of these.
-    """
+    """Return when the next operation or the end of a lease is due; None: neither is known."""
     due: datetime | None
     ((due,),) = await db.run(_NEXT, [now], is_change=True)
     return due
@@ -205,10 +202,7 @@ async def find(
 async def find_of_engine(
     db: Database, engine_id: int, now: datetime, callers: Collection[str]
 ) -> list[FreeOperation]:
-    """Return the few longest-due operations of an engine that have free keys.
-
-    Operations of the given callers are passed over.
-    """
+    """Return the few longest-due operations of an engine with free keys, unless of `callers`."""
     rows = await db.run(_OF_ENGINE, [now, engine_id, list(callers)], is_change=True)
     return [FreeOperation(*row) for row in rows]
 

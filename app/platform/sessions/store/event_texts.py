@@ -1,7 +1,4 @@
-"""Statements on the texts of events, as prompts and searches read them.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements on the texts of events, as prompts and searches read them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -146,10 +143,9 @@ async def list_newest_texts(
 async def list_raw_events(
     session: Session, name: SessionName, seqs: Sequence[int], max_bytes: int
 ) -> Mapping[int, str]:
-    """Return the raw events, as JSON texts, of events that have one, by their numbers.
+    """Return the unparsed raw events that events have, by number.
 
-    Only the newest ones are returned, up to `max_bytes` characters in total. They are not parsed,
-    since that takes long.
+    Only the newest are returned, up to `max_bytes` characters in total.
     """
     its = SessionEventRow
     raw = cast(its.raw_event, Text)
