@@ -1,4 +1,4 @@
-"""Every statement on engines. All functions take part in the caller's transaction."""
+"""Every statement on engines."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Statements that append events to a session, all within the caller's transaction."""
+"""Statements that append events to a session."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

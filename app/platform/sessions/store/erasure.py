@@ -1,4 +1,4 @@
-"""Statements that remove sessions or events, all within the caller's transaction."""
+"""Statements that remove sessions or events."""
 
 from collections.abc import Sequence
 from datetime import datetime
