@@ -213,5 +213,5 @@ async def test_a_sweep_goes_by_the_database_whatever_its_process_takes_for_the_t
         kept = await count(shared_database, *_TABLES)
         await expire(client)
     await asyncio.sleep(0.2)
-    await UpkeepService.of(wrong).sweep()
+    await UpkeepService(wrong).sweep()
     assert await count(shared_database, *_TABLES) == kept

@@ -45,11 +45,6 @@ class UpkeepService:
 
     resources: Resources
 
-    @classmethod
-    def of(cls, resources: Resources) -> "UpkeepService":
-        """Build the service from the process's resources."""
-        return cls(resources)
-
     async def delete_engine(
         self, name: EngineName, etag: str | None, once: IdempotencyKey | None, *, force: bool
     ) -> OperationRow:
