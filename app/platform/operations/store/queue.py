@@ -96,7 +96,7 @@ async def queue_at(session: Session, now: datetime) -> tuple[int, float]:
         OperationRow.state == PENDING, OperationRow.due_time <= now
     )
     due, oldest = (await session.execute(statement)).one()
-    return due, (now - (oldest or now)).total_seconds()
+    return due, (now - oldest).total_seconds() if due else 0.0
 
 
 async def running_by_kind(session: Session) -> dict[str, int]:
