@@ -8,8 +8,8 @@ import json
 import logging
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, MutableMapping
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -119,27 +119,19 @@ def get_process_name() -> str | None:
     return _Own.name
 
 
-@dataclass
-class _LastLine:
-    """The last line of a kind, and the occurrences since."""
-
-    at: float
-    left_out: int = 0
-
-
 class RareLines:
     """The lines that one part of a process writes rarely, by their kinds, which are few."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._last: dict[Hashable, _LastLine] = {}
+        self._written: dict[Hashable, float] = {}
+        self._left_out: Counter[Hashable] = Counter()
 
     def due(self, kind: Hashable) -> int | None:
         """Return how many lines of a kind were left out before this one; None: leave it out."""
         now = self._monotonic()
-        last = self._last.get(kind)
-        if last is not None and now - last.at < _RARE_SECONDS:
-            last.left_out += 1
+        if kind in self._written and now - self._written[kind] < _RARE_SECONDS:
+            self._left_out[kind] += 1
             return None
-        self._last[kind] = _LastLine(now)
-        return 0 if last is None else last.left_out
+        self._written[kind] = now
+        return self._left_out.pop(kind, 0)

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
@@ -58,21 +57,14 @@ log = structlog.get_logger()
 FILE = "admin-key"
 
 
-@dataclass(frozen=True)
-class Listening:
-    """The port of a server, and the task that ends with the server."""
-
-    port: int
-    task: asyncio.Task[None]
-
-
 @asynccontextmanager
 async def serving(
     settings: Settings, resources: Resources, place: ProcessPlace = ALONE
-) -> AsyncIterator[Listening]:
+) -> AsyncIterator[tuple[int, asyncio.Task[None]]]:
     """Serve during the block; with the embedded database, also run the worker.
 
-    The servers and the worker stop concurrently, because each may take the whole grace period.
+    Yields the port of the server, and the task that ends with the server. The servers and the
+    worker stop concurrently, because each may take the whole grace period.
 
     Raises:
         ServeError: the address is invalid or in use.
@@ -100,7 +92,7 @@ async def serving(
 @asynccontextmanager
 async def _listening(
     settings: Settings, resources: Resources, place: ProcessPlace
-) -> AsyncIterator[Listening]:
+) -> AsyncIterator[tuple[int, asyncio.Task[None]]]:
     assert place.api is not None
     # In a thread, because it is slow on some machines and the watchdog would report a stall.
     app = await asyncio.to_thread(create_app, resources)
@@ -109,7 +101,7 @@ async def _listening(
     http = connections_of(settings, gate.limits.give_up_body, render_last)
     listen(place.api)
     async with served(app, settings, place.api, http, place.share) as task:
-        yield Listening(port_of(place.api), task)
+        yield port_of(place.api), task
 
 
 @asynccontextmanager
@@ -140,14 +132,14 @@ async def serve(settings: Settings, place: ProcessPlace = ALONE) -> None:
             for line in await asyncio.to_thread(handed_over, process.first_key, settings.data_dir):
                 say(line)
             await asyncio.to_thread(_show_build, "api")
-            async with serving(settings, process.resources, bound) as listening:
+            async with serving(settings, process.resources, bound) as (port, server):
                 stopping.is_up = True
                 if place.is_first:
                     has_key = process.first_key is not None
-                    await announce(process.resources, listening.port, has_key=has_key)
+                    await announce(process.resources, port, has_key=has_key)
                 if place.tell_up is not None:
                     place.tell_up()
-                await _until_asked(stopping, process.resources, listening.task)
+                await _until_asked(stopping, process.resources, server)
 
 
 def _show_build(kind: str) -> None:

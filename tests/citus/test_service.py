@@ -38,7 +38,7 @@ _SEEN = """
 async def test_the_audit_log_is_swept(url: str, service: Service) -> None:
     _, resources = service
     ask(url, _OLD)
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     kept = "select count(*) from audit_events where event_id::bigint < 100"
     assert ask(url, kept) == [(23,)]
 

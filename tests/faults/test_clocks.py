@@ -80,9 +80,9 @@ async def api(
     """A client of a process with a clock of its own, or that of the machine; and its database."""
     async with (
         open_process(settings, clock) as process,
-        serving(settings, process.resources) as found,
+        serving(settings, process.resources) as (port, _),
         httpx.AsyncClient(
-            base_url=f"http://127.0.0.1:{found.port}/v1/reasoningEngines/1/",
+            base_url=f"http://127.0.0.1:{port}/v1/reasoningEngines/1/",
             headers={"Authorization": f"Bearer {ADMIN_KEY}"},
         ) as client,
     ):
@@ -213,5 +213,5 @@ async def test_a_sweep_goes_by_the_database_whatever_its_process_takes_for_the_t
         kept = await count(shared_database, *_TABLES)
         await expire(client)
     await asyncio.sleep(0.2)
-    await UpkeepService.of(wrong).sweep()
+    await UpkeepService(wrong).sweep()
     assert await count(shared_database, *_TABLES) == kept

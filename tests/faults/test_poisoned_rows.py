@@ -424,11 +424,11 @@ async def test_a_service_with_a_failing_row_is_ready_and_its_sweep_counts_as_don
     case = CASES["streams with waiting events"]
     _seed(database_url, case, 5)
     with _poisoned(database_url, case, 3), capture_logs() as lines:
-        await UpkeepService.of(resources).sweep()
+        await UpkeepService(resources).sweep()
     assert [line for line in lines if line["event"] == "sweep.failed"] == []
     assert _left(database_url, case) == [1, 2, 3]
     assert (await client.get("http://test/readyz")).status_code == 200
-    await UpkeepService.of(resources).show_sweeps()
+    await UpkeepService(resources).show_sweeps()
     done = REGISTRY.get_sample_value(
         "memory_bank_sweep_last_timestamp_seconds", {"what": case.sweep}
     )

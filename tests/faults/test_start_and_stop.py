@@ -184,8 +184,8 @@ async def test_server_and_worker_stop_at_the_same_time(
     alone = external.model_copy(update={"database_url": None})
     stuck = Resources(alone, resources.clock, resources.db, resources.database_url, _Stuck())
     facts = {"directMemories": [{"fact": "I like tea."}]}
-    async with serving.serving(alone, stuck) as listening:
-        base = f"http://127.0.0.1:{listening.port}/v1beta1"
+    async with serving.serving(alone, stuck) as (port, _):
+        base = f"http://127.0.0.1:{port}/v1beta1"
         headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
         client = httpx.AsyncClient(headers=headers, timeout=_SOON_SECONDS)
         body = {"scope": USER, "directMemoriesSource": facts}

@@ -54,7 +54,7 @@ class Bench:
         self._wait(AccessService(self._database, self.clock).ensure_first_key(_KEY))
         self._app = create_app(resources)
         self._runner: Runner = make_runner(resources)
-        self._retention = UpkeepService.of(resources)
+        self._retention = UpkeepService(resources)
 
     def close(self) -> None:
         self.empty()

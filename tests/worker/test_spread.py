@@ -190,5 +190,5 @@ async def test_an_engine_with_too_many_failing_rows_is_left_out_as_a_whole(
 
 async def test_the_sweeps_of_all_features_run(resources: Resources, database: Database) -> None:
     await fill(database)
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await count(database, SessionRow, SessionEventRow) == (0, 0)

@@ -58,7 +58,7 @@ async def test_two_schedulers_sweep_once_per_slot(
     await overwrite(database, await enqueue(database, clock), remove_time=clock.now())
     await asyncio.gather(sweep_once(here), sweep_once(there))
     assert len(await all_stored(database)) == 1
-    assert not await UpkeepService.of(here).take_tick(SWEEP)
+    assert not await UpkeepService(here).take_tick(SWEEP)
 
 
 async def test_a_sweep_that_fails_keeps_no_other_from_running(resources: Resources) -> None:
@@ -72,13 +72,13 @@ async def test_a_sweep_that_fails_keeps_no_other_from_running(resources: Resourc
         return 0
 
     resources.registry.sweeps = (Sweep("first", fail), Sweep("second", run))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert ran == ["second"]
 
 
 async def test_without_registered_features_nothing_is_taken_for_done(resources: Resources) -> None:
     with pytest.raises(RuntimeError, match="not registered"):
-        await UpkeepService.of(replace(resources, registry=Registry())).sweep()
+        await UpkeepService(replace(resources, registry=Registry())).sweep()
 
 
 def test_what_may_take_long_is_swept_last(resources: Resources) -> None:

@@ -129,7 +129,7 @@ async def test_the_sweep_finishes_an_engine_whose_deletion_failed_for_good(
         await create_memory(client, f"fact {number}")
     deletion = (await client.request("DELETE", FIRST, json={"force": True})).json()
     await overwrite(database, deletion["name"].rpartition("/")[2], state="FAILED")
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     async with database.snapshot() as session:
         for table in (MemoryRow, EngineRow):
             count = await session.execute(select(func.count()).select_from(table))

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, MetaData
+from sqlalchemy import BigInteger, DateTime, ForeignKeyConstraint, MetaData
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
@@ -30,3 +30,14 @@ class Base(DeclarativeBase):
         JsonObject: JSONB(none_as_null=True),
         JsonList: JSONB(none_as_null=True),
     }
+
+
+def child_of(table: str, *key: str) -> ForeignKeyConstraint:
+    """Return the foreign key of rows that are deleted with their parent, a row of `table`.
+
+    `key` has the columns of both tables that name the parent within its engine.
+    """
+    columns = ["engine_id", *key]
+    return ForeignKeyConstraint(
+        columns, [f"{table}.{column}" for column in columns], ondelete="CASCADE"
+    )

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import Context, ContextVar
-from dataclasses import dataclass
 from time import monotonic
 
 import psycopg
@@ -76,14 +75,6 @@ def working_for(engine_id: int | None) -> Iterator[None]:
         _engine.reset(before)
 
 
-@dataclass(frozen=True)
-class _Use:
-    """The use of a connection: for which engine, if for one, and since when."""
-
-    engine: int | None
-    since: float
-
-
 class Nodes:
     """The nodes of the database of one process; none on a single server.
 
@@ -96,7 +87,8 @@ class Nodes:
         self._engine = engine
         self._is_used = False
         self._has_nodes = False
-        self._uses: dict[Connection, _Use] = {}
+        self._uses: dict[Connection, tuple[int | None, float]] = {}
+        """The engine of each use of a connection, if it has one, and the beginning of the use."""
         self._places: dict[int, str] = {}
         """The nodes of engines, as of the last look."""
         self._asking: set[Connection] = set()
@@ -129,7 +121,7 @@ class Nodes:
     def begin(self, connection: Connection) -> None:
         """Note that a connection is used from now on."""
         if self._is_used:
-            self._uses[connection] = _Use(_engine.get(), monotonic())
+            self._uses[connection] = _engine.get(), monotonic()
 
     def end(self, connection: Connection | None) -> None:
         """Note that a connection is not used any more."""
@@ -282,18 +274,18 @@ class Nodes:
 
     def _known(self) -> set[int]:
         """Return the engines whose nodes are worth knowing while one is away."""
-        used = {use.engine for use in self._uses.values() if use.engine is not None}
+        used = {engine for engine, _ in self._uses.values() if engine is not None}
         return used | self._places.keys() if len(self._places) < _MAX_PLACES else used
 
     def _break_off(self) -> None:
         """Break off the connections that have waited long for a node which is away."""
         now = monotonic()
-        for connection, use in list(self._uses.items()):
-            is_away = use.engine is None or self._places.get(use.engine) in self.away
-            most = _LONG_SECONDS if use.engine is None else _STUCK_SECONDS
+        for connection, (engine, since) in list(self._uses.items()):
+            is_away = engine is None or self._places.get(engine) in self.away
+            most = _LONG_SECONDS if engine is None else _STUCK_SECONDS
             if connection.closed:
                 del self._uses[connection]
-            elif is_away and now - use.since > most:
+            elif is_away and now - since > most:
                 shut_down(connection)
 
     async def _list(self, coordinator: Connection) -> dict[str, tuple[str, int]]:

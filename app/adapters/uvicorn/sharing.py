@@ -56,6 +56,14 @@ class ConnectionShare:
     shares: ConnectionShares
     number: int
 
+    def note(self, connections: int) -> bool:
+        """Record the number of connections; return True if no other process has fewer."""
+        return self.shares.note(self.number, connections)
+
+    def leave(self) -> None:
+        """Record that the process has ended."""
+        self.shares.leave(self.number)
+
 
 class Acceptor:
     """The acceptance of connections in one process; closed like a server of asyncio."""
@@ -88,8 +96,7 @@ class Acceptor:
             self._leave(0)
 
     def _has_fewest(self) -> bool:
-        connections = self._count() + len(self._opening)
-        return self._share.shares.note(self._share.number, connections)
+        return self._share.note(self._count() + len(self._opening))
 
     def _leave(self, pause: int) -> None:
         self._rest(_LEFT_SECONDS[pause], partial(self._look_again, pause + 1))
@@ -129,7 +136,7 @@ class Acceptor:
         if self._pause is not None:
             self._pause.cancel()
         self._loop.remove_reader(self._listener)
-        self._share.shares.leave(self._share.number)
+        self._share.leave()
         self._listener.close()
 
     async def wait_closed(self) -> None:

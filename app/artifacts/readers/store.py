@@ -1,7 +1,4 @@
-"""Searches for chunks of texts: the best ones for a question, or all in order.
-
-All functions take part in the caller's transaction.
-"""
+"""Searches for chunks of texts: the best ones for a question, or all in order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -21,7 +21,7 @@ from app.language.bm25 import Bm25, count_holding
 from app.language.lexicon import word_set
 from app.language.sentences import longest_fitting, short_sentences
 from app.language.terms import OTHERS, Terms, together
-from app.platform.sessions.logic.event_text import EventText, Speaker
+from app.platform.sessions.logic.event_text import EventRange, EventText, Speaker
 
 MAX_CHARS = 200_000
 """Characters read from the beginning of a text, since an event may have millions."""
@@ -433,13 +433,10 @@ class SessionPlace:
 
 
 @dataclass(frozen=True)
-class SessionStretch:
-    """Range of a session's events to read; both ends are included."""
+class SessionStretch(EventRange):
+    """Events of a session to read, with the time when the session was created."""
 
     create_time: datetime
-    session_id: str
-    first_seq: int
-    last_seq: int
 
     @property
     def place(self) -> SessionPlace:

@@ -5,7 +5,6 @@ restore stores only values that a request could have stored too.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Self
 
@@ -50,18 +49,6 @@ class WrongColumnError(ValueError):
         self.description = description
 
 
-@dataclass(frozen=True)
-class ReadRow:
-    """A validated row in its stored form.
-
-    Attributes:
-        converted: the columns whose values a former release wrote in another form.
-    """
-
-    values: dict[str, Any]
-    converted: Sequence[str]
-
-
 class ArchivedRow(BaseModel):
     """The columns of a line, with the types by which the API validates their values."""
 
@@ -74,8 +61,12 @@ class ArchivedRow(BaseModel):
     """Columns whose JSON is stored unchanged: answers return it as it is."""
 
     @classmethod
-    def read(cls, values: Mapping[str, Any], latest: datetime) -> ReadRow:
-        """Check the columns of a line; return them in the current form.
+    def read(
+        cls, values: Mapping[str, Any], latest: datetime
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """Check the columns of a line.
+
+        Returns their values in the current form, and the columns that had a former release's form.
 
         Args:
             values: by column, as they are in the line.
@@ -93,7 +84,7 @@ class ArchivedRow(BaseModel):
         row = cls._validated(given, converted, latest)
         for column, description in row.contradictions():
             raise WrongColumnError(column, "", description)
-        return ReadRow(given, [*converted, *row.normalise(given)])
+        return given, [*converted, *row.normalise(given)]
 
     @classmethod
     def _validated(cls, given: dict[str, Any], converted: list[str], latest: datetime) -> Self:

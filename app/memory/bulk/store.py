@@ -1,4 +1,4 @@
-"""Statements on many memories at once. All functions take part in the caller's transaction."""
+"""Statements on many memories at once."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -63,8 +63,7 @@ class _Erasure:
     async def run(self) -> None:
         """Erase and count until no rows are left; then end the operation with the certificate.
 
-        Raises:
-            Aborted: rows of the scope keep appearing; a repeated request continues the erasure.
+        Raises Aborted if rows keep appearing; a repeated request continues the erasure.
         """
         engine = EngineName.parse(self.job.claim.engine_name)
         async with self.job.db.snapshot() as session:

@@ -116,12 +116,9 @@ class Erased:
 def without(
     values: Mapping[str, Collection[str]], scope: Mapping[str, str]
 ) -> dict[str, list[str]] | None:
-    """Return the allowed values of scope keys, with one allowed scope removed.
+    """Return the allowed values of scope keys without one scope; None: they allow no other.
 
     If several keys of the scope have other values, no value can be removed: all stay.
-
-    Returns:
-        The remaining values; None if they allow no other scope.
     """
     others = [key for key, value in scope.items() if set(values[key]) != {value}]
     if not others:

@@ -1,7 +1,4 @@
-"""The tables of erasures and of the key of their pseudonyms, and every statement on them.
-
-All functions take part in the caller's transaction.
-"""
+"""The tables of erasures and of the key of their pseudonyms, and every statement on them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -210,8 +210,7 @@ class _Ingestion:
     ) -> None:
         """Mark the events as processed, in the transaction that writes the memories.
 
-        Raises:
-            NotFound: the stream was erased in the meantime, so no memory may be written.
+        Raises NotFound if the stream was erased in the meantime: no memory may be written.
         """
         stream = await repository.find(session, self._key, for_update=True)
         if stream is None:

@@ -277,11 +277,7 @@ class IngestionService:
         events: Sequence[ContentEvent],
         model: TextModel | None,
     ) -> Sequence[Mapping[str, Any]]:
-        """Insert the events whose ids are new to the stream; return the stored rows.
-
-        Raises:
-            ResourceExhausted: the stream would exceed its quota of waiting events.
-        """
+        """Insert the events with new ids, and return their rows, or raise as `_check_room` does."""
         key = StreamKey.of(stream)
         ids = {event.event_id for event in events if event.event_id}
         seen = await repository.known_ids(session, key, ids) if ids else set()
@@ -304,11 +300,7 @@ class IngestionService:
         return rows
 
     def _check_room(self, stream: StreamRow, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Check that the stream has room for these events.
-
-        Raises:
-            ResourceExhausted: the stream has no room; the error names its quota.
-        """
+        """Raise ResourceExhausted, naming the quota, if the stream has no room for these events."""
         settings = self.resources.settings
         for unit, used, added, limit in (
             ("Events", stream.pending_count, len(rows), settings.tuning.max_stream_pending_events),
@@ -506,10 +498,9 @@ def _distinct(sent: ContentEvent, masked: ContentEvent, pseudonyms: Pseudonyms) 
 
 
 def _is_settled(row: OperationRow, now: datetime) -> bool:
-    """Return True if only a forced flush changes the due time of an operation.
+    """Return True if only a forced flush changes when an operation is due.
 
-    A ripe stream stays ripe. An operation that is postponed or waits for a retry does not run
-    earlier.
+    A ripe stream stays ripe; a postponed operation or one that waits for a retry runs no earlier.
     """
     postponed = row.details.get("postponedUntil")
     is_postponed = postponed is not None and parse_timestamp(postponed) > now

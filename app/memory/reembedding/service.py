@@ -93,12 +93,7 @@ def _aimed(new: NewOperation, engine: EngineRow, target: str) -> NewOperation:
 
 @dataclass(frozen=True)
 class Embedded:
-    """The result of embedding facts.
-
-    Attributes:
-        vectors: the embedded fact and its vector, by memory.
-        refused: the facts without a vector because the model refuses them.
-    """
+    """Facts with their vectors, by memory, and the facts that the model refuses."""
 
     vectors: dict[str, tuple[str, Vector]]
     refused: Facts

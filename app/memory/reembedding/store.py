@@ -1,7 +1,4 @@
-"""Queries for memories without vectors, and for stale vectors.
-
-All functions take part in the caller's transaction.
-"""
+"""Queries for memories without vectors, and for stale vectors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -129,10 +126,7 @@ async def find_due(session: Session, search: RowSearch) -> Sequence[Key]:
 async def claim(
     session: Session, engine_id: int, keys: Sequence[Key], lease: timedelta
 ) -> list[str]:
-    """Lease an engine's memories from the embedding queue.
-
-    Memories that are still queued after `lease` are due again, since the worker may have died.
-    """
+    """Lease memories from the embedding queue; they are due again after `lease` if still queued."""
     held = locked(_KEY, engine_id, keys, _is_due(), engines.is_engine_settled(engine_id)).cte(
         "held"
     )

@@ -1,7 +1,4 @@
-"""Sweep of memories, and removal of an engine's memories.
-
-All functions run in the caller's transaction.
-"""
+"""Sweep of memories, and removal of an engine's memories."""
 
 from collections.abc import Sequence
 

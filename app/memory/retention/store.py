@@ -1,7 +1,4 @@
-"""Queries for memories and revisions to remove, and removal of expired revisions.
-
-The ledger removes memories. All functions run in the caller's transaction.
-"""
+"""Queries for memories and revisions to remove. The ledger removes memories."""
 
 from collections.abc import Sequence
 

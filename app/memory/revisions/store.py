@@ -1,7 +1,4 @@
-"""Statements that read revisions and their labels.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements that read revisions and their labels."""
 
 import json
 from collections.abc import Sequence
@@ -34,10 +31,7 @@ from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, Revisi
 
 @dataclass(frozen=True)
 class ReadRevision:
-    """A revision, with fields of its memory that a response needs.
-
-    `has_fact` is False if the memory has only structured content.
-    """
+    """A revision, with its memory's scope; `has_fact` is False for structured content alone."""
 
     row: RevisionRow
     scope: dict[str, str]
@@ -198,12 +192,7 @@ VALUES = List("revisionLabels", (RevisionLabelRow.value,))
 
 @dataclass(frozen=True)
 class WantedLabels:
-    """Selection of the labels to list, of revisions that are readable `now`.
-
-    Attributes:
-        key: the key whose values are listed; None: keys are listed.
-        prefix: the prefix of all entries.
-    """
+    """The labels to list, by prefix, of readable revisions: keys, or the values of a `key`."""
 
     engine_id: int
     key: str | None

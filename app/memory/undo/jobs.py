@@ -96,11 +96,7 @@ class UndoWriter:
     vectors: Mapping[str, Vector]
 
     async def write(self, verdicts: Sequence[Verdict]) -> None:
-        """Apply the changes; skipped memories stay unchanged.
-
-        Raises:
-            Aborted: a memory was changed since it was read; this cannot happen to locked memories.
-        """
+        """Apply the changes; skipped memories stay unchanged."""
         changes = [self._change(target, effect) for target, effect in verdicts]
         wanted = [change for change in changes if change is not None]
         await ledger.apply(self.session, self.writing, wanted)
@@ -174,11 +170,7 @@ class _Undo:
     request: QueuedUndo
 
     async def run(self) -> None:
-        """Embed facts, then change the memories and end the operation in one transaction.
-
-        Raises:
-            Aborted: the transaction conflicts with a concurrent one.
-        """
+        """Embed facts, then change the memories and end the operation in one transaction."""
         vectors = {} if self.request.validate_only else await self._vectors()
         await self.job.step()
         async with self.job.db.transaction(writes_vectors=bool(vectors)) as session:
@@ -198,10 +190,7 @@ class _Undo:
             await self.job.finish(session, report.response(), details)
 
     async def _vectors(self) -> dict[str, Vector]:
-        """Return vectors of all facts that will need one; empty if there are too many memories.
-
-        Runs outside any transaction.
-        """
+        """Return vectors of facts, outside transactions; empty if there are too many memories."""
         now, count = self.job.clock.now(), 0
         # A dict serves as an ordered set of facts.
         wanted: dict[str, None] = {}

@@ -1,7 +1,4 @@
-"""Queries for the effects of an operation on memories; the ledger makes the changes.
-
-All functions take part in the caller's transaction.
-"""
+"""Queries for the effects of an operation on memories; the ledger makes the changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,10 +54,7 @@ async def has_traces(session: Session, engine_id: int, operation_id: str, now: d
 async def list_deleted(
     session: Session, engine_id: int, operation_id: str, now: datetime, *, for_update: bool = False
 ) -> list[UndoTarget]:
-    """Return the memory that a `memories.delete` operation deleted, if it is still deleted by it.
-
-    This is for operations without readable revisions.
-    """
+    """Return the memory that an operation without readable revisions deleted, if it still is."""
     source = await find_operation(session, engine_id, operation_id, now)
     if source is None or source.memory_id is None or source.kind != DELETE:
         return []

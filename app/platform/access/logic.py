@@ -42,10 +42,7 @@ def is_mistyped(secret: str) -> bool:
 
 
 def hash_of(secret: str) -> bytes:
-    """Return the SHA-256 under which a secret is stored.
-
-    Secrets have too much entropy for a slow hash to matter.
-    """
+    """Return the SHA-256 of a secret, which has too much entropy to need a slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 

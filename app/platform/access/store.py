@@ -1,7 +1,4 @@
-"""The tables of API keys and their secrets, every statement on them, and erasure from them.
-
-All functions take part in the caller's transaction.
-"""
+"""The tables of API keys and their secrets, every statement on them, and erasure from them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -93,10 +90,7 @@ class ApiKeySecretRow(Base):
 
 
 class ApiKeyChangesRow(Base):
-    """The single row with the version of the keys, written by a trigger.
-
-    See the migration `tenants`.
-    """
+    """The single row with the version of the keys; a trigger of migration `tenants` writes it."""
 
     __tablename__ = "api_key_changes"
 
@@ -156,11 +150,7 @@ async def hold(session: Session) -> None:
 
 
 async def get(session: Session, key_id: str, *, for_update: bool = False) -> ApiKeyRow:
-    """Return a key in any state.
-
-    Raises:
-        NotFound: no key has this id.
-    """
+    """Return a key in any state, or raise NotFound."""
     statement = select(ApiKeyRow).where(ApiKeyRow.key_id == key_id)
     if for_update:
         statement = statement.with_for_update(key_share=True)
@@ -217,10 +207,7 @@ async def revoke(session: Session, key_id: str, now: datetime) -> ApiKeyRow:
 
 
 async def retire_configured(session: Session, now: datetime) -> Sequence[str]:
-    """Expire every secret that came from the settings; revoke keys left without a secret.
-
-    Returns the ids of the revoked keys.
-    """
+    """Expire the secrets from the settings; revoke keys left without one, and return their ids."""
     retired = await session.execute(
         update(ApiKeySecretRow)
         .where(ApiKeySecretRow.is_configured, _is_live(ApiKeySecretRow.expire_time, now))
@@ -274,10 +261,7 @@ def _is_manager(now: datetime) -> tuple[ColumnElement[bool], ...]:
 
 
 async def note_uses(session: Session, key_ids: Collection[str], now: datetime) -> None:
-    """Store the last use of keys, skipping any that is locked.
-
-    The statement waits for no lock: it delays no request and cannot deadlock.
-    """
+    """Store the last use of keys, except locked ones: the statement waits for no lock."""
     free = (
         select(ApiKeyRow.key_id)
         .where(ApiKeyRow.key_id.in_(key_ids))

@@ -2,8 +2,6 @@
 
 Pseudonyms take the place of the names of what was erased. A trigger lets statements change names,
 callers and addresses alone, and only to such forms.
-
-All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Sequence

@@ -18,10 +18,7 @@ _LEVELS = list(Level)
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """One problem, with the number of affected objects and the names of some.
-
-    It contains no text that a user wrote.
-    """
+    """One problem, with the number of affected objects and some names; no text of a user."""
 
     level: Level
     problem: str
@@ -45,11 +42,7 @@ class CheckFinding:
 
 @dataclass
 class CheckOutcome:
-    """The outcome of one check.
-
-    Attributes:
-        skipped: the reason why the check was skipped; None: it was made.
-    """
+    """The outcome of one check; `skipped` is the reason why it was not made, if it was not."""
 
     check: CheckName
     skipped: str | None = None

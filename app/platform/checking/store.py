@@ -1,7 +1,4 @@
-"""Statements that check whether a database is whole.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements that check whether a database is whole; MissingError: a table is missing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -59,11 +56,7 @@ async def find_extension(session: Session) -> str | None:
 
 
 async def list_revisions(session: Session) -> Collection[str]:
-    """Return the revisions of the schema.
-
-    Raises:
-        MissingError: the database has never been migrated.
-    """
+    """Return the revisions of the schema, or raise MissingError if it was never migrated."""
     return {str(row.version_num) for row in await _rows(session, _REVISIONS, {})}
 
 
@@ -77,9 +70,6 @@ async def list_engines(session: Session, engine_id: int | None) -> Sequence[int]
     """Return the engines that are not being deleted, or only the given one if it exists.
 
     An engine into which an archive is being restored is left out: it is not whole yet.
-
-    Raises:
-        MissingError: there is no table of engines.
     """
     statement = (
         "select engine_id from engines where delete_time is null and restore is null and {}"
@@ -95,9 +85,6 @@ async def find_batch(
     """Return the last key of the next batch, or None after all rows, and its number of rows.
 
     `values` are `engine`, `after` and `size`.
-
-    Raises:
-        MissingError: the table is missing.
     """
     statement = text(_BATCH.format(table=batches.table, key=batches.key))
     (row,) = await _rows(session, statement, values)
@@ -107,11 +94,7 @@ async def find_batch(
 async def examine(
     session: Session, examination: Examination, values: Mapping[str, Any]
 ) -> list[CheckFinding]:
-    """Return the findings of an examination; `values` are its parameters.
-
-    Raises:
-        MissingError: something that it reads is missing.
-    """
+    """Return the findings of an examination; `values` are its parameters."""
     if ":lengths" in examination.finds:
         # A statement of its own: models and memories may be on different nodes.
         (row,) = await _rows(session, _LENGTHS, {})
@@ -127,9 +110,6 @@ async def list_orphans(session: Session, engine_id: int | None) -> list[list[Che
 
     The foreign keys are declared by this release, not read from the database: a restore may have
     left some out, or not validated them.
-
-    Raises:
-        MissingError: a table is missing.
     """
     return [
         await _summed(
@@ -162,11 +142,7 @@ def _of_engine(engine_id: int | None) -> str:
 async def compare_totals(
     session: Session, engine_id: int, counted: Sequence[CountedRows]
 ) -> list[CheckFinding]:
-    """Return the totals of an engine that differ from the sums over its rows.
-
-    Raises:
-        MissingError: a table is missing.
-    """
+    """Return the totals of an engine that differ from the sums over its rows."""
     sums = ", ".join(f"coalesce(sum({kind}), 0) as {kind}" for kind in Counted)
     statement = text(f"select {sums} from ({' union all '.join(map(_added, counted))}) added")  # noqa: S608 - of constants
     (row,) = await _rows(session, statement, {"engine": engine_id})

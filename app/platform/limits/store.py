@@ -1,7 +1,5 @@
 """Totals of engines, and the rate buckets that all processes share: tables and statements.
 
-All functions take part in the caller's transaction.
-
 Triggers maintain the counts in the transaction of each change, in rows of the connection's own: see
 the migration `totals`. Leases of units from the buckets go by the clock of the database, the only
 one that processes on several machines share.
@@ -148,8 +146,7 @@ async def take(
 ) -> tuple[int, float]:
     """Lease the wanted units or as many as there are, but none if fewer than needed.
 
-    Returns:
-        The number of units leased, and the number left.
+    Returns the number of units leased, and the number left.
     """
     values = {
         "subject": subject,

@@ -37,11 +37,7 @@ def kinds_sought(own: PrivacyConfig | None, defaults: PrivacyConfig) -> set[str]
 
 @dataclass(frozen=True)
 class Guard:
-    """The kinds that are masked and the kinds that are refused at a place.
-
-    Attributes:
-        custom: compiled patterns by name.
-    """
+    """The kinds that are masked and refused at a place; `custom` has compiled patterns by name."""
 
     place: Place
     masks: frozenset[str] = frozenset()

@@ -59,11 +59,7 @@ class PrivacyService:
         return cls(resources.db, resources.settings, known, resources.surface in TOOL_SURFACES)
 
     async def guard(self, name: EngineName, place: Place) -> Guard:
-        """Return the rules of an engine at a place; they may be up to a second old.
-
-        Raises:
-            NotFound: the engine does not exist.
-        """
+        """Return an engine's rules at a place, up to a second old, or raise NotFound."""
         engine = self.known.recent(name)
         if engine is None:
             async with self.db.snapshot() as session:

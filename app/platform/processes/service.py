@@ -271,10 +271,10 @@ def _event_loop(lag: RecentLag) -> ServerEventLoop:
 
 async def _queue(session: Session) -> ServerQueue:
     now = await database_now(session)
-    due = await queue.queue_at(session, now)
+    due, oldest_seconds = await queue.queue_at(session, now)
     return ServerQueue(
-        due_count=due.due,
-        oldest_due_seconds=(now - (due.oldest_due_time or now)).total_seconds(),
+        due_count=due,
+        oldest_due_seconds=oldest_seconds,
         running_count=sum((await queue.running_by_kind(session)).values()),
         failed_count=await queue.count_failed(session, now - _DAY),
     )

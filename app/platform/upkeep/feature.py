@@ -24,5 +24,5 @@ FEATURE = Feature(
         swept("engines", jobs.remove_deleted_engines),
         spread("totals of gone engines", store.find_gone_totals, store.remove_gone_totals),
     ),
-    gauges={"sweeps": lambda resources: UpkeepService.of(resources).show_sweeps()},
+    gauges={"sweeps": lambda resources: UpkeepService(resources).show_sweeps()},
 )

@@ -27,7 +27,7 @@ async def delete_engine(job: Job, resources: Resources) -> None:
     Each batch is a transaction of its own, so the successor of a killed worker continues there. If
     the job fails for good, the sweep continues.
     """
-    service = UpkeepService.of(resources)
+    service = UpkeepService(resources)
     engine_id, limit = job.claim.owned.engine_id, resources.settings.tuning.sweep_batch_rows
     while True:
         async with job.db.transaction() as session:
@@ -44,7 +44,7 @@ async def sweep_once(resources: Resources) -> None:
     """
     if resources.skew.is_too_large:
         return
-    service = UpkeepService.of(resources)
+    service = UpkeepService(resources)
     try:
         if await service.take_tick(SWEEP):
             await service.sweep()
@@ -54,11 +54,8 @@ async def sweep_once(resources: Resources) -> None:
 
 
 async def remove_deleted_engines(batches: SweepBatches) -> int:
-    """Remove hidden engines with all their rows, regardless of the state of their operations.
-
-    Returns the number of rows.
-    """
-    service = UpkeepService.of(batches.resources)
+    """Remove hidden engines with all their rows, whatever their operations; return the count."""
+    service = UpkeepService(batches.resources)
     limit = batches.resources.settings.tuning.sweep_batch_rows
 
     async def remove(session: Session, engine_id: int, _: Sequence[Key]) -> int:

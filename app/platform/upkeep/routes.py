@@ -38,5 +38,5 @@ async def delete_engine(
     """
     is_forced = bool(force) or (body is not None and body.force)
     once = context.once({"force": is_forced, "etag": if_match})
-    service = UpkeepService.of(context.resources)
+    service = UpkeepService(context.resources)
     return Operation.from_row(await service.delete_engine(name, if_match, once, force=is_forced))

@@ -45,11 +45,6 @@ class UpkeepService:
 
     resources: Resources
 
-    @classmethod
-    def of(cls, resources: Resources) -> "UpkeepService":
-        """Build the service from the process's resources."""
-        return cls(resources)
-
     async def delete_engine(
         self, name: EngineName, etag: str | None, once: IdempotencyKey | None, *, force: bool
     ) -> OperationRow:
@@ -113,10 +108,7 @@ class UpkeepService:
             return await queue.take_tick(session, name, interval)
 
     async def remove_engine_batch(self, session: Session, engine_id: int, limit: int) -> int:
-        """Remove up to `limit` rows below a hidden engine; with none left, the engine itself.
-
-        Runs in the caller's transaction. Returns the number of rows, 0 once the engine is gone.
-        """
+        """Remove up to `limit` rows below a hidden engine, last the engine; return the count."""
         for remove in self._registry.children:
             if count := await remove(session, engine_id, limit):
                 return count

@@ -84,10 +84,9 @@ class UsageService:
         return cls(resources.db, resources.clock, resources.settings, resources.registry.unembedded)
 
     async def check_budget(self, session: Session, engine_id: int) -> None:
-        """Refuse a model call for an engine that has used up its tokens of this UTC day.
+        """Raise ResourceExhausted if an engine has used up its tokens of this UTC day.
 
-        Raises:
-            ResourceExhausted: the error names the budget and the time of its renewal.
+        The error names the budget and the time of its renewal.
         """
         limit = self.settings.daily_max_tokens
         if limit is None:
@@ -228,10 +227,7 @@ async def recorded(
 
 
 async def _wait_for_recording(noting: asyncio.Task[None]) -> None:
-    """Wait for the task that records the costs, and log its failure.
-
-    A failure of the recording does not replace the error that stopped the request.
-    """
+    """Wait for the task that records the costs; log its failure, which replaces no other error."""
     if await finish_in_time(noting) and (error := noting.exception()) is not None:
         log.warning("usage.costs_not_recorded", error=describe(error))
 

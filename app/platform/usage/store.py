@@ -1,7 +1,4 @@
-"""The table of model usage, by engine, day, model and kind of work, and every statement on it.
-
-All functions take part in the caller's transaction.
-"""
+"""The table of model usage, by engine, day, model and kind of work, and every statement on it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

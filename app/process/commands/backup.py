@@ -1,7 +1,6 @@
 """Back up the embedded Postgres into DIR, while the service runs or without it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -29,26 +28,20 @@ def run(
 ) -> None:
     settings = read_embedded(data_dir)
     with backup_steps("Stopped; the unfinished backup was removed.") as report:
-        result = back_up(settings, directory, is_incremental=incremental, kept=keep, report=report)
-    if result.taken.why_full is not None:
-        typer.echo(f"Made a full backup, since {result.taken.why_full}.", err=True)
-    typer.echo(f"{result.taken.backup.id}: {result.taken.backup.bytes:,} bytes, verified.")
-    for name in result.removed:
+        taken, removed = back_up(
+            settings, directory, is_incremental=incremental, kept=keep, report=report
+        )
+    if taken.why_full is not None:
+        typer.echo(f"Made a full backup, since {taken.why_full}.", err=True)
+    typer.echo(f"{taken.backup.id}: {taken.backup.bytes:,} bytes, verified.")
+    for name in removed:
         typer.echo(f"{name}: removed.")
-
-
-@dataclass(frozen=True)
-class BackedUp:
-    """A new backup, and the ids of old backups that were removed."""
-
-    taken: Taken
-    removed: Sequence[str]
 
 
 def back_up(
     settings: Settings, directory: Path, *, is_incremental: bool, kept: int, report: Report
-) -> BackedUp:
-    """Make a backup and remove the oldest ones.
+) -> tuple[Taken, Sequence[str]]:
+    """Make a backup and remove the oldest ones; return it, and the ids of the removed ones.
 
     Raises:
         BackupError: the backup cannot be made.
@@ -63,7 +56,7 @@ def back_up(
         else:
             taken = Taken(backups.take_full(cluster, folder, report))
         keep_copy(settings.data_dir, folder)
-        return BackedUp(taken, backups.keep(folder, kept, report))
+        return taken, backups.keep(folder, kept, report)
 
 
 def _check_outside(directory: Path, data_dir: Path) -> None:

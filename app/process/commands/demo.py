@@ -45,9 +45,9 @@ async def _demonstrate() -> None:
         )
         async with (
             open_process(settings) as process,
-            serving(settings, process.resources) as listening,
+            serving(settings, process.resources) as (port, _),
         ):
-            demo = _Demo(f"http://127.0.0.1:{listening.port}{_ENGINE}", key)
+            demo = _Demo(f"http://127.0.0.1:{port}{_ENGINE}", key)
             await asyncio.to_thread(demo.run)
 
 

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -132,7 +131,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     }
     request = _request({field: value for field, value in given.items() if value not in (None, [])})
     settings = read_settings(data_dir=data_dir)
-    created = _managed(settings, "createKey", lambda managed: managed.keys.create(request))
+    created = _managed(settings, "createKey", lambda keys, _: keys.create(request))
     _show_secret(created, as_json=as_json)
     if for_agent is not None and not as_json:
         _show_connecting(created, settings)
@@ -144,7 +143,7 @@ def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
     keys = _managed(
         read_settings(data_dir=data_dir),
         "listKeys",
-        lambda managed: all_keys(managed.keys),
+        lambda keys, _: all_keys(keys),
     )
     if as_json:
         _show_json({"keys": [key.wire() for key in keys]})
@@ -167,7 +166,7 @@ def revoke(
     revoked = _managed(
         settings,
         "revokeKey",
-        lambda managed: managed.keys.revoke(managed.key_id, force=force),
+        lambda keys, key_id: keys.revoke(key_id, force=force),
         named=key,
     )
     if as_json:
@@ -192,7 +191,7 @@ def rotate(
     rotated = _managed(
         settings,
         "rotateKey",
-        lambda managed: managed.keys.rotate(managed.key_id, length),
+        lambda keys, key_id: keys.rotate(key_id, length),
         named=key,
     )
     _show_secret(rotated, as_json=as_json)
@@ -222,19 +221,13 @@ def _request(given: Mapping[str, Any]) -> CreateKeyRequest:
         fail(f"{_OPTIONS[str(first['loc'][0])]}: {message}.", MISUSED)
 
 
-@dataclass(frozen=True)
-class Managed:
-    """The key service, and the id of the key named by the command, or an empty text."""
-
-    keys: KeyService
-    key_id: str
-
-
 @asynccontextmanager
 async def managed_keys(
     settings: Settings, method: str, named: str | None = None
-) -> AsyncIterator[Managed]:
+) -> AsyncIterator[tuple[KeyService, str]]:
     """Open the database for one command; the audit log records its changes.
+
+    Yields the service, and the id of the key named by the command, or an empty text.
 
     Args:
         settings: the settings with the database or the data folder.
@@ -260,7 +253,7 @@ async def managed_keys(
         resource = f"keys/{key_id}" if key_id else "keys"
         audited = Audited(CALLER.key_id, method, resource, engine_id=None)
         record = partial(AuditService(whole, clock, settings).record, audited=audited)
-        yield Managed(KeyService(whole.for_caller(CALLER, record), clock), key_id)
+        yield KeyService(whole.for_caller(CALLER, record), clock), key_id
 
 
 async def _begin(db: Database, clock: Clock, settings: Settings) -> None:
@@ -272,14 +265,14 @@ async def _begin(db: Database, clock: Clock, settings: Settings) -> None:
 def _managed(
     settings: Settings,
     method: str,
-    work: Callable[[Managed], Awaitable[_T]],
+    work: Callable[[KeyService, str], Awaitable[_T]],
     named: str | None = None,
 ) -> _T:
     """Run `work` on the keys, or on the named key; `method` is the equivalent API method."""
 
     async def main() -> _T:
-        async with managed_keys(settings, method, named) as managed:
-            return await work(managed)
+        async with managed_keys(settings, method, named) as (keys, key_id):
+            return await work(keys, key_id)
 
     try:
         return asyncio.run(main())

@@ -91,7 +91,7 @@ async def test_the_removal_of_old_events_allows_nothing_else(
 async def test_events_are_removed_when_they_are_past_their_time(
     client: httpx.AsyncClient, resources: Resources, database: Database, clock: FixedClock
 ) -> None:
-    sweep = UpkeepService.of(resources).sweep
+    sweep = UpkeepService(resources).sweep
     await create_memory(client, "I like tea.")
     clock.advance(timedelta(days=1))
     await create_memory(client, "I like coffee.")
@@ -120,7 +120,7 @@ async def test_they_go_in_batches_each_of_its_own(
         await create_memory(client, f"Fact {number}.")
     clock.advance(timedelta(days=401))
     await create_memory(client, "I like tea.")
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert len(await stored(database)) == 1
 
 
@@ -139,5 +139,5 @@ async def test_they_are_kept_for_ever_where_that_is_wanted(
     resources = replace(resources, settings=kept, clock=clock, db=database)
     await create_memory(client, "I like tea.")
     clock.advance(timedelta(days=40_000))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert len(await stored(database)) == 1

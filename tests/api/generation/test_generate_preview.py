@@ -224,7 +224,7 @@ async def test_a_memory_that_the_sweep_removes_takes_its_previews_along(
     told = await _preview(client, runner, said(BERLIN))
     kept = await _preview(client, runner, said("I work at Globex now."))
     clock.advance(timedelta(seconds=61))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     left = ok(await client.get(path_of(told["name"])))
     assert left["response"]["withdrawn"] is True
     # The others stay, with what they read.

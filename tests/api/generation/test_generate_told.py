@@ -268,7 +268,7 @@ async def test_the_sweep_takes_the_requests_that_named_what_it_removes(
     await run(client, runner, said(_REQUEST))
     clock.advance(timedelta(seconds=61))
     kept = await run(client, runner, said("Please forget my x."))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await rows_with(database, _CANARY) == {}
     assert await rows_with(database, "forget my x") == {"operations": 1}
     assert kept["metadata"]["unmetForgetRequests"][0]["reason"] == "NOTHING_FOUND"

@@ -267,7 +267,7 @@ async def test_ids_are_forgotten_in_the_end(
     database: Database,
 ) -> None:
     await ended(client, runner, await ingest(client, event(TEA, "a")))
-    sweep = UpkeepService.of(resources).sweep
+    sweep = UpkeepService(resources).sweep
     await runs_after(runner, clock, days=89)
     await sweep()
     assert await count(database, StreamRow, StreamEventRow) == (1, 1)

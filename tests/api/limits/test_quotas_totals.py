@@ -193,7 +193,7 @@ async def test_whatever_is_done_the_totals_are_those_of_a_recount(
     database: Database,
     seed: int,
 ) -> None:
-    caller = _Caller(client, runner, UpkeepService.of(resources), clock, seed)
+    caller = _Caller(client, runner, UpkeepService(resources), clock, seed)
     for step in range(_STEPS):
         await caller.act()
         assert await held(database) == await recounted(database), (step, sorted(caller.done))
@@ -220,12 +220,12 @@ async def test_the_sweep_adds_the_rows_of_connections_together(
     assert before == await recounted(database)
     assert before[1]["memories"] == 8
     assert all(backend > 0 for _, backend in await _rows(database))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await _rows(database) == [(1, 0)]
     assert await held(database) == before
     # It is added to what was added before.
     await create_memory(client, "another")
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await _rows(database) == [(1, 0)]
     assert await held(database) == await recounted(database)
 
@@ -254,7 +254,7 @@ async def test_the_sweep_removes_the_totals_of_an_engine_that_is_gone(
     ok(await client.delete(f"{API}/{name}", params={"force": "true"}))
     await runner.run_pending()
     assert len({engine for engine, _ in await _rows(database)}) == 2
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await _rows(database) == [(1, 0)]
 
 
@@ -289,7 +289,7 @@ async def test_neither_writers_nor_the_sweep_wait_for_a_transaction_under_way(
     async with asyncio.timeout(5), database.engine.begin() as other:
         await other.execute(insert)
         await create_memory(client, "coffee")
-        await UpkeepService.of(resources).sweep()
+        await UpkeepService(resources).sweep()
         assert (await held(database))[1]["sessions"] == 0
         assert (await held(database))[1]["memories"] == 2
     assert await held(database) == await recounted(database)

@@ -263,9 +263,9 @@ async def test_the_sweep_removes_buckets_that_are_full_again(
 ) -> None:
     ok(await client.get(ENGINE_URL))
     assert await count(database, RateBucketRow) == (2,)
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await count(database, RateBucketRow) == (2,)
     await pass_seconds(database, clock, FULL_AFTER.total_seconds())
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await count(database, RateBucketRow) == (0,)
     ok(await client.get(ENGINE_URL))

@@ -225,7 +225,7 @@ async def test_expiry_leads_here_only_where_a_deletion_came_before_it(
     clock.advance(timedelta(seconds=60))
     assert refusal(await client.get(expired, params=DELETED)) == GONE
     assert await listed(client, **DELETED) == await listed(client, **BIN) == ["b"]
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     ok(await client.post(f"{deleted}:undelete"))
     assert "expireTime" not in ok(await client.get(deleted))
 

@@ -72,7 +72,7 @@ async def test_the_sweep_removes_every_row_of_an_expired_memory(
 ) -> None:
     await _expiring(client)
     await create_memory(client, "stays")
-    sweep = UpkeepService.of(resources).sweep
+    sweep = UpkeepService(resources).sweep
     clock.advance(timedelta(seconds=59))
     await sweep()
     assert await count(database, *DERIVED) == (2, 2, 2, 1)
@@ -89,7 +89,7 @@ async def test_an_update_moves_the_expiry_for_every_read(
     path = await _expiring(client)
     ok(await client.patch(path, json={"ttl": "7200s"}))
     clock.advance(timedelta(hours=1))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await listed(client) == await retrieved(client) == ["x"]
     assert await retrieved(client, similaritySearchParams=SEARCH) == ["x"]
     clock.advance(timedelta(hours=1))
@@ -102,7 +102,7 @@ async def test_a_deleted_memory_keeps_its_window_past_its_expiry(
     path = await _expiring(client)
     ok(await client.delete(path))
     clock.advance(timedelta(hours=1))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     revisions = await history(client, path)
     assert [one["action"] for one in revisions] == ["DELETED", "CREATED"]
     # Its time passed while it was deleted: what comes back must not be gone at once.

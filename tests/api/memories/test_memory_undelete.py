@@ -185,7 +185,7 @@ async def test_what_is_live_or_gone_or_another_version_is_told_apart(
     clock.advance(timedelta(hours=48))
     for missing in (erased, gone, "/memories/never"):
         assert refusal(await client.post(f"{missing}:undelete")) == GONE
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert refusal(await client.post(f"{gone}:undelete")) == GONE
     assert sorted(await listed(client)) == ["milk", "tea"]
 
@@ -235,9 +235,9 @@ async def test_against_the_sweep_it_is_whole_or_gone(
             # What a sweep does with the row that it holds.
             await other.execute(MemoryRow.__table__.delete())  # type: ignore[attr-defined]
         else:
-            await UpkeepService.of(resources).sweep()
+            await UpkeepService(resources).sweep()
     answer = await asked
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     if sweep_is_first:
         assert refusal(answer) == GONE
         assert await count(database, MemoryRow, RevisionRow) == (0, 0)

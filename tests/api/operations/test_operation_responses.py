@@ -180,7 +180,7 @@ async def test_the_operations_hold_no_text_while_their_memories_live(
 
 @pytest.fixture
 def retention(resources: Resources) -> UpkeepService:
-    return UpkeepService.of(resources)
+    return UpkeepService(resources)
 
 
 async def test_a_done_operation_is_kept_for_seven_days(

@@ -82,10 +82,10 @@ async def test_a_process_that_is_silent_for_an_hour_is_removed(
 ) -> None:
     async with live(resources, ProcessKind.API):
         clock.advance(timedelta(hours=1))
-        await UpkeepService.of(resources).sweep()
+        await UpkeepService(resources).sweep()
         assert len(await rows(database)) == 1
         clock.advance(timedelta(seconds=1))
-        await UpkeepService.of(resources).sweep()
+        await UpkeepService(resources).sweep()
         assert await rows(database) == []
 
 

@@ -155,7 +155,7 @@ async def test_no_setting_shows_a_secret_or_the_password_of_an_address(
         "name": "MEMORY_BANK_MODEL_CONCURRENCY",
         "description": fields["model_concurrency"].description,
         "isDefault": True,
-        "value": 16,
+        "value": 20,
     }
     assert "value" not in own["MEMORY_BANK_MODEL"]
     assert own["MEMORY_BANK_TUNING"]["value"]["worker_retry_base_seconds"] == 0.01

@@ -73,7 +73,7 @@ async def test_what_is_deleted_can_be_recovered_for_48_hours(
     await delete(client, runner, path)
     assert refusal(await client.get(path)) == GONE
     clock.advance(timedelta(hours=48) - timedelta(seconds=1))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     newest, oldest = await history(client, path)
     assert (newest["action"], newest.get("fact")) == ("DELETED", "")
     assert ok(await client.get(path_of(oldest["name"])))["fact"] == FACT
@@ -99,7 +99,7 @@ async def test_after_the_window_everything_is_hidden_then_swept(
     assert refusal(await client.get(path_of(oldest["name"]))) == GONE
     assert refusal(await roll_back(client, path, id_of(oldest))) == GONE
     assert await count(resources.db, *DERIVED) == (2, 1, 3, 1)
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await count(resources.db, *DERIVED) == (1, 1, 1, 0)
 
 
@@ -113,7 +113,7 @@ async def test_the_window_is_a_setting(
     assert len(await history(client, path)) == 2
     clock.advance(timedelta(seconds=1))
     assert refusal(await client.get(f"{path}/revisions")) == GONE
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await count(resources.db, *DERIVED) == (0, 0, 0, 0)
 
 
@@ -143,7 +143,7 @@ async def test_a_sweep_removes_all_of_it_in_batches(
         ok(await client.delete(path_of((await create_memory(client, str(number)))["name"])))
     await create_memory(client, "stays", revisionTtl="60s")
     clock.advance(timedelta(hours=48))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await count(resources.db, *DERIVED) == (1, 1, 0, 0)
     assert await listed(client) == ["stays"]
 
@@ -155,7 +155,7 @@ async def test_a_deletion_without_revisions_is_swept_as_well(
     path = path_of((await create_memory(client, FACT))["name"])
     ok(await client.delete(path))
     clock.advance(timedelta(hours=48))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await count(resources.db, *DERIVED) == (0, 0, 0, 0)
 
 
@@ -168,14 +168,14 @@ async def test_a_second_deletion_opens_a_window_of_its_own(
     ok(await roll_back(client, path, id_of((await history(client, path))[-1])))
     ok(await client.delete(path))
     clock.advance(timedelta(hours=47))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert len(await history(client, path)) == 4
 
 
 async def test_old_operations_and_request_ids_are_swept(
     client: httpx.AsyncClient, clock: FixedClock, database: Database, resources: Resources
 ) -> None:
-    sweep = UpkeepService.of(resources).sweep
+    sweep = UpkeepService(resources).sweep
     body = {"fact": FACT, "scope": {"user_id": "42"}}
     ok(await client.post("/memories", json=body, params={"requestId": "r"}))
     clock.advance(timedelta(hours=24) - timedelta(seconds=1))

@@ -47,7 +47,7 @@ async def test_the_sweep_learns_traits_and_changes_no_memory(
     await _forget_traits(database)
     search = {"similaritySearchParams": {"searchQuery": "Was kostet meine Wohnung?", "topK": 1}}
     assert await retrieved(client, **search) != FACTS[:1]
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await _traits(database) == written
     assert {language for language, _ in written.values()} == {"german", "english"}
     assert all(cues for _, cues in written.values())
@@ -64,6 +64,6 @@ async def test_the_sweep_keeps_to_the_language_of_the_engine(
     ok(await client.patch(ENGINE_URL, json={"contextSpec": {"memoryBankConfig": config}}))
     await create_memory(client, FACTS[0])
     await _forget_traits(database)
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     ((language, cues),) = (await _traits(database)).values()
     assert (language, bool(cues)) == ("dutch", True)

@@ -179,7 +179,7 @@ async def test_the_sweep_makes_the_grams_of_what_former_processes_wrote(
     async with database.transaction() as session:
         statement = update(MemoryRow).where(MemoryRow.engine_id == 1)
         await session.execute(statement.values(grams=None))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert await _grams(database) == written
     memories = ok(await filled.get("/memories", params={"pageSize": 1}))["memories"]
     assert len(await history(filled, path_of(memories[0]["name"]))) == 1
@@ -188,7 +188,7 @@ async def test_the_sweep_makes_the_grams_of_what_former_processes_wrote(
         await session.execute(
             update(MemoryRow).where(MemoryRow.engine_id == 1).values(cues=["kept"])
         )
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     async with database.snapshot() as session:
         cues = (await session.execute(select(MemoryRow.cues).distinct())).scalars().all()
     assert cues == [["kept"]]

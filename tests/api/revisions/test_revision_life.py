@@ -94,7 +94,7 @@ async def test_the_sweep_removes_expired_revisions_with_their_labels(
     labels = {"revisionLabels": {"a": "1", "b": "2"}}
     path = path_of((await create_memory(client, "x", revisionTtl="60s", **labels))["name"])
     ok(await client.patch(path, json={"fact": "y", **labels}))
-    sweep = UpkeepService.of(resources).sweep
+    sweep = UpkeepService(resources).sweep
     tables = (MemoryRow, RevisionRow, RevisionLabelRow)
     clock.advance(timedelta(seconds=59))
     await sweep()

@@ -40,7 +40,7 @@ async def test_the_sweep_removes_expired_sessions_with_their_events(
     await _fill(client)
     await create_session(client, "kept")
     await append(client, "/sessions/kept", "still here")
-    service = UpkeepService.of(resources)
+    service = UpkeepService(resources)
     await service.sweep()
     assert await count(database, *_TABLES) == (6, 7)
     clock.advance(timedelta(minutes=1))

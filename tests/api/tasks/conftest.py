@@ -10,4 +10,4 @@ from tests.support.tasks import Sweep
 @pytest.fixture
 def sweep(resources: Resources) -> Sweep:
     """Frees what nothing can read any more."""
-    return UpkeepService.of(resources).sweep
+    return UpkeepService(resources).sweep

@@ -127,7 +127,7 @@ async def test_what_was_swept_away_leaves_nothing_to_undo(
     path = path_of((await create_memory(client, TEA))["name"])
     deleted = ok(await client.delete(path))
     clock.advance(2 * DAY)
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     said = await _why(client, deleted["name"])
     assert said == "changed no memory, or its revisions are no longer kept."
 
@@ -138,11 +138,11 @@ async def test_it_can_be_undone_as_long_as_it_is_kept(
     path = path_of((await create_memory(client, TEA))["name"])
     first = ok(await client.patch(path, json={"fact": "x"}))["name"]
     clock.advance(7 * DAY - timedelta(seconds=1))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     await undo(client, runner, first)
     assert await listed(client) == [TEA]
     clock.advance(timedelta(seconds=1))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     assert refusal(await ask(client, first)) == GONE
 
 

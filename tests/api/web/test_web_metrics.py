@@ -142,7 +142,7 @@ async def test_sweeps_tell_what_they_removed_and_when_they_last_succeeded(
 
     registered = resources.registry.sweeps
     resources.registry.sweeps = (Sweep("trials", remove), Sweep("failures", fail))
-    await UpkeepService.of(resources).sweep()
+    await UpkeepService(resources).sweep()
     last = 'memory_bank_sweep_last_timestamp_seconds{what="%s"}'
     assert await _value(client, last % "trials") == clock.now().timestamp()
     assert await _value(client, last % "failures") == 0

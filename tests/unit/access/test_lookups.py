@@ -109,7 +109,7 @@ class _Scene:
 def _opened() -> Iterator[_Scene]:
     scene = _Scene()
     with pytest.MonkeyPatch.context() as patched, no_spinning():
-        patched.setattr("app.platform.access.services.lookups.repository", scene.database)
+        patched.setattr("app.platform.access.services.lookups.store", scene.database)
         patched.setattr("app.platform.access.services.lookups._PAUSE_SECONDS", 0)
         yield scene
         scene.close()

@@ -13,7 +13,6 @@ from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.recalled import (
     MemoryRelation,
-    OwnWords,
     blocks_of,
     without_recalled,
 )
@@ -102,6 +101,5 @@ def test_a_text_is_not_read_to_its_end_for_each_line_that_looks_like_json(
 def test_under_the_last_of_several_headings_are_the_users_own_words() -> None:
     text = "## Memory\nI live in Oslo.\n\n## News\nI have a dog."
     blocks = blocks_of(text)
-    assert without_recalled(text, blocks, lambda _: MemoryRelation.EARLIER) == OwnWords(
-        "\n\n\n## News\nI have a dog.", 1
-    )
+    own = without_recalled(text, blocks, lambda _: MemoryRelation.EARLIER)
+    assert own == ("\n\n\n## News\nI have a dog.", 1)

@@ -201,10 +201,10 @@ def after(known: ShownFields, action: str, value: str = "", item: str = "") -> A
     """Return what a field has after a statement, or why it stays."""
     field, quote = known.stored[0].field, "Ana turned 7, Cleo is 2."
     done = read(sources(quote), field, value, quote, action=action, item=item, present=known)
-    planned = plan_fields(done.values, known.stored, max_deletes=5, schemas=[SCHEMA])
-    if dropped := [*done.dropped, *planned.dropped]:
+    changes, unplanned = plan_fields(done.values, known.stored, max_deletes=5, schemas=[SCHEMA])
+    if dropped := [*done.dropped, *unplanned]:
         return dropped[0].reason
-    return planned.changes[0].data.get(field) if planned.changes else known.stored[0].value
+    return changes[0].data.get(field) if changes else known.stored[0].value
 
 
 @pytest.mark.parametrize(
@@ -270,5 +270,5 @@ def test_bounds_of_lists_are_kept() -> None:
     assert after(present("days", ["mon", "tue"]), "add", "wed") == "BAD_VALUE"
     quote = "I like tea."
     done = read(sources(quote), "pair", "tea", quote, action="add")
-    planned = plan_fields(done.values, [], max_deletes=5, schemas=[SCHEMA])
-    assert [one.reason for one in planned.dropped] == ["BAD_VALUE"]
+    _, dropped = plan_fields(done.values, [], max_deletes=5, schemas=[SCHEMA])
+    assert [one.reason for one in dropped] == ["BAD_VALUE"]

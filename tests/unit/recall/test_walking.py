@@ -21,7 +21,7 @@ class _Sessions:
     def listed(self, since: SessionPlace | None, limit: int) -> list[SessionStretch]:
         """Return sessions newest first, from one on, as the database does."""
         rows = [
-            SessionStretch(_BEGIN + timedelta(days=n), f"s{n}", 1, size)
+            SessionStretch(f"s{n}", 1, size, _BEGIN + timedelta(days=n))
             for n, size in reversed([*enumerate(self.sizes)])
         ]
         if since is not None:
@@ -85,9 +85,9 @@ def test_each_event_is_read_once_in_order_while_others_are_appended(
 def test_a_long_session_is_divided_and_a_gone_one_left_out() -> None:
     walk = SessionWalk(end=SessionPlace(_BEGIN, "gone", 7))
     earlier = _BEGIN - timedelta(days=1)
-    walk.extend([SessionStretch(earlier, "s", 3, 9)], is_all=True)
-    assert walk.take(5) == [SessionStretch(earlier, "s", 5, 9)]
+    walk.extend([SessionStretch("s", 3, 9, earlier)], is_all=True)
+    assert walk.take(5) == [SessionStretch("s", 5, 9, earlier)]
     assert walk.place == SessionPlace(earlier, "s", 4)
-    assert walk.take(5) == [SessionStretch(earlier, "s", 3, 4)]
+    assert walk.take(5) == [SessionStretch("s", 3, 4, earlier)]
     assert walk.is_over
     assert walk.place is None

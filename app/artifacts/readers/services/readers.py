@@ -159,12 +159,12 @@ class DerivedStore:
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            source = await unchanged(session, opened, now, for_update=True)
+            source, expire_time = await unchanged(session, opened, now, for_update=True)
             row = await store.find_derived(session, name.memory, wish.input_hash, now)
             # A row exists if an equal, concurrent request stored its result first.
             is_reused = row is not None
             if row is None:
-                beginning = self._beginning(source.row, wish, source.expire_time - now)
+                beginning = self._beginning(source, wish, expire_time - now)
                 batch = ArtifactBatch(name, beginning, [item], [prepared], derived)
                 row = await StoringService(self.tasks).put(session, engine, batch, now)
             note(session, resource=str(NamespaceName(name.memory, row.namespace)))

@@ -140,37 +140,27 @@ class Reading:
     is_cut: bool = False
 
 
-@dataclass(frozen=True)
-class Unchanged:
-    """An opened namespace, verified to be unchanged.
-
-    Attributes:
-        expire_time: earliest expiry of these texts.
-    """
-
-    row: NamespaceRow
-    texts: Texts
-    expire_time: datetime
-
-
 async def unchanged(
     session: Session, opened: OpenNamespace, now: datetime, *, for_update: bool = False
-) -> Unchanged:
-    """Check that an opened namespace and its texts still exist with the same rules; return it.
+) -> tuple[NamespaceRow, datetime]:
+    """Check that an opened namespace and its texts still exist with the same rules.
 
     Takes part in the caller's transaction. With `for_update`, the namespace stays locked until the
-    transaction ends.
+    transaction ends. Returns the namespace, and the earliest expiry of its texts.
 
     Raises:
         Aborted: the namespace was deleted or has changed.
     """
     row = await repository.find_namespace(session, opened.name, now, for_update=for_update)
-    texts = Texts(opened.name, [artifact.content_id for artifact in opened.artifacts], now)
-    count, expire_time = await store.count_there(session, texts)
+    count, expire_time = await store.count_there(session, _texts(opened, now))
     is_same = row is not None and inherited(row) == inherited(opened.row)
     if row is None or expire_time is None or not is_same or count != len(opened.artifacts):
         raise changed(opened.name)
-    return Unchanged(row, texts, expire_time)
+    return row, expire_time
+
+
+def _texts(opened: OpenNamespace, now: datetime) -> Texts:
+    return Texts(opened.name, [artifact.content_id for artifact in opened.artifacts], now)
 
 
 @asynccontextmanager
@@ -184,7 +174,8 @@ async def reading(
     """
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
-        yield session, (await unchanged(session, opened, now)).texts
+        await unchanged(session, opened, now)
+        yield session, _texts(opened, now)
 
 
 def changed(name: NamespaceName) -> Aborted:

@@ -1,6 +1,5 @@
 """Routes of artifacts. Source: design of task memory, section 1.3."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -70,15 +69,7 @@ async def list_artifacts(
     return await service.list_artifacts(name, page, context.caller)
 
 
-@dataclass(frozen=True)
-class _UploadParameters:
-    """Parameters of an upload without its bytes."""
-
-    beginning: NamespaceDraft
-    sha256: bytes | None
-
-
-async def _upload_parameters(
+async def _beginning(
     *,
     user_id: Annotated[
         str | None,
@@ -103,26 +94,28 @@ async def _upload_parameters(
         bool, Query(alias="localOnly", description="True: no remote model may read it.")
     ] = False,
     ttl: Annotated[str | None, Query(description='Time to live, such as "3600s".')] = None,
-    content_digest: Annotated[
-        str | None, Header(description="`sha-256=:...:` of the bytes; a mismatch is 400.")
-    ] = None,
-) -> _UploadParameters:
+) -> NamespaceDraft:
+    """Return the settings of the namespace that an upload may begin."""
     try:
         life = _TTL.validate_python(ttl) if ttl else None
     except ValidationError:
         description = 'must be a positive duration, such as "3600s", of a thousand years at most.'
         raise InvalidArgument.of_field("ttl", description) from None
-    beginning = NamespaceDraft(
+    return NamespaceDraft(
         user_id=user_id or None,
         tool=tool,
         sensitive=sensitive,
         local_only=local_only,
         ttl=life,
     )
-    return _UploadParameters(beginning, read_digest(content_digest))
 
 
-UploadParameters = Annotated[_UploadParameters, Depends(_upload_parameters)]
+async def _sha256(
+    content_digest: Annotated[
+        str | None, Header(description="`sha-256=:...:` of the bytes; a mismatch is 400.")
+    ] = None,
+) -> bytes | None:
+    return read_digest(content_digest)
 
 
 @router.put(
@@ -136,7 +129,8 @@ async def upload_artifact(
     response: Response,
     context: Mutation,
     name: ArtifactPath,
-    parameters: UploadParameters,
+    beginning: Annotated[NamespaceDraft, Depends(_beginning)],
+    sha256: Annotated[bytes | None, Depends(_sha256)],
     if_match: IfMatch = None,
 ) -> Artifact:
     """Store a body of any media type.
@@ -152,9 +146,9 @@ async def upload_artifact(
         name=name,
         media_type=_declared(request.headers.get("content-type")),
         size=_length(request.headers.get("content-length")),
-        sha256=parameters.sha256,
+        sha256=sha256,
         etag=if_match,
-        beginning=parameters.beginning,
+        beginning=beginning,
     )
     artifact = await uploads.put(
         TaskService.of(context.resources), upload, pieces(request), context.caller

@@ -1,8 +1,7 @@
 """Reads and writes of artifact bytes in pages, and of artifact texts in chunks.
 
-All functions with a session take part in the caller's transaction. `Pages` opens a short
-transaction for each page, and so keeps only one page in memory. No transaction stays open while a
-slow client sends or reads.
+`Pages` opens a short transaction for each page, and so keeps only one page in memory. No
+transaction stays open while a slow client sends or reads.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence

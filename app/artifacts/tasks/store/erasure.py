@@ -1,7 +1,7 @@
 """Permanent deletion in task memory: on request, after expiry, with the engine or with a scope.
 
 Deleting an artifact deletes its pages, chunks and vectors. Artifacts derived from it stay, marked
-as having lost their source. All functions take part in the caller's transaction.
+as having lost their source.
 """
 
 from collections.abc import Collection, Sequence

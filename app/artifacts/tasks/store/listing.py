@@ -1,7 +1,4 @@
-"""Summaries of namespaces' contents: totals, first artifacts, and readability.
-
-All functions take part in the caller's transaction.
-"""
+"""Summaries of namespaces' contents: totals, first artifacts, and readability."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,4 @@
-"""Statements on namespaces, artifacts and policies of tools; `contents.py` covers pages and chunks.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements on namespaces, artifacts and policies of tools, but not on pages and chunks."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

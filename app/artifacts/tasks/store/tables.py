@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Computed,
-    ForeignKeyConstraint,
     Index,
     LargeBinary,
     Text,
@@ -17,7 +16,7 @@ from sqlalchemy import text as sql_text
 from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.adapters.db.base import Base, JsonList
+from app.adapters.db.base import Base, JsonList, child_of
 from app.adapters.db.conditions import ByKeys, ByParent
 from app.adapters.db.vectors import EMBEDDING
 from app.artifacts.tasks.logic import ArtifactState
@@ -77,9 +76,7 @@ class ArtifactRow(Base):
     __tablename__ = "task_artifacts"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
     __table_args__ = (
-        ForeignKeyConstraint(
-            _NAMESPACE, [f"task_namespaces.{column}" for column in _NAMESPACE], ondelete="CASCADE"
-        ),
+        child_of("task_namespaces", "memory", "namespace"),
         Index(
             "uq_task_artifacts_name",
             *_NAMESPACE,
@@ -146,13 +143,7 @@ class PageRow(Base):
 
     __tablename__ = "task_pages"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
-    __table_args__ = (
-        ForeignKeyConstraint(
-            ["engine_id", "content_id"],
-            ["task_artifacts.engine_id", "task_artifacts.content_id"],
-            ondelete="CASCADE",
-        ),
-    )
+    __table_args__ = (child_of("task_artifacts", "content_id"),)
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     content_id: Mapped[str] = mapped_column(Text, primary_key=True)
@@ -169,11 +160,7 @@ class ChunkRow(Base):
     __tablename__ = "task_chunks"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["engine_id", "content_id"],
-            ["task_artifacts.engine_id", "task_artifacts.content_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("task_artifacts", "content_id"),
         Index(
             "ix_task_chunks_without_grams",
             "engine_id",
@@ -205,13 +192,7 @@ class VectorRow(Base):
 
     __tablename__ = "task_vectors"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
-    __table_args__ = (
-        ForeignKeyConstraint(
-            ["engine_id", "content_id"],
-            ["task_artifacts.engine_id", "task_artifacts.content_id"],
-            ondelete="CASCADE",
-        ),
-    )
+    __table_args__ = (child_of("task_artifacts", "content_id"),)
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     content_id: Mapped[str] = mapped_column(Text, primary_key=True)

@@ -28,7 +28,7 @@ from app.platform.operations.services.operations import GivenUp
 from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
-from app.platform.sessions.store.event_texts import MAX_SAID_BYTES, EventRange
+from app.platform.sessions.store.event_texts import MAX_SAID_BYTES
 from app.platform.sessions.store.tables import SessionRow
 
 _MAX_CHARS_AT_ONCE = 100_000
@@ -227,7 +227,7 @@ class SessionsSearch:
                 session, wanted.engine.engine, wanted.user_id, clause, since, LISTED
             )
         stretches = [
-            SessionStretch(row.create_time, row.session_id, row.cleared_seq + 1, row.last_seq)
+            SessionStretch(row.session_id, row.cleared_seq + 1, row.last_seq, row.create_time)
             for row in rows
         ]
         self._walk.extend(stretches, is_all=len(rows) < LISTED)
@@ -237,12 +237,9 @@ class SessionsSearch:
         wanted, taken = self._wanted, self._walk.take(PAGE)
         if not taken:
             return
-        ranges = [
-            EventRange(stretch.session_id, stretch.first_seq, stretch.last_seq) for stretch in taken
-        ]
         async with self._resources.db.snapshot() as session:
             page = await event_texts.list_newest_texts(
-                session, wanted.engine.engine, ranges, start=wanted.start, end=wanted.end
+                session, wanted.engine.engine, taken, start=wanted.start, end=wanted.end
             )
         is_cut = sum(event.stored_bytes for event in page) >= MAX_SAID_BYTES
         by_session = groupby(page, key=lambda event: event.session_id)

@@ -1,8 +1,7 @@
 """Lookups of a session's summaries, for contexts and further summaries, and of their usage.
 
-All statements take part in the caller's transaction. They skip columns that are not needed
-(template, policy), and texts if only ranges are needed. With thousands of summaries these columns
-would dominate the time.
+The statements skip columns that are not needed (template, policy), and texts if only ranges are
+needed. With thousands of summaries these columns would dominate the time.
 """
 
 from bisect import bisect_right

@@ -1,8 +1,7 @@
 """Writes of summaries, and reads of one or a page; `lookups.py` has all other reads.
 
-All functions take part in the caller's transaction. Writers must hold the lock of the session's
-row, which serialises the writes of a session. So must those that change summaries when events are
-erased or a session's context is cleared.
+Writers must hold the lock of the session's row, which serialises the writes of a session. So must
+changes of summaries when events are erased or a session's context is cleared.
 """
 
 from collections.abc import Collection, Mapping

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKeyConstraint, Index, Text, UniqueConstraint
+from sqlalchemy import Index, Text, UniqueConstraint
 from sqlalchemy import text as sql_text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.adapters.db.base import Base, JsonObject
+from app.adapters.db.base import Base, JsonObject, child_of
 from app.adapters.db.conditions import ByParent
 
 
@@ -21,11 +21,7 @@ class SessionSummaryRow(Base):
     __tablename__ = "session_summaries"
     conditioned_by = ByParent("sessions", ("engine_id", "session_id"))
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["engine_id", "session_id"],
-            ["sessions.engine_id", "sessions.session_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("sessions", "session_id"),
         # Prevents two workers from summarising the same events.
         UniqueConstraint(
             "engine_id",

@@ -245,11 +245,7 @@ class Import:
         return replace(self._new, now=now)
 
     async def _inserted(self, session: Session, new: NewOperation) -> NewOperation:
-        """Insert the operation, or find the one that several requests share.
-
-        Raises:
-            NotFound: the operation is no longer kept.
-        """
+        """Insert the operation, or find the shared one, or raise NotFound if that is not kept."""
         work = self._options.work
         if work is None:
             return await operations.reserve(session, new)

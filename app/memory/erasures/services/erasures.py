@@ -353,11 +353,7 @@ class ErasureLine(BaseModel):
 
 
 def read_lines(text: str) -> Sequence[ErasureLine]:
-    """Return the erasures of a list, each once.
-
-    Raises:
-        InvalidArgument: a line does not belong to such a list; the error gives its number.
-    """
+    """Return the erasures of a list, each once, or raise InvalidArgument with a line's number."""
     lines: dict[tuple[str, str], ErasureLine] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():

@@ -204,10 +204,7 @@ class Traces:
     async def rename_callers(
         self, session: Session, callers: Collection[str], since: datetime | None = None
     ) -> dict[str, int]:
-        """Replace the callers in rows about their actions; return the counts of changed rows.
-
-        With `since`, earlier audit events and revisions are left out.
-        """
+        """Replace the callers in rows about their actions since a time; count the rows by table."""
         if not callers:
             return {"audit_events": 0, "operations": 0, "memory_revisions": 0}
         engine_id, alias = self.subject.engine_id, self.alias

@@ -7,7 +7,6 @@ of endings. In scripts without blanks, a third of the pairs of characters must b
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from app.kernel.text import fold
@@ -44,6 +43,8 @@ _ARTICLES = word_set("""
     """)
 """Words before an attribute; the words between them and a noun describe the noun."""
 _Kind = Literal["said", "added", "idle", "article"]
+"""Kind of a word of a fact: the user said it, the model added it, it has no content, or article."""
+_Phrase = list[tuple[re.Match[str], _Kind]]
 
 
 def is_user(word: str) -> bool:
@@ -57,10 +58,7 @@ def is_idle(word: str) -> bool:
 
 
 def touched(pieces: Sequence[str], quote: str) -> range:
-    """Return the positions of the pieces of a text that a quote touches, first to last.
-
-    The range is empty if the quote is not in the text.
-    """
+    """Return the positions of the pieces that a quote touches; empty if it is not in the text."""
     ends: list[int] = []
     whole = " "
     for piece in pieces:
@@ -106,22 +104,10 @@ def _are_alike(word: str, other: str) -> bool:
     return alike >= _BEGINNING and word[:alike] == other[:alike]
 
 
-@dataclass(frozen=True)
-class _Word:
-    """A word of a fact: `said`, `added` by the model, an `article`, or `idle` (no content)."""
-
-    start: int
-    end: int
-    kind: _Kind
-
-
 def added(fact: str, said: TextWords) -> list[tuple[int, int]]:
     """Return the start and end of each word of a fact that the user did not use."""
     return [
-        (word.start, word.end)
-        for phrase in _phrases(fact, said)
-        for word in phrase
-        if word.kind == "added"
+        word.span() for phrase in _phrases(fact, said) for word, kind in phrase if kind == "added"
     ]
 
 
@@ -134,16 +120,16 @@ def is_without_additions(text: str, fact: str, said: TextWords) -> bool:
         and all(word in words for word in fold(text).split())
         and negated(text) == negated(fact)
         and all(
-            word.kind != "said" or kept.has(_folded(straight(fact)[word.start : word.end]))
+            kind != "said" or kept.has(_folded(word[0]))
             for phrase in _phrases(fact, said)
-            for word in phrase
+            for word, kind in phrase
         )
     )
 
 
 def shares_a_word(fact: str, said: TextWords) -> bool:
     """Return True if the user used a word of the fact."""
-    return any(word.kind == "said" for phrase in _phrases(fact, said) for word in phrase)
+    return any(kind == "said" for phrase in _phrases(fact, said) for _, kind in phrase)
 
 
 def adds_to(fact: str, said: TextWords) -> bool:
@@ -152,29 +138,26 @@ def adds_to(fact: str, said: TextWords) -> bool:
     The first phrase may have a verb that only the model used: "I like", before "tea".
     """
     phrases = list(_phrases(fact, said))
-    kinds = [{word.kind for word in phrase} & {"said", "added"} for phrase in phrases]
+    kinds = [{kind for _, kind in phrase} & {"said", "added"} for phrase in phrases]
     counted = [kind for kind in kinds if kind]
     has_none = bool(counted) and "said" not in set().union(*counted[:2])
     return has_none or {"added"} in counted[1:] or any(map(_has_attribute, phrases))
 
 
-def _has_attribute(phrase: Sequence[_Word]) -> bool:
+def _has_attribute(phrase: _Phrase) -> bool:
     """Return True for an attribute that the user did not state: "a red boat" from "a boat"."""
-    kinds = " ".join(word.kind for word in phrase)
+    kinds = " ".join(kind for _, kind in phrase)
     return re.search(r"article(?: added)+ said", kinds) is not None
 
 
-def _phrases(fact: str, said: TextWords) -> Iterator[list[_Word]]:
+def _phrases(fact: str, said: TextWords) -> Iterator[_Phrase]:
     plain = straight(fact)
     tongue = language(plain, "en")
     stops = STOPS.get(tongue, frozenset())
     pattern = _WITHOUT_APOSTROPHES if tongue == "fr" else _WORD
     start = 0
     for end in [*(mark.start() for mark in _PHRASE.finditer(plain)), len(plain)]:
-        yield [
-            _Word(word.start(), word.end(), _kind(word[0], said, stops))
-            for word in pattern.finditer(plain, start, end)
-        ]
+        yield [(word, _kind(word[0], said, stops)) for word in pattern.finditer(plain, start, end)]
         start = end
 
 

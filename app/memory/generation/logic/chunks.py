@@ -35,19 +35,13 @@ class TranscriptLine:
         return _TOKENS_PER_LINE + estimate_tokens_of_bytes(self.text)
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """The chunks to read, in order, and the turns that they contain only in part or not at all."""
-
-    pieces: tuple[tuple[TranscriptLine, ...], ...]
-    omitted: frozenset[int]
-
-
-def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pieces:
+def cut(
+    lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int
+) -> tuple[list[tuple[TranscriptLine, ...]], frozenset[int]]:
     """Cut between turns, and within turns that are too long.
 
     Only the last `max_pieces` chunks are kept, because the latest statements count. A chunk without
-    a source is left out.
+    a source is left out. Returns the chunks in order, and the turns with a line in a dropped one.
     """
     pieces: list[list[TranscriptLine]] = [[]]
     left = max_tokens
@@ -60,7 +54,7 @@ def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pi
     sources = [tuple(piece) for piece in pieces if _has_source(piece)]
     dropped = sources[: max(len(sources) - max_pieces, 0)]
     omitted = frozenset(line.turn for piece in dropped for line in piece)
-    return Pieces(tuple(sources[len(dropped) :]), omitted)
+    return sources[len(dropped) :], omitted
 
 
 def halved(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], ...]:

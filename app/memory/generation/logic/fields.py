@@ -27,14 +27,6 @@ from app.memory.generation.logic.profiles import (
 from app.memory.memories.logic.provenance import EndedFact
 
 
-@dataclass(frozen=True)
-class FieldPlan:
-    """The changes to make, and the statements that have no effect."""
-
-    changes: tuple[FieldChange, ...] = ()
-    dropped: tuple[DroppedValue, ...] = ()
-
-
 def plan_fields(
     values: Sequence[FieldValue],
     stored: Sequence[StoredField],
@@ -42,12 +34,12 @@ def plan_fields(
     max_deletes: int,
     schemas: Sequence[ProfileSchema] = (),
     ended: Mapping[tuple[str, str], EndedFact] = MappingProxyType({}),
-) -> FieldPlan:
+) -> tuple[list[FieldChange], list[DroppedValue]]:
     """Turn values into changes: at most one for each memory, and none for an unchanged value.
 
-    The latest value of a field counts, but lists grow: a stated list adds its items to the stored
-    list. Items leave a list when they are taken back. A field that rests on a later time than a
-    statement stays unchanged.
+    Also returns the statements that have no effect. The latest value of a field counts, but lists
+    grow: a stated list adds its items to the stored list. Items leave a list when they are taken
+    back. A field that rests on a later time than a statement stays unchanged.
 
     Args:
         values: in the order of the conversation; values of one turn in their order.
@@ -59,7 +51,7 @@ def plan_fields(
     plan = _Plan(stored, schemas, ended)
     for said in sorted(values, key=lambda value: value.turn):
         plan.take(said)
-    return FieldPlan(tuple(plan.changes(max_deletes)), tuple(plan.dropped))
+    return list(plan.changes(max_deletes)), plan.dropped
 
 
 @dataclass

@@ -71,11 +71,7 @@ class Masking:
         return noted(self.counts) | ({"maskedOnly": self.only} if self.only else {})
 
     def admitted(self, content: object) -> Any:  # noqa: ANN401 - any JSON
-        """Return the content of an event masked.
-
-        Raises:
-            InvalidArgument: the engine refuses a value in the content.
-        """
+        """Return an event's content masked, or raise InvalidArgument for a refused value."""
         for guard in filter(None, (self.origin, self.guard)):
             masked = guard.admitted(content, "vertexSessionSource")
             self.counts += masked.counts

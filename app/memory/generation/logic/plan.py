@@ -105,7 +105,7 @@ class Plan:
 
     changes: tuple[PlannedChange, ...]
     outcome: VerdictDecisions = field(default_factory=VerdictDecisions)
-    dropped_fields: tuple[DroppedValue, ...] = ()
+    dropped_fields: Sequence[DroppedValue] = ()
 
     def with_dropped(self, dropped: Sequence[Dropped]) -> "Plan":
         """Return the plan with further facts that do not become memories."""

@@ -111,14 +111,6 @@ class RecalledBlock:
 
 
 @dataclass(frozen=True)
-class OwnWords:
-    """A turn's text without the recalled lines, and the number of these lines."""
-
-    text: str
-    recalled: int = 0
-
-
-@dataclass(frozen=True)
 class _TextLine:
     begin: int
     end: int
@@ -166,12 +158,12 @@ def blocks_of(text: str) -> list[RecalledBlock]:
 
 def without_recalled(
     text: str, blocks: Sequence[RecalledBlock], relation: Callable[[str], MemoryRelation]
-) -> OwnWords:
-    """Remove the recalled memories; `told` returns the relation of a text to the scope's memories.
+) -> tuple[str, int]:
+    """Remove the recalled memories from a turn's text; also return the number of their lines.
 
     A block is removed as a whole if half of its entries are known or one is the earlier text of a
     memory. A block that is marked as context is also removed. Otherwise only the known entries are
-    removed, because users also write lists.
+    removed, because users also write lists. `relation` compares a text with the scope's memories.
     """
     taken: list[tuple[int, int]] = []
     count = 0
@@ -191,7 +183,7 @@ def without_recalled(
             count += len(known)
     own = _without(text, taken)
     mark = _MARK.match(own[:_MARK_CHARS]) if taken else None
-    return OwnWords(own[mark.end() :] if mark else own, count)
+    return own[mark.end() :] if mark else own, count
 
 
 def _relation_of_entry(
@@ -216,10 +208,7 @@ def _relation_of_text(
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return the text without some spans.
-
-    The text after a span starts a new line; after parentheses, the sentence continues.
-    """
+    """Return the text without some spans. A line begins after each, except after parentheses."""
     pieces, at = [], 0
     for begin, end in spans:
         pieces.append(text[at:begin].rstrip(" \t"))

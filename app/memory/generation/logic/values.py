@@ -219,10 +219,7 @@ class _Statement:
 def field_lines(
     schemas: Sequence[ProfileSchema], present: Sequence[StoredField] = ()
 ) -> tuple[str, ...]:
-    """Return a line for each field: its description, and its value if it has one.
-
-    If a field has several values, the last one counts.
-    """
+    """Return a line for each field: its description, and the last of its values if it has one."""
     values = {(known.schema_id, known.field): _shown(known.value) for known in present}
     return tuple(
         f"{_line(schema, field)}{values.get((schema.schema_id, field.name), '')}"

@@ -236,9 +236,9 @@ class ReadConversation:
         self._known = known
         self.standings = self._rereading.standings(known)
         for at, blocks in self._blocks.items():
-            own = without_recalled(self.turns[at].text, blocks, relation)
-            self.turns[at] = replace(self.turns[at], text=own.text)
-            self.recalled += own.recalled
+            own, recalled = without_recalled(self.turns[at].text, blocks, relation)
+            self.turns[at] = replace(self.turns[at], text=own)
+            self.recalled += recalled
 
     @property
     def known(self) -> int:
@@ -282,10 +282,7 @@ class ReadConversation:
     ) -> Mapping[bytes, datetime]:
         """Return the digests to store after a generation at `now`, with their expiry times.
 
-        Args:
-            left: positions of the lines that created or changed a memory.
-            unread: positions of the lines that were left out.
-            now: the time of the generation.
+        `left` and `unread` are the positions of lines that made a memory, or were left out.
         """
         read = set(self._new()).difference(unread)
         return self._rereading.read(read, left, self._known, now)

@@ -174,12 +174,6 @@ def _filled(
 ConversationReply = Facts | FactsAndFields | Fields
 
 
-@dataclass(frozen=True)
-class _File:
-    turn: int
-    attachment: Attachment
-
-
 async def by_model(
     model: TextModel, material: Material, meter: Meter, max_pieces: int
 ) -> Extracted:
@@ -201,10 +195,11 @@ async def by_model(
     files = _readable_files(model, new, result)
     fixed = f"{extraction(guide)}\n{today(guide)}"
     room = model.max_input_tokens - estimate_tokens_of_bytes(fixed) - _SCHEMA_TOKENS
-    cut_up = await asyncio.to_thread(cut, lines, max(room, _MIN_PIECE_TOKENS), max_pieces)
-    result.unread |= cut_up.omitted
-    result.count("omittedEventCount", len(cut_up.omitted))
-    pieces = list(cut_up.pieces) or ([()] if files else [])
+    pieces, omitted = await asyncio.to_thread(cut, lines, max(room, _MIN_PIECE_TOKENS), max_pieces)
+    result.unread |= omitted
+    result.count("omittedEventCount", len(omitted))
+    if files and not pieces:
+        pieces = [()]
     for position, piece in enumerate(pieces):
         # The files go with the last chunk, since a separate call would not be worth its cost.
         shown = files if position == len(pieces) - 1 else []
@@ -225,20 +220,21 @@ class _Reading:
     model: TextModel
     material: Material
     piece: Sequence[TranscriptLine]
-    files: Sequence[_File]
+    files: Sequence[tuple[int, Attachment]]
+    """The files to show, each after the position of its turn."""
     may_halve: bool = True
 
     async def into(self, result: Extracted, meter: Meter) -> None:
         """Ask the model, and add the results that pass the checks."""
         guide = self.material.guide
         names = [
-            f"File of line {file.turn} (quote of what it says: empty): {file.attachment.media_type}"
-            for file in self.files
+            f"File of line {turn} (quote of what it says: empty): {file.media_type}"
+            for turn, file in self.files
         ]
         prompt = Prompt(
             extraction(guide),
             conversation(self.piece, guide, names),
-            tuple(file.attachment for file in self.files),
+            tuple(file for _, file in self.files),
         )
         reply = await self._ask(prompt, meter)
         halves = halved(self.piece) if reply.cut and self.may_halve else ()
@@ -255,7 +251,7 @@ class _Reading:
     async def _take(self, reply: ConversationReply, result: Extracted) -> None:
         """Add the entries of a reply that pass the checks."""
         guide = self.material.guide
-        turns = frozenset(file.turn for file in self.files)
+        turns = frozenset(turn for turn, _ in self.files)
         sources = Sources(tuple(self.piece), guide, turns)
         facts = reply.facts if isinstance(reply, Facts) else ()
         fields = reply.fields if isinstance(reply, Fields | FactsAndFields) else ()
@@ -284,16 +280,16 @@ class _Reading:
 
 def _readable_files(
     model: TextModel, events: Mapping[int, ContentEvent], result: Extracted
-) -> list[_File]:
-    """Return the files that the model accepts in one request; list the others as skipped."""
-    taken: list[_File] = []
+) -> list[tuple[int, Attachment]]:
+    """Return the files that the model accepts, after their turns; list the others as skipped."""
+    taken: list[tuple[int, Attachment]] = []
     room = MAX_FILE_BYTES
     for turn, event in events.items():
         for file in files_of(event):
             length = len(file.data or b"")
             if model.reads(file) and len(taken) < _MAX_FILES and length <= room:
                 room -= length
-                taken.append(_File(turn, file))
+                taken.append((turn, file))
             else:
                 result.skipped_files.append((turn, file.media_type))
                 if model.reads(file):

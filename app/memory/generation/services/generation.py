@@ -188,8 +188,7 @@ class _NewGeneration:
     ) -> NewOperation:
         """Return the complete operation; `session_time` is the creation time of its session.
 
-        Raises:
-            InvalidArgument: its revisions would have expired already.
+        Raises InvalidArgument if its revisions would have expired already.
         """
         request = self.request
         # A revision lifetime that ends in the past is the caller's error, so check it here.
@@ -236,11 +235,7 @@ async def retry(
 async def _check_budget(
     resources: Resources, session: Session, engine: EngineRow, *, has_facts: bool
 ) -> None:
-    """Check the budget of tokens, if the generation needs a model.
-
-    Raises:
-        ResourceExhausted: the engine has used up its tokens of today.
-    """
+    """Raise ResourceExhausted if a generation needs a model and today's tokens are used up."""
     if _needs_model(resources, engine, has_facts=has_facts):
         await UsageService.of(resources).check_budget(session, engine.engine_id)
 
@@ -251,11 +246,7 @@ def _needs_model(resources: Resources, engine: EngineRow, *, has_facts: bool) ->
 
 
 def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
-    """Check the length of a conversation in the request.
-
-    Raises:
-        InvalidArgument: the conversation is too long for one generation.
-    """
+    """Raise InvalidArgument if a request's conversation is too long for one generation."""
     source = request.direct_contents_source
     if source is None:
         return
@@ -282,11 +273,7 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
 
 
 def _scope(request: GenerateMemoriesRequest, origin: SourceSession | None) -> dict[str, str]:
-    """Return the scope of the request, or else of the session's user.
-
-    Raises:
-        InvalidArgument: the user's id cannot be a value of a scope.
-    """
+    """Return the request's scope, or the session user's; raise InvalidArgument for an unfit id."""
     if request.scope is not None:
         return request.scope
     assert origin is not None
@@ -329,11 +316,7 @@ async def find_source(
 async def admit_source(
     session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
 ) -> SourceSession:
-    """Find the session for a caller; reading another engine is also noted in the audit log.
-
-    Raises:
-        FailedPrecondition, InvalidArgument, NotFound: as in `find_source`.
-    """
+    """Find the session for a caller, as `find_source` does; audit the reading of another engine."""
     origin = await find_source(session, target, source, now)
     if origin.is_elsewhere:
         note(session, resource=str(origin.name.engine), read=str(origin.name))

@@ -196,10 +196,7 @@ async def _session_part(
     request: GenerateMemoriesRequest,
     settings: Settings,
 ) -> _SessionPart:
-    """Return the usable events of a session up to a total length, at least one.
-
-    A preview has a single round, which reads the newest events.
-    """
+    """Return a session's usable events up to a length, at least one; of a preview, the newest."""
     engine_id = origin.name.engine.engine
     places, omitted = await sessions.list_places(session, engine_id, span, MAX_SESSION_EVENTS)
     ordered = places[::-1] if request.validate_only else places

@@ -77,6 +77,6 @@ async def with_profiles(
         change.action == "DELETED" and change.reason != ASKED for change in planned.changes
     )
     left = max(resources.settings.generation_max_deletes - deleted, 0)
-    fields = plan_fields(values, stored, max_deletes=left, schemas=schemas, ended=ended)
-    changes = (*planned.changes, *map(PlannedChange.of_field, fields.changes))
-    return replace(planned, changes=changes, dropped_fields=fields.dropped)
+    fields, dropped = plan_fields(values, stored, max_deletes=left, schemas=schemas, ended=ended)
+    changes = (*planned.changes, *map(PlannedChange.of_field, fields))
+    return replace(planned, changes=changes, dropped_fields=dropped)

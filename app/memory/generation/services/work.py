@@ -267,8 +267,7 @@ class Generation:
     async def _apply(self, vectors: Mapping[str, Vector], summary: Summary) -> None:
         """Make all changes and end the operation in one transaction.
 
-        Raises:
-            Aborted: a memory has changed since it was read.
+        Raises Aborted if a memory has changed since it was read.
         """
         task, service = self.task, MemoryService.of(self.resources)
         planned, now = summary.planned, self.resources.clock.now()

@@ -38,11 +38,7 @@ class GenerationWriter:
     max_metadata_entries: int
 
     async def check(self, changes: Sequence[PlannedChange]) -> None:
-        """Check that no memory to be changed has changed since it was read.
-
-        Raises:
-            Aborted: one of the memories was changed, deleted or has expired since.
-        """
+        """Raise Aborted if a memory to be changed was changed, deleted or has expired meanwhile."""
         await self._lock(changes)
 
     async def write(

@@ -1,7 +1,4 @@
-"""Statements that remove streams and events with all their data.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements that remove streams and events with all their data."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -114,11 +111,7 @@ async def list_matching(
 
 
 async def erase(session: Session, key: StreamKey) -> tuple[int, str | None]:
-    """Remove a stream with its events.
-
-    Returns:
-        The number of removed events with content, and the stream's operation id.
-    """
+    """Remove a stream; return the number of its events with content, and its operation's id."""
     row = await repository.find(session, key, for_update=True)
     if row is None:
         return 0, None

@@ -1,7 +1,4 @@
-"""Statements that list the streams of an engine.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements that list the streams of an engine."""
 
 from collections.abc import Collection
 from datetime import datetime

@@ -1,7 +1,4 @@
-"""Statements on streams and their events. All functions take part in the caller's transaction.
-
-Before a change to a stream or its events, the caller must lock the stream.
-"""
+"""Statements on streams and their events; before a change, the caller must lock the stream."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,11 +84,7 @@ def rule_of(row: StreamRow) -> GenerationRule | None:
 async def lock_or_begin(
     session: Session, key: StreamKey, scope: Mapping[str, str], now: datetime
 ) -> StreamRow:
-    """Lock a stream; create it if it does not exist.
-
-    Raises:
-        NotFound: the caller has no access to the scope.
-    """
+    """Lock a stream, creating it if needed, or raise NotFound if the scope is out of reach."""
     check_scope(session, scope)
     new = {
         **key.columns(),
@@ -119,11 +112,7 @@ async def find(session: Session, key: StreamKey, *, for_update: bool = False) ->
 
 
 async def lock(session: Session, engine: EngineName, key: StreamKey) -> StreamRow:
-    """Lock a stream.
-
-    Raises:
-        NotFound: the stream does not exist, or the caller has no access to its scope.
-    """
+    """Lock a stream, or raise NotFound if it does not exist for the caller."""
     row = await find(session, key, for_update=True)
     if row is None:
         message = f"{engine} has no such stream of this scope."
@@ -176,10 +165,7 @@ _LISTED = (
 async def list_due(
     session: Session, key: StreamKey, now: datetime, limit: int
 ) -> Sequence[ListedEvent]:
-    """Return the events to read next, in order.
-
-    Set-aside events are due at their retry time, and come after the others.
-    """
+    """Return the events to read next, in order; set-aside events come last, once due."""
     is_aside = StreamEventRow.retry_time.is_not(None)
     statement = (
         select(*_LISTED)
@@ -302,8 +288,7 @@ async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]
 async def find_stranded(session: Session, search: RowSearch) -> Sequence[Key]:
     """Find streams of all engines with waiting events and no open operation, for a sweep.
 
-    Streams of deleted or restoring engines, and streams under erasure, are left out, since they
-    refuse writes.
+    Streams that refuse writes are left out: of deleted or restoring engines, or under erasure.
     """
     statement = select(*_KEY).where(_is_stranded()).order_by(StreamRow.oldest_pending_time)
     return await find_keys(session, search.bounded(statement, _KEY))

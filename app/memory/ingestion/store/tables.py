@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from sqlalchemy import (
-    ForeignKeyConstraint,
     Index,
     LargeBinary,
     SmallInteger,
@@ -13,15 +12,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.adapters.db.base import Base, JsonObject
+from app.adapters.db.base import Base, JsonObject, child_of
 from app.adapters.db.conditions import ByParent, ByScope
 
 
 class StreamRow(Base):
-    """Buffer of one scope and stream id, with options for its next generation.
-
-    A transaction locks this row before it adds events or ends a generation.
-    """
+    """Buffer of one scope and stream id; locked before events are added or a generation ends."""
 
     __tablename__ = "streams"
     conditioned_by = ByScope()
@@ -67,11 +63,7 @@ class StreamEventRow(Base):
     conditioned_by = ByParent("streams", ("engine_id", "scope_hash", "stream_id"))
     __table_args__ = (
         UniqueConstraint("engine_id", "scope_hash", "stream_id", "event_id"),
-        ForeignKeyConstraint(
-            ["engine_id", "scope_hash", "stream_id"],
-            ["streams.engine_id", "streams.scope_hash", "streams.stream_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("streams", "scope_hash", "stream_id"),
         Index(
             "ix_stream_events_pending",
             "engine_id",

@@ -30,12 +30,10 @@ class RestoredMemory:
 
 
 def check_restored(history: RestoredMemory, fields: Sequence[str], now: datetime) -> None:
-    """Check that a memory and its revisions are consistent, as if the ledger had written them.
+    """Raise InvalidArgument unless a memory and its revisions are as the ledger would write them.
 
     `fields` are the contents that a revision copies from its memory; `now` is the database's time.
-
-    Raises:
-        InvalidArgument: they are not; the message names the memory and the rule, but no content.
+    The message names the memory and the rule, but no content.
     """
     memory, revisions = history.memory, history.revisions
     versions = [revision["version"] for revision in revisions]

@@ -90,10 +90,7 @@ def search_hints_of(content: Mapping[str, Any], language: str | None) -> dict[st
 
 
 def same(text: str) -> str:
-    """Return the hint that a text shares with texts that differ only in spelling.
-
-    Case, accents, spaces and punctuation are ignored.
-    """
+    """Return the hint of a text, which ignores case, accents, spaces and punctuation."""
     return f"same:{_digest(text)}"
 
 

@@ -30,10 +30,7 @@ async def list_memories(
     *,
     shows_deleted: bool,
 ) -> dict[str, Any]:
-    """Return a page of live memories, with `shows_deleted` also of recoverable ones.
-
-    It is the JSON form of a `ListMemoriesResponse`.
-    """
+    """Return a page of live memories, or also of recoverable ones, as the response's JSON."""
     now = resources.clock.now()
     memories = (listing.KNOWN if shows_deleted else listing.LIVE).ordered(order_by)
     by = memories.key[0].key

@@ -210,10 +210,7 @@ async def _blank_contexts(
 async def rename_callers(
     session: Session, engine_id: int, callers: Collection[str], alias: str, since: datetime | None
 ) -> int:
-    """Replace callers with an alias in an engine's revisions; return the number of revisions.
-
-    With `since`, earlier revisions are left out.
-    """
+    """Replace callers with an alias in an engine's revisions since a time; return the count."""
     is_recent = true() if since is None else RevisionRow.create_time >= since
     renamed = await session.execute(
         update(RevisionRow)

@@ -127,10 +127,7 @@ async def find_replaced(
 async def find_deleted_profiles(
     session: Session, engine_id: int, scope: Mapping[str, str], now: datetime
 ) -> list[tuple[dict[str, Any], EndedFact]]:
-    """Return the contents of a scope's deleted profiles that can be recovered.
-
-    If there are very many, the most recently deleted are returned.
-    """
+    """Return a scope's deleted, recoverable profiles; the latest if there are very many."""
     # Tombstones of earlier releases lack the time of the statement.
     ended = func.coalesce(MemoryRow.held_time, MemoryRow.delete_time)
     statement = (

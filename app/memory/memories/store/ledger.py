@@ -378,10 +378,7 @@ async def _serving(session: Session, writing: ChangeContext, effects: Sequence[_
 
 
 async def backfill_search_hints(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Add search hints and grams to an engine's memories that lack them; return the count.
-
-    The memories do not get a new version.
-    """
+    """Add missing search hints and grams to memories, without a new version; return the count."""
     rows = await repository.lock_without_hints(session, engine_id, keys)
     language = await engines.find_language(session, engine_id)
     traits = [

@@ -1,7 +1,4 @@
-"""SQL statements that list memories, deleted ones included on request, and their scopes.
-
-All functions take part in the caller's transaction.
-"""
+"""SQL statements that list memories, deleted ones included on request, and their scopes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

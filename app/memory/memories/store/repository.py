@@ -1,8 +1,4 @@
-"""All SQL statements about memories and their derived rows.
-
-The writing functions, at the end, are called by `store/ledger.py` alone. All functions take part in
-the caller's transaction.
-"""
+"""All SQL statements about memories and derived rows; the ledger alone calls the writing ones."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -317,10 +313,7 @@ async def find_without_hints(session: Session, search: RowSearch) -> Sequence[Ke
 async def lock_without_hints(
     session: Session, engine_id: int, keys: Sequence[Key]
 ) -> Sequence[MemoryRow]:
-    """Lock and return memories of an engine without search hints.
-
-    A memory that is being changed is skipped, because the change adds its search hints.
-    """
+    """Lock and return memories without search hints, except ones being changed, which get them."""
     statement = locked(
         _KEY, engine_id, keys, _lacks_hints(), engines.is_engine_settled(engine_id)
     ).with_only_columns(MemoryRow)

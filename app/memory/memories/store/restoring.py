@@ -1,7 +1,4 @@
-"""Insertion of memories from an archive, with their revisions.
-
-Called by the ledger alone. All functions take part in the caller's transaction.
-"""
+"""Insertion of memories from an archive, with their revisions. Called by the ledger alone."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

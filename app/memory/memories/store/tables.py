@@ -13,7 +13,6 @@ from sqlalchemy import (
     ColumnElement,
     Computed,
     Double,
-    ForeignKeyConstraint,
     Index,
     LargeBinary,
     Text,
@@ -25,7 +24,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
 from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from app.adapters.db.base import Base, JsonList, JsonObject
+from app.adapters.db.base import Base, JsonList, JsonObject, child_of
 from app.adapters.db.conditions import ByParent, ByScope, parts_index
 from app.adapters.db.vectors import EMBEDDING, IN_BYTE_ORDER
 from app.language.grams import ANY_SIGN
@@ -243,11 +242,7 @@ class MemoryVectorRow(Base):
     __tablename__ = "memory_vectors"
     conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["engine_id", "memory_id"],
-            ["memories.engine_id", "memories.memory_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("memories", "memory_id"),
         Index("ix_memory_vectors_scope", "engine_id", "scope_hash", "model_id"),
     )
 
@@ -269,11 +264,7 @@ class UnembeddedRow(Base):
     __tablename__ = "unembedded_memories"
     conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["engine_id", "memory_id"],
-            ["memories.engine_id", "memories.memory_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("memories", "memory_id"),
         Index("ix_unembedded_memories_due_time", "due_time"),
     )
 
@@ -293,11 +284,7 @@ class RevisionRow(MemoryContent, Base):
     conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
     __table_args__ = (
         UniqueConstraint("engine_id", "memory_id", "version"),
-        ForeignKeyConstraint(
-            ["engine_id", "memory_id"],
-            ["memories.engine_id", "memories.memory_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("memories", "memory_id"),
         Index("ix_memory_revisions_expire_time", "expire_time"),
         Index("ix_memory_revisions_operation", "engine_id", "operation_id"),
         Index("ix_memory_revisions_time", "engine_id", "create_time", "revision_id"),
@@ -333,11 +320,7 @@ class RevisionLabelRow(Base):
     __tablename__ = "revision_labels"
     conditioned_by = ByParent("memory_revisions", ("engine_id", "revision_id"))
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["engine_id", "revision_id"],
-            ["memory_revisions.engine_id", "memory_revisions.revision_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("memory_revisions", "revision_id"),
         # For the lookup by the foreign key when a revision is removed.
         Index("ix_revision_labels_revision", "engine_id", "revision_id"),
     )

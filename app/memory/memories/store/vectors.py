@@ -1,6 +1,6 @@
 """Vectors that are written after their memories: facts embedded later or again.
 
-All functions take part in the caller's transaction, and lock the memories.
+All functions lock the memories.
 """
 
 from collections.abc import Mapping, Sequence

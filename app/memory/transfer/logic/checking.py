@@ -41,13 +41,13 @@ class LineChecks:
             ValueError: no request could have stored a value; the message names its field.
         """
         try:
-            read = self.rows[kind.name].read(values, self.latest)
+            stored, converted = self.rows[kind.name].read(values, self.latest)
         except WrongColumnError as error:
             raise ValueError(f"{kind.path_of(error.column, error.path)}: {error}") from None
         if kind is OPERATION:
             self._check_operation(values)
-        self.converted.update(f"{kind.name}.{kind.path_of(name)}" for name in read.converted)
-        return read.values
+        self.converted.update(f"{kind.name}.{kind.path_of(name)}" for name in converted)
+        return stored
 
     def _check_operation(self, values: Mapping[str, Any]) -> None:
         kind, response = values["kind"], values["response"]

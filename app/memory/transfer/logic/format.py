@@ -76,11 +76,7 @@ class Header:
 
     @classmethod
     def read(cls, line: Mapping[str, Any]) -> "Header":
-        """Build a header from the fields of the line.
-
-        Raises:
-            ValueError: a field is missing or has another type; the message names it.
-        """
+        """Build a header from a line, or raise ValueError, naming a missing or mistyped field."""
         texts = {name: line.get(name) for name in _HEADER_TEXTS}
         if wrong := [name for name, value in texts.items() if not isinstance(value, str)]:
             raise ValueError(f"{wrong[0]}: must be a text")

@@ -60,12 +60,9 @@ _PIECE_BYTES = 256 * 1024
 
 @dataclass(frozen=True)
 class Line:
-    """A line of an archive.
+    """A line of an archive: its number (the engine's is 1), and its values by column name.
 
-    Attributes:
-        number: the number of the line; the engine's line has 1.
-        values: the values by column name.
-        revisions: the revisions of a memory by column name, sorted by version.
+    `revisions` are the revisions of a memory by column name, sorted by version.
     """
 
     number: int
@@ -106,11 +103,7 @@ class _Unpacking:
         return self._is_plain or (self._unzip is not None and self._unzip.eof)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield the decompressed pieces of the next bytes.
-
-        Raises:
-            InvalidArgument: the body has another format, is damaged, or continues after its end.
-        """
+        """Yield the decompressed pieces of the next bytes, or raise InvalidArgument if damaged."""
         if self._unzip is None and not self._is_plain:
             data = self._begin(data)
         if self._is_plain:

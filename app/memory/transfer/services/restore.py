@@ -266,8 +266,7 @@ class Restore:
     async def _answered(self, session: Session, header: Header) -> RestoreReasoningEngineResponse:
         """Return the stored response of this archive's restore, in case the caller missed it.
 
-        Raises:
-            FailedPrecondition: none is stored, so the engine's data has another origin.
+        Raises FailedPrecondition if none is stored: the engine's data has another origin.
         """
         once = self._wanted.once(header.archive_id)
         known = await idempotency.seen(session, once, self._name.engine)
@@ -431,11 +430,7 @@ def _left(blocks: Sequence[Block], state: RestoreState) -> Sequence[Line]:
 
 
 async def _complete(resources: Resources, session: Session, row: EngineRow) -> None:
-    """Derive the data that archives leave out.
-
-    Raises:
-        RefusedArchive: lines of the archive contradict each other.
-    """
+    """Derive the data that archives leave out, or raise RefusedArchive on contradictions."""
     try:
         for complete in resources.registry.restored:
             await complete(resources, session, row)

@@ -188,10 +188,7 @@ class EngineSnapshot:
         return ServingModel(model_id, None if length is None else length[0])
 
     def rows(self, kind: Kind, pace: Pace) -> Iterator[Sequence[Any]]:
-        """Yield the rows of a kind in archive order.
-
-        `pace` determines the number of rows of each fetch.
-        """
+        """Yield the rows of a kind in archive order, as many per fetch as `pace` says."""
         with self._connection.cursor(name=kind.name) as cursor:
             cursor.execute(_STATEMENTS[kind.name], self._values)
             while fetched := cursor.fetchmany(pace.rows):

@@ -1,7 +1,4 @@
-"""Insertion of archive lines, and the state of a restore, stored in the engine's row.
-
-All functions take part in the caller's transaction.
-"""
+"""Insertion of archive lines, and the state of a restore, stored in the engine's row."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -65,10 +65,7 @@ def open_tokens(settings: Settings, clock: Clock) -> "TokenService | None":
 
 
 class LastUses:
-    """The uses seen by one process: at most one write per key in `PRECISION`.
-
-    One write runs at a time; keys used meanwhile are in the next one.
-    """
+    """The uses seen by one process: one write at a time, and at most one per key in `PRECISION`."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -290,8 +287,6 @@ class KeyService:
     async def create(self, request: CreateKeyRequest) -> ApiKey:
         """Create a key; its secret is in the answer and nowhere else.
 
-        Former secrets work until the end of the grace period.
-
         Raises:
             InvalidArgument: the expiry lies in the past.
         """
@@ -319,11 +314,7 @@ class KeyService:
         return ListKeysResponse(keys=[ApiKey.from_row(row) for row in rows], next_page_token=token)
 
     async def get(self, key_id: str) -> ApiKey:
-        """Return a key in any state.
-
-        Raises:
-            NotFound: no key has this id.
-        """
+        """Return a key in any state, or raise NotFound."""
         async with self.db.snapshot() as session:
             return ApiKey.from_row(await store.get(session, key_id))
 

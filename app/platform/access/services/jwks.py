@@ -92,11 +92,7 @@ class KeySet:
 
 
 def read_key_set(body: bytes, algorithms: Sequence[str]) -> KeySet:
-    """Parse a JWK set, leaving out keys that fit none of the algorithms.
-
-    Raises:
-        KeysUnread: it is not a JWK set.
-    """
+    """Parse a JWK set, leaving out keys that fit none of the algorithms, or raise KeysUnread."""
     try:
         read = json.loads(body)
     except (ValueError, RecursionError):
@@ -143,11 +139,7 @@ class KeySource(Protocol):
     """The time for which a reading counts as current."""
 
     async def read(self) -> bytes:
-        """Return the JWK set.
-
-        Raises:
-            Exception: of any kind.
-        """
+        """Return the JWK set, or raise an exception of any kind."""
         ...
 
 
@@ -215,12 +207,9 @@ class KeyRing:
         self._reading: asyncio.Task[None] | None = None
 
     async def current(self) -> KeySet:
-        """Return the keys, reading them first if they are due.
+        """Return the keys, reading them first if they are due, or raise Unavailable.
 
         While readings fail but some keys still serve, no caller waits for the next reading.
-
-        Raises:
-            Unavailable: no keys serve.
         """
         if self._is_due():
             reading = self._read_once()
@@ -229,11 +218,7 @@ class KeyRing:
         return self._serving()
 
     async def search(self) -> KeySet:
-        """Return the keys after reading them again for an unknown key, unless just done.
-
-        Raises:
-            Unavailable: no keys serve.
-        """
+        """Read the keys again for an unknown key, unless just done, or raise Unavailable."""
         if not self._is_within(self._search_time, _SEARCH_PAUSE):
             self._search_time = self._clock.now()
             await asyncio.shield(self._read_once())

@@ -150,11 +150,7 @@ class KeyLookups:
         return _Moment(self._clock.now(), self._monotonic(), self._db.turn)
 
     async def _ensure_confirmed(self, now: _Moment) -> None:
-        """Check that no key has ended, unless that is already known.
-
-        Raises:
-            Unavailable: the check is older than this request may rely on.
-        """
+        """Check that no key has ended, or raise Unavailable if that cannot be known in time."""
         for _ in range(_MAX_ROUNDS):
             if self._confirmed is not None and now.can_use(self._confirmed):
                 return

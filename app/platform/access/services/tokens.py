@@ -53,12 +53,6 @@ class _TokenRefused(Exception):
 
 
 @dataclass(frozen=True)
-class _Header:
-    algorithm: str
-    key_id: str | None
-
-
-@dataclass(frozen=True)
 class _Verified:
     """The caller of a token and its validity from `starts` until before `ends`, for these keys."""
 
@@ -113,14 +107,17 @@ class TokenService:
         shape = _SHAPE.fullmatch(token)
         if shape is None or self._is_too_long(token):
             raise _TokenRefused("form")
-        header = self._header(shape[1])
+        algorithm, key_id = self._header(shape[1])
         keys = await self._keys.current()
         digest = sha256(token.encode()).digest()
         verified = self._verified.get(digest)
         if verified is None or verified.keys is not keys:
-            if not keys.knows(header.key_id):
+            if not keys.knows(key_id):
                 keys = await self._keys.search()
-            verified = self._verify(token, header, keys)
+            key = keys.find(key_id, algorithm)
+            if key is None:
+                raise _TokenRefused("no one key for it")
+            verified = self._verify(token, key, algorithm, keys)
             self._remember(digest, verified)
         self._check_times(verified)
         return verified.caller
@@ -128,7 +125,8 @@ class TokenService:
     def _is_too_long(self, token: str) -> bool:
         return len(token) > self._settings.tuning.jwt_max_token_bytes
 
-    def _header(self, encoded: str) -> _Header:
+    def _header(self, encoded: str) -> tuple[str, str | None]:
+        """Return the algorithm and the id of the key of a token."""
         header = _read_header(encoded) or {}
         algorithm, key_id = header.get("alg"), header.get("kid")
         if not isinstance(algorithm, str) or algorithm not in self._algorithms:
@@ -138,13 +136,10 @@ class TokenService:
         # Critical extensions of an issuer must be understood; this service knows none.
         if "crit" in header or "b64" in header:
             raise _TokenRefused("crit")
-        return _Header(algorithm, key_id)
+        return algorithm, key_id
 
-    def _verify(self, token: str, header: _Header, keys: KeySet) -> _Verified:
-        key = keys.find(header.key_id, header.algorithm)
-        if key is None:
-            raise _TokenRefused("no one key for it")
-        claims = self._claims(token, key, header.algorithm)
+    def _verify(self, token: str, key: PyJWK, algorithm: str, keys: KeySet) -> _Verified:
+        claims = self._claims(token, key, algorithm)
         ends = _moment(claims, "exp")
         if ends is None:
             raise _TokenRefused("exp")
@@ -220,12 +215,9 @@ class Grants:
     settings: Settings
 
     def caller(self, claims: Claims) -> Caller:
-        """Return the caller that a token with these claims stands for.
+        """Return the caller that a token with these claims stands for, or raise ClaimRefused.
 
         Unknown names of roles and permissions grant nothing.
-
-        Raises:
-            ClaimRefused: a claim is missing or unreadable.
         """
         for name in self.settings.jwt_required_claims:
             if _find(claims, name) is _ABSENT:

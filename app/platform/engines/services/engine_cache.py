@@ -139,11 +139,7 @@ class RestoringEngines:
         self._settled_at.pop(engine_id, None)
 
     async def check(self, engine: EngineName) -> None:
-        """Check that an engine is not being restored.
-
-        Raises:
-            FailedPrecondition: it is being restored.
-        """
+        """Raise FailedPrecondition if an engine is being restored."""
         now = self._monotonic()
         settled_at = self._settled_at.get(engine.engine)
         if settled_at is not None and now - settled_at <= _RECENT_SECONDS:

@@ -154,11 +154,7 @@ class EngineService:
                 return operation
 
     async def _free_id(self, now: datetime) -> int:
-        """Return an id for a new engine, on a node that answers.
-
-        Raises:
-            Unavailable: none of several ids lies on one.
-        """
+        """Return an id for a new engine, on a node that answers, or raise Unavailable."""
         await self.db.nodes.look(age_seconds=0)
         count = _MOST_IDS if self.db.nodes.away else 1
         ids = [new_id(now, NO_BUCKET) for _ in range(count)]
@@ -235,10 +231,7 @@ class EngineService:
         page: PageRequest,
         away: Collection[str] = (),
     ) -> ListReasoningEnginesResponse:
-        """Return a page of the engines within a caller's reach, newest first.
-
-        Engines on nodes that are away, if given, are left out.
-        """
+        """Return a page of the engines within a caller's reach, newest first; not those `away`."""
         engines = repository.ENGINES
         asked = engines.filtered_page(page, self.settings, filter_text, parent=str(location))
 

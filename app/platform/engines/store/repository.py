@@ -1,4 +1,4 @@
-"""Every statement on engines. All functions take part in the caller's transaction."""
+"""Every statement on engines."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
@@ -155,10 +155,7 @@ def is_engine_settled(engine_id: int) -> ColumnElement[bool]:
 
 
 async def find_location(session: Session, engine_id: int) -> LocationName | None:
-    """Return the location of an engine in any state.
-
-    The operations of a removed engine still hold its location, and stay readable.
-    """
+    """Return the location of an engine in any state; its operations outlive it and hold it."""
     parts = (func.split_part(OperationRow.engine_name, "/", place) for place in (2, 4))
     # One statement: a missing engine must not take longer to look up than an existing one.
     statement = union_all(
@@ -327,22 +324,14 @@ async def find_length(session: Session, model_id: str) -> int | None:
 
 
 async def learn_model(session: Session, model_id: str, dimensions: int) -> None:
-    """Store the length of a model's vectors at its first use.
-
-    Raises:
-        FailedPrecondition: earlier vectors have another length.
-    """
+    """Store the length of a model's vectors, or raise FailedPrecondition if it has changed."""
     new = insert(EmbeddingModelRow).values(model_id=model_id, dimensions=dimensions)
     await session.execute(new.on_conflict_do_nothing())
     check_length(model_id, await find_length(session, model_id), dimensions)
 
 
 def check_length(model_id: str, known: int | None, dimensions: int) -> None:
-    """Check that a model's vectors are as long as the stored ones.
-
-    Raises:
-        FailedPrecondition: they differ.
-    """
+    """Raise FailedPrecondition if a model's vectors are not as long as the stored ones."""
     if known not in {None, dimensions}:
         raise FailedPrecondition(
             f"The embedding model {model_id} returns vectors of {dimensions} numbers, but the"

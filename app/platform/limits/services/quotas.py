@@ -49,11 +49,7 @@ class Quotas:
     _readings: dict[int, _Reading] = field(default_factory=dict)
 
     async def check(self, engine_id: int, added: Counted) -> None:
-        """Check that an engine may hold more, of `added` and of bytes.
-
-        Raises:
-            ResourceExhausted: it may not; the message names the quota.
-        """
+        """Raise ResourceExhausted, naming the quota, if an engine may not hold more of `added`."""
         # Artifact bytes do not count as bytes of memories, sessions and events.
         beside = () if added is Counted.ARTIFACT_BYTES else (Counted.BYTES,)
         limits = bounds(self.settings, added, *beside)
@@ -123,11 +119,7 @@ def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
 async def check_room(
     session: Session, settings: Settings, engine_id: int, counted: Counted, count: int
 ) -> None:
-    """Check that an engine has room for `count` more of a counted kind, and for one more byte.
-
-    Raises:
-        ResourceExhausted: it has not; the message names the quota.
-    """
+    """Raise ResourceExhausted unless an engine has room for `count` more, and for one byte."""
     limits = bounds(settings, counted, Counted.BYTES)
     if not limits:
         return
@@ -143,12 +135,9 @@ async def check_room(
 async def check_held(
     session: Session, settings: Settings, engine_id: int, quota: Counted, going: int = 0
 ) -> None:
-    """Check that an engine's holdings, including uncommitted ones, are within a quota.
+    """Raise ResourceExhausted if an engine's holdings, uncommitted ones included, pass a quota.
 
     `going` is the amount to be removed once the new content has arrived.
-
-    Raises:
-        ResourceExhausted: they exceed the quota, which the message names.
     """
     limits = bounds(settings, quota)
     if not limits:
@@ -161,11 +150,7 @@ async def check_held(
 
 
 async def check_more(session: Session, settings: Settings, engine_id: int, quota: Counted) -> None:
-    """Check that an engine is below a quota.
-
-    Raises:
-        ResourceExhausted: it is not; the message names the quota.
-    """
+    """Raise ResourceExhausted, naming the quota, unless an engine is below it."""
     if await is_full(session, settings, engine_id, quota):
         message = f"reasoningEngines/{engine_id} has reached its limit of {quota}"
         limit = bounds(settings, quota)[quota]
@@ -191,11 +176,7 @@ class MetadataValue(Protocol):
 
 
 def check_scope_size(settings: Settings, scope: Mapping[str, str]) -> None:
-    """Check that a scope may be written to.
-
-    Raises:
-        InvalidArgument: it has too many pairs or too long a value.
-    """
+    """Raise InvalidArgument for a scope with too many pairs or too long a value."""
     if len(scope) > settings.tuning.max_scope_pairs:
         raise InvalidArgument.of_field(
             "scope", f"must have 1 to {settings.tuning.max_scope_pairs} pairs."
@@ -208,11 +189,7 @@ def check_scope_size(settings: Settings, scope: Mapping[str, str]) -> None:
 
 
 def check_metadata_size(settings: Settings, metadata: Mapping[str, MetadataValue] | None) -> None:
-    """Check the size of a memory's metadata.
-
-    Raises:
-        InvalidArgument: it has too many keys or too long a text.
-    """
+    """Raise InvalidArgument for metadata with too many keys or too long a text."""
     if metadata is None:
         return
     if len(metadata) > settings.tuning.max_metadata_entries:

@@ -72,10 +72,7 @@ def count_given_up() -> None:
 
 
 def too_many_bodies(whose: str, what: str, limit: int) -> ResourceExhausted:
-    """Count a request whose body is not read to its end and return its error.
-
-    `what` is the exceeded bound: `requests` or `bytes`.
-    """
+    """Count a request whose body is given up, and return its error; `what`: the bound."""
     _REFUSED.labels(Bound.BODIES).inc()
     amount = f"{limit} slow ones" if what == "requests" else f"{limit} bytes"
     error = ResourceExhausted(
@@ -109,11 +106,7 @@ class Rate:
         """Running leases; concurrent requests of one subject share one."""
 
     async def take(self, name: str | int, cost: int) -> RateBlock:
-        """Take units and return the block they came from.
-
-        Raises:
-            ResourceExhausted: not enough units are left.
-        """
+        """Take units and return the block they came from, or raise ResourceExhausted."""
         block = self._block_of(name)
         while not block.take(cost):
             await self._fill(name, block, cost)

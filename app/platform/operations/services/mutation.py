@@ -132,11 +132,7 @@ class Mutation(Generic[Row]):
         self.operation = self.operation.noting(**details)
 
     async def check_queue(self) -> None:
-        """Check that the engine may have one more waiting operation.
-
-        Raises:
-            ResourceExhausted: it has its maximum.
-        """
+        """Raise ResourceExhausted unless the engine may have one more waiting operation."""
         await leases.check_queue(self.session, self.operation.engine_id, self._max_queued)
 
     async def reserved(self) -> NewOperation:

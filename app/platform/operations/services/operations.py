@@ -164,12 +164,12 @@ async def show_queue(resources: Resources) -> None:
     """Update the queue metrics, over all engines."""
     now = resources.clock.now()
 
-    async def read(session: Session) -> tuple[queue.Queue, Mapping[str, int]]:
+    async def read(session: Session) -> tuple[tuple[int, float], Mapping[str, int]]:
         return await queue.queue_at(session, now), await queue.running_by_kind(session)
 
-    waiting, running = await resources.db.read_all(read)
-    _DUE.set(waiting.due)
-    _OLDEST.set((now - (waiting.oldest_due_time or now)).total_seconds())
+    (due, oldest_seconds), running = await resources.db.read_all(read)
+    _DUE.set(due)
+    _OLDEST.set(oldest_seconds)
     _RUNNING.clear()
     for kind, count in running.items():
         _RUNNING.labels(kind).set(count)
@@ -233,12 +233,7 @@ def _renewed(resources: Resources, failed: OperationRow, now: datetime) -> NewOp
 
 
 def _checked(resources: Resources, row: OperationRow, now: datetime) -> Retry:
-    """Return how an operation is retried.
-
-    Raises:
-        AlreadyExists: it was retried.
-        FailedPrecondition: it cannot be retried.
-    """
+    """Return how an operation is retried, or raise as `retry` does."""
     state, retries = OperationState(row.state), resources.registry.retries
     if not state.is_final:
         raise FailedPrecondition(

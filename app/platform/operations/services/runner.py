@@ -82,11 +82,7 @@ class Job:
     keep: timedelta
 
     async def step(self) -> None:
-        """Stop here if the client has asked to cancel. Opens a short transaction.
-
-        Raises:
-            Cancelled: the client has.
-        """
+        """Raise Cancelled if the client has asked to cancel. Opens a short transaction."""
         async with self.db.snapshot() as session:
             is_cancelled = await leases.is_cancelled(session, self.claim.owned)
         if is_cancelled:
@@ -144,11 +140,7 @@ class Job:
         await repository.note(session, self.claim.owned, details)
 
     async def lock_details(self, session: Session) -> dict[str, Any]:
-        """Lock the operation and return its metadata as they are now.
-
-        Raises:
-            LeaseLost: this worker no longer owns the operation.
-        """
+        """Lock the operation and return its metadata as they are now, or raise LeaseLost."""
         details = await queue.lock_details(session, self.claim.owned)
         if details is None:
             raise LeaseLost

@@ -1,7 +1,4 @@
-"""Erasure of texts in stored operations, and removal of expired operations.
-
-All functions take part in the caller's transaction.
-"""
+"""Erasure of texts in stored operations, and removal of expired operations."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple

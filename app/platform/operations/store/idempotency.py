@@ -1,7 +1,4 @@
-"""Request ids: a repeated request gets the first answer and runs once.
-
-All functions take part in the caller's transaction.
-"""
+"""Request ids: a repeated request gets the first answer and runs once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -67,11 +64,7 @@ class Replayed:
 
     @property
     def answer(self) -> dict[str, Any]:
-        """The stored answer.
-
-        Raises:
-            NotFound: it is no longer kept; the request is not done again.
-        """
+        """The stored answer; NotFound: it is no longer kept, and the request is not done again."""
         if self.record.answer is None:
             # Lost by a downgrade to a schema without answers and an upgrade again.
             raise NotFound(

@@ -1,7 +1,4 @@
-"""Requests of failed operations, which are kept for a retry, and their erasure.
-
-All functions take part in the caller's transaction.
-"""
+"""Requests of failed operations, which are kept for a retry, and their erasure."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta

@@ -234,11 +234,7 @@ async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> O
 
 
 async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None:
-    """Extend the lease.
-
-    Returns:
-        True if the client has asked to cancel; None if the lease was lost.
-    """
+    """Extend the lease; return True if the client has asked to cancel, None if it was lost."""
     # Locked by a statement before, so that the lease is not shortened by waiting.
     locked = select(OperationRow.cancel_requested).where(owned.is_mine()).with_for_update()
     is_asked: bool | None = (await session.execute(locked)).scalar_one_or_none()

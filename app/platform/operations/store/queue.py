@@ -5,7 +5,6 @@ transaction of their own. That counts as a change, since no standby may answer i
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -88,21 +87,16 @@ limit {_MOST_ENGINES}
 """.encode()  # noqa: S608 - of constants
 
 
-@dataclass(frozen=True)
-class Queue:
-    """The queue: the number of due operations, and the due time of the oldest."""
+async def queue_at(session: Session, now: datetime) -> tuple[int, float]:
+    """Return the number of unclaimed due operations of all engines, and how long the oldest waits.
 
-    due: int
-    oldest_due_time: datetime | None
-
-
-async def queue_at(session: Session, now: datetime) -> Queue:
-    """Return the due operations of all engines that no worker has claimed."""
+    The wait is in seconds since the operation became due; 0 without any.
+    """
     statement = select(func.count(), func.min(OperationRow.due_time)).where(
         OperationRow.state == PENDING, OperationRow.due_time <= now
     )
     due, oldest = (await session.execute(statement)).one()
-    return Queue(due, oldest)
+    return due, (now - oldest).total_seconds() if due else 0.0
 
 
 async def running_by_kind(session: Session) -> dict[str, int]:
@@ -149,10 +143,7 @@ async def last_errors(
 
 
 async def next_due(db: Database, now: datetime) -> datetime | None:
-    """Return when the next operation becomes due, or the next lease ends; None: neither is known.
-
-    For a worker that has just found nothing: it is not told of these.
-    """
+    """Return when the next operation or the end of a lease is due; None: neither is known."""
     due: datetime | None
     ((due,),) = await db.run(_NEXT, [now], is_change=True)
     return due
@@ -211,10 +202,7 @@ async def find(
 async def find_of_engine(
     db: Database, engine_id: int, now: datetime, callers: Collection[str]
 ) -> list[FreeOperation]:
-    """Return the few longest-due operations of an engine that have free keys.
-
-    Operations of the given callers are passed over.
-    """
+    """Return the few longest-due operations of an engine with free keys, unless of `callers`."""
     rows = await db.run(_OF_ENGINE, [now, engine_id, list(callers)], is_change=True)
     return [FreeOperation(*row) for row in rows]
 

@@ -1,7 +1,4 @@
-"""Statements on operations, except leases. Only this module ends an operation.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements on operations, except leases. Only this module ends an operation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -206,11 +203,7 @@ async def _insert(
     state: OperationState,
     response: dict[str, Any] | None = None,
 ) -> OperationRow:
-    """Insert an operation.
-
-    Raises:
-        NotFound: it concerns scopes outside the reach of the session's caller.
-    """
+    """Insert an operation; NotFound: the caller does not reach a scope that it concerns."""
     check_scopes(session, new.scopes)
     columns = _columns(session, new, state, response)
     return await insert_drawn_row(OperationRow, session, columns, "operation_id")
@@ -240,11 +233,7 @@ def is_kept(now: datetime) -> ColumnElement[bool]:
 async def get(
     session: Session, name: OperationName, now: datetime, *, for_update: bool = False
 ) -> OperationRow:
-    """Return an operation of this project, location and engine.
-
-    Raises:
-        NotFound: no such operation, or it has expired.
-    """
+    """Return a kept operation of this project, location and engine, or raise NotFound."""
     statement = select(OperationRow).where(
         _is_under(name.engine), OperationRow.operation_id == name.operation, is_kept(now)
     )
@@ -257,12 +246,9 @@ async def get(
 
 
 async def find_alone(db: Database, name: OperationName, now: datetime) -> OperationRow:
-    """Return what clients see of an operation, as `get` finds it, in a separate transaction.
+    """Return what clients see of an operation, as `get` does, in a transaction of its own.
 
     A hot statement, since clients poll it.
-
-    Raises:
-        NotFound: no such operation, or it has expired.
     """
     reach, values = db.reach(OperationRow, "o")
     engine = name.engine

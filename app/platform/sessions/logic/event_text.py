@@ -146,6 +146,15 @@ class EventNumbers(NamedTuple):
 
 
 @dataclass(frozen=True)
+class EventRange:
+    """Events of a session, by their numbers; both ends are included."""
+
+    session_id: str
+    first_seq: int
+    last_seq: int
+
+
+@dataclass(frozen=True)
 class EventText:
     """An event in the form that prompts show.
 

@@ -59,11 +59,7 @@ EXCHANGE_FIELDS = {"input", "output", "agent", "metadata"}
 
 @dataclass(frozen=True)
 class _Event:
-    """An event about to be appended.
-
-    Attributes:
-        delta: its change of the session's state, own and shared.
-    """
+    """An event about to be appended; `delta` changes the session's state, own and shared."""
 
     columns: Mapping[str, Any]
     step: Step
@@ -193,10 +189,7 @@ class EventService:
     async def exchange(
         self, name: SessionName, request: CreateExchangeRequest, once: IdempotencyKey | None
     ) -> Exchange:
-        """Append an exchange of two events; a repeated request gets the first answer.
-
-        It raises the errors of `append_all`.
-        """
+        """Append an exchange of two events as `append_all` does; a repeat gets the first answer."""
         now = self.clock.now()
         place = Place.SESSION_EVENTS
         request, _ = await self.privacy.admit(name.engine, place, request, EXCHANGE_FIELDS)
@@ -330,11 +323,7 @@ class EventService:
         order_by: str | None,
         page: PageRequest,
     ) -> ListEventsResponse:
-        """Return a page of a session's events.
-
-        Raises:
-            NotFound: no such session.
-        """
+        """Return a page of a session's events, or raise NotFound."""
         parent = f"{name.engine.engine}/{name.session}"
         events = repository.EVENTS.ordered(order_by)
         # Tokens of this list have an empty filter in place of none.
@@ -351,11 +340,7 @@ class EventService:
 
 
 def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
-    """Refuse to append after events that the caller does not know.
-
-    Raises:
-        Aborted: the last event is not the expected one.
-    """
+    """Raise Aborted if the last event is not the one that the caller expects."""
     if expected not in {None, last_seq}:
         raise Aborted(
             f"expectedLastSeq: the last event of sessions/{name.session} is {last_seq}, not"

@@ -271,11 +271,7 @@ _DELETE = Method("sessions.delete", "Delete")
 
 
 async def check(_: Resources, session: DatabaseSession, engine: EngineRow) -> None:
-    """Check the numbers of an engine's sessions.
-
-    Raises:
-        InvalidArgument: the numbers of a session differ from its events.
-    """
+    """Raise InvalidArgument if the numbers of an engine's sessions differ from their events."""
     wrong = await repository.find_miscounted(session, engine.engine_id)
     if wrong is not None:
         message = f"sessions/{wrong}: lastSeq and exchanges must agree with its last event."

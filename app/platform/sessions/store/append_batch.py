@@ -1,4 +1,4 @@
-"""Statements that append events to a session, all within the caller's transaction."""
+"""Statements that append events to a session."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +21,7 @@ _LAST = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of a session after its newest event.
-
-    Attributes:
-        state: the session's own state if it has just been changed, else None.
-    """
+    """A session after its newest event; `state` is its own state if just changed, else None."""
 
     user_id: str
     memory_policy: dict[str, Any] | None
@@ -85,11 +81,7 @@ MOVES: Mapping[Step, Mapping[str, Any]] = {
 
 
 async def lock(session: Session, name: SessionName, now: datetime) -> Standing:
-    """Lock a session and return its standing.
-
-    Raises:
-        NotFound: no such session.
-    """
+    """Lock a session and return its standing, or raise NotFound."""
     statement = select(*_STANDING, null()).where(is_live(name, now)).with_for_update()
     return _standing(name, (await session.execute(statement)).first())
 

@@ -1,4 +1,4 @@
-"""Statements that remove sessions or events, all within the caller's transaction."""
+"""Statements that remove sessions or events."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -103,10 +103,7 @@ async def remove(session: Session, row: SessionRow) -> None:
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` events of an engine; without events its sessions, then their states.
-
-    Returns the number of rows removed.
-    """
+    """Remove up to `limit` events of an engine, then its sessions and states; return the count."""
     mine = SessionEventRow.engine_id == engine_id
     # Events locked by another removal are left to it: neither waits for the other.
     held = select(*_EVENT_KEY).where(mine).limit(limit).with_for_update(skip_locked=True).cte("old")

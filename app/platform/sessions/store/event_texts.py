@@ -1,10 +1,6 @@
-"""Statements on the texts of events, as prompts and searches read them.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements on the texts of events, as prompts and searches read them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +32,7 @@ from app.kernel.names import SessionName
 from app.kernel.wire.objects import size_of
 from app.platform.sessions.logic.event_text import (
     EventNumbers,
+    EventRange,
     EventText,
     Speaker,
     is_answer,
@@ -48,15 +45,6 @@ _UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
 """JSON escapes that no database text can hold, or that may be half of a surrogate pair."""
 MAX_SAID_BYTES = 4 * 1024 * 1024
 """Total size of sent events after which a list of event texts ends."""
-
-
-@dataclass(frozen=True)
-class EventRange:
-    """Events of a session, by their numbers; both ends are included."""
-
-    session_id: str
-    first_seq: int
-    last_seq: int
 
 
 async def has_text(session: Session, name: SessionName, numbers: EventNumbers) -> bool:
@@ -155,10 +143,9 @@ async def list_newest_texts(
 async def list_raw_events(
     session: Session, name: SessionName, seqs: Sequence[int], max_bytes: int
 ) -> Mapping[int, str]:
-    """Return the raw events, as JSON texts, of events that have one, by their numbers.
+    """Return the unparsed raw events that events have, by number.
 
-    Only the newest ones are returned, up to `max_bytes` characters in total. They are not parsed,
-    since that takes long.
+    Only the newest are returned, up to `max_bytes` characters in total.
     """
     its = SessionEventRow
     raw = cast(its.raw_event, Text)

@@ -1,7 +1,4 @@
-"""Statements on sessions and their events.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements on sessions and their events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -73,11 +70,7 @@ _EVENT = SessionEventRow
 async def get(
     session: Session, name: SessionName, now: datetime, *, for_update: bool = False
 ) -> SessionRow:
-    """Return a session that has not expired.
-
-    Raises:
-        NotFound: no such session.
-    """
+    """Return a session that has not expired, or raise NotFound."""
     row = await find(session, name, now, for_update=for_update)
     if row is None:
         raise NotFound.of(name)
@@ -190,10 +183,7 @@ class EventSpan:
 async def list_places(
     session: Session, engine_id: int, span: EventSpan, limit: int
 ) -> tuple[Sequence[EventPlace], int]:
-    """Return the places of the last events of a span, in time order, and the number of older ones.
-
-    Their contents are not read.
-    """
+    """Return the places of a span's last events in time order, and the number of older ones."""
     wanted = span.selected(engine_id)
     statement = (
         select(SessionEventRow.timestamp, SessionEventRow.seq, SessionEventRow.size_bytes)
@@ -211,10 +201,7 @@ async def list_places(
 async def events_at(
     session: Session, engine_id: int, session_id: str, places: Sequence[EventPlace]
 ) -> Sequence[SessionEventRow]:
-    """Return the events at these places, in time order.
-
-    The raw event is neither loaded nor accessible.
-    """
+    """Return the events at these places, in time order, without their raw form."""
     statement = (
         select(SessionEventRow)
         .where(

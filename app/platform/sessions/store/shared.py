@@ -1,4 +1,4 @@
-"""Statements on the states that sessions share, all within the caller's transaction.
+"""Statements on the states that sessions share.
 
 Writers lock the session first, then the state of its user, then the state of its engine.
 """

@@ -4,7 +4,6 @@ from datetime import datetime
 
 from sqlalchemy import (
     JSON,
-    ForeignKeyConstraint,
     Index,
     SmallInteger,
     Text,
@@ -14,7 +13,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.adapters.db.base import Base, JsonObject
+from app.adapters.db.base import Base, JsonObject, child_of
 from app.adapters.db.conditions import ByKeys, ByParent
 
 # Stored as the text sent, because `jsonb` would change the order of keys, -0.0 and 1e308.
@@ -86,11 +85,7 @@ class SessionEventRow(Base):
     __tablename__ = "session_events"
     conditioned_by = ByParent("sessions", ("engine_id", "session_id"))
     __table_args__ = (
-        ForeignKeyConstraint(
-            ["engine_id", "session_id"],
-            ["sessions.engine_id", "sessions.session_id"],
-            ondelete="CASCADE",
-        ),
+        child_of("sessions", "session_id"),
         UniqueConstraint("engine_id", "session_id", "event_id"),
         Index("ix_session_events_timestamp", "engine_id", "session_id", "timestamp", "seq"),
     )

@@ -240,7 +240,7 @@ class TestErasing:
         await runner.run_pending()
         grace = resources.settings.tuning.task_sweep_grace_seconds
         clock.advance(timedelta(seconds=2 + grace))
-        await UpkeepService.of(resources).sweep()
+        await UpkeepService(resources).sweep()
         assert await stored(database) == NOTHING
 
     async def test_with_the_engine(
