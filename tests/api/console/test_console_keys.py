@@ -70,14 +70,14 @@ async def test_a_new_key_shows_its_secret_once_and_a_reload_makes_no_second(
     listed = await admin.get(KEYS)
     assert secret not in listed.text
     assert "<b>travel" not in listed.text
+    assert 'title="looks, creates, edits, deletes and rolls back"' in listed.text
     words = Page(listed).text
     for expected in (
         "<b>travel</b> agent",
-        "looks, creates, edits, deletes and rolls back",
         "projects default",
         "engines 1",
         "only where user_id is 42 or 43",
-        "works",
+        "Works",
     ):
         assert expected in words, expected
 
@@ -126,7 +126,7 @@ async def test_a_key_is_rotated_and_revoked_after_a_question(
         clock.advance(timedelta(seconds=1))
         assert (await latter.get("/memories")).status_code == 401
     shown = await page(admin, KEYS)
-    assert "revoked" in shown.text
+    assert "Revoked" in shown.text
     assert revoke not in shown.links
 
 
