@@ -77,7 +77,7 @@ async def test_operations_are_found_and_tell_how_they_ended(
     assert "generation.generate" in (await page(viewer, f"{OPERATIONS}?kind=x", 400)).text
     purge = {"filter": 'scope.user_id="42"', "force": True}
     ok(await client.post("/memories:purge", json=purge))
-    assert "DELETED 1" in (await page(viewer, f"{OPERATIONS}?kind=memories.purge")).text
+    assert "Deleted 1" in (await page(viewer, f"{OPERATIONS}?kind=memories.purge")).text
     counts = {
         "unsupportedFactCount": 2,
         "droppedFactCounts": {"NO_QUOTE": 1, "OTHER": 1},
