@@ -86,7 +86,7 @@ async def test_operations_are_found_and_tell_how_they_ended(
     await overwrite(database, made.rpartition("/")[2], details=counts)
     assert "dropped 2" in (await page(viewer, f"{OPERATIONS}?state=SUCCEEDED")).text
     detail = await page(viewer, made)
-    assert "OTHER: 1; the talk does not say it in these words: 1" in detail.text
+    assert "1 OTHER 1 the talk does not say it in these words" in detail.text
     assert "the field does not accept the value: 3" in detail.text
     assert "Succeeded" in detail.text
     assert _TEA in detail.text
