@@ -1,7 +1,8 @@
-"""Draws docs/images: screens of a service that has heard the demonstration's conversations."""
+"""Draws docs/images, in light and dark: a service that has heard the demonstration's talks."""
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import pytest
 from playwright.sync_api import BrowserContext
@@ -19,7 +20,8 @@ SCREENS = (
 )
 """The name of each image and the path of its screen."""
 _FOLDER = ROOT / "docs" / "images"
-_SIZE = {"width": 1280, "height": 720}
+_SIZE = {"width": 1280, "height": 800}
+_SUFFIXES: dict[Literal["light", "dark"], str] = {"light": "", "dark": "-dark"}
 _MAX_BYTES = 150_000
 
 
@@ -32,6 +34,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="session")
 def ids(root: Bank) -> dict[str, str]:
     """What stands in the paths of the screens."""
+    root.call("PATCH", "/v1/reasoningEngines/1", {"displayName": "travel-agent"})
     # Something is in the bin, and one memory has a history.
     root.call("DELETE", f"memories/{root.remember('I used to live in Lyon.')}")
     generated = [_heard(root, "travel", half) for half in (0, 1)]
@@ -67,19 +70,21 @@ def _memories(operation: Json) -> list[Json]:
     return found
 
 
+@pytest.mark.parametrize("scheme", _SUFFIXES)
 @pytest.mark.parametrize(("name", "path"), SCREENS, ids=[name for name, _ in SCREENS])
 def test_screen_is_drawn(
     name: str,
     path: str,
+    scheme: Literal["light", "dark"],
     ids: dict[str, str],
     service: Service,
     new_context: Callable[..., BrowserContext],
 ) -> None:
-    page = new_context(viewport=_SIZE, color_scheme="light").new_page()
+    page = new_context(viewport=_SIZE, color_scheme=scheme).new_page()
     sign_in(page, service.key)
     answer = page.goto(path.format(**ids))
     assert answer is not None
     assert answer.ok, page.url
     _FOLDER.mkdir(exist_ok=True)
-    drawn = page.screenshot(path=_FOLDER / f"console-{name}.png")
+    drawn = page.screenshot(path=_FOLDER / f"console-{name}{_SUFFIXES[scheme]}.png")
     assert len(drawn) < _MAX_BYTES

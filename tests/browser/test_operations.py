@@ -30,7 +30,7 @@ def test_a_generation_is_undone_as_its_preview_said(
     hand.await_text(preview, "Changed back (1)")
     expect(preview).to_contain_text(_TEXT)
     hand.press(preview.get_by_role("button", name="Undo"))
-    hand.await_text(page.get_by_role("main"), "SUCCEEDED")
+    hand.await_text(page.get_by_role("main"), "Succeeded")
     page.goto(f"/console/e/{bank.engine}/memories")
     expect(page.locator(".empty")).to_be_visible()
 
@@ -44,9 +44,9 @@ def test_a_failed_generation_is_tried_again_and_remembers_once(
     service.model_says(*_ANSWERS)
     page = hand.page
     page.goto(f"/console/e/{bank.engine}/operations/{failed['name'].rpartition('/')[2]}")
-    expect(page.get_by_role("main")).to_contain_text("FAILED")
+    expect(page.get_by_role("main")).to_contain_text("Failed")
     hand.press(page.get_by_role("button", name="Run it again"))
-    hand.await_text(page.get_by_role("main"), "SUCCEEDED")
+    hand.await_text(page.get_by_role("main"), "Succeeded")
     expect(page.locator("#changed")).to_contain_text(_TEXT)
     page.goto(f"/console/e/{bank.engine}/memories")
     expect(page.locator("tr[data-row]")).to_have_count(1)

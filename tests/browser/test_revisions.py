@@ -23,6 +23,7 @@ def test_revisions_of_a_label_are_filtered_and_downloaded(bank: Bank, hand: Poin
     hand.write(page.get_by_label("Label, as key=value"), "data_source=321")
     hand.press(page.get_by_role("button", name="Show"), leaves=False)
     expect(page.locator("tr[data-row]")).to_have_count(4)
+    hand.press(page.locator(".filter summary"), leaves=False)
     hand.pick(page.get_by_label("Action", exact=True), "DELETED")
     hand.press(page.get_by_role("button", name="Show"), leaves=False)
     expect(page.locator("tr[data-row]")).to_have_count(2)

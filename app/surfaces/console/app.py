@@ -20,7 +20,7 @@ from app.surfaces.console.visits import Route, Visit, redirect, rendered
 from app.web.middleware import refuse_nul
 
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
     " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {

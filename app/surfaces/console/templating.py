@@ -18,6 +18,13 @@ from app.surfaces.filters import written_pair
 LONG_CHARS = 2_000
 """Number of characters after which a fact is cut and linked to its full text."""
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+_RELATIVE = timedelta(days=30)
+"""A time farther away than this is shown as a date."""
+_WHOLE = 9_999
+"""Largest number that is shown with all its digits."""
+_THOUSAND, _BINARY = 1_000, 1_024
+_DIGITS = 6
+"""Last digits of an id that tell it from others: ids share their beginning."""
 _KEPT = frozenset("\n\t")
 STATIC = "/console/static"
 _FOLDER = Path(__file__).parent / "static"
@@ -37,9 +44,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    env.globals.update(t=TEXTS, static=path_of, long_chars=LONG_CHARS)
+    env.globals.update(t=TEXTS, static=path_of, icons=path_of("icons.svg"), long_chars=LONG_CHARS)
     env.filters.update(plain=plain, moment=moment, countdown=countdown, last=last_part)
     env.filters.update(memory_id=memory_id, pretty=pretty, pairs=pairs, number=number)
+    env.filters.update(short=short, size=size, share=share, money=money, short_id=short_id)
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -62,7 +70,11 @@ def moment(written: str | None, now: datetime) -> Markup:
     """Return a time relative to now, with the exact time as its tooltip."""
     if not written:
         return escape(TEXTS.never)
-    return _timed(written, _relative(datetime.fromisoformat(written) - now))
+    time = datetime.fromisoformat(written)
+    if abs(time - now) < _RELATIVE:
+        return _timed(written, _relative(time - now))
+    year = "" if time.year == now.year else f" {time.year}"
+    return _timed(written, f"{time.day} {time:%b}{year}")
 
 
 def countdown(written: str | None, now: datetime) -> Markup:
@@ -116,6 +128,46 @@ def number(value: float) -> str:
     return f"{value:,.9f}".rstrip("0").rstrip(".")
 
 
+def short(value: float) -> str:
+    """Return a number with three digits and a unit; up to 9,999 it is written out."""
+    if abs(value) <= _WHOLE:
+        return number(value)
+    return _scaled(value / _THOUSAND, _THOUSAND, " k", " M", " G", " T")
+
+
+def size(value: float) -> str:
+    """Return a number of bytes with three digits and a unit of 1,024."""
+    return _scaled(value, _BINARY, " B", " kB", " MB", " GB", " TB")
+
+
+def _scaled(value: float, step: int, *units: str) -> str:
+    """Return a number in the largest unit of which it has at least one."""
+    scaled, exponent = float(value), 0
+    while round(abs(scaled)) >= step and exponent < len(units) - 1:
+        scaled /= step
+        exponent += 1
+    places = 0 if abs(scaled) >= 100 else 1
+    return f"{scaled:,.{places}f}".removesuffix(".0") + units[exponent]
+
+
+def share(amount: float, limit: float | None) -> float:
+    """Return how many percent of a limit are used; 0: there is no limit."""
+    return 100 * amount / limit if limit else 0.0
+
+
+def money(cost: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return a sum with two decimals, or two significant digits below one unit."""
+    amount = float(cost["amount"])
+    written = f"{amount:,.2f}" if amount >= 1 or not amount else f"{float(f'{amount:.2g}'):.10f}"
+    shown = written if amount >= 1 else written.rstrip("0").rstrip(".")
+    return f"${shown}" if cost["currency"] == "USD" else f"{shown} {cost['currency']}"
+
+
+def short_id(name: str) -> str:
+    """Return the last digits of a long number; other ids are whole."""
+    return f"…{name[-_DIGITS:]}" if name.isdecimal() and len(name) > _DIGITS + 2 else name
+
+
 @cache
 def served() -> dict[str, tuple[bytes, str]]:
     """Return the content and the media type of each file, by path."""
@@ -128,6 +180,7 @@ def served() -> dict[str, tuple[bytes, str]]:
     return files
 
 
+@cache
 def path_of(name: str) -> str:
     """Return the path at which a file is served."""
     return next(path for path in served() if path.endswith(f"/{name}"))

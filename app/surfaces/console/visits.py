@@ -1,6 +1,6 @@
 """One request of a signed-in user: its path, its API calls and its page with the navigation."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -13,14 +13,13 @@ from starlette.routing import compile_path
 from app.adapters.inprocess import InProcess
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
-from app.kernel.auth import Caller
 from app.kernel.permissions import Permission
 from app.surfaces.api import Api, ApiRefusal, Json, Query
 from app.surfaces.console.filterrow import FilterRow
 from app.surfaces.console.forms import new_request_id
+from app.surfaces.console.navigation import places_of
 from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
 from app.surfaces.console.templating import environment
-from app.surfaces.console.texts import TEXTS
 from app.web.headers import address_of
 
 ROWS = 50
@@ -180,9 +179,11 @@ def rendered(
         "engine": None,
         "engine_url": None,
         "curls": [],
-        "screens": [] if session is None else list(of_service(session.caller)),
-        "engine_screens": [] if session is None else list(of_engine(session.caller)),
+        "places": None,
     }
+    if session is not None:
+        engine = request.scope.get("path_params", {}).get("engine")
+        frame["places"] = places_of(session.caller, request.url.path.rstrip("/"), engine)
     page = environment().get_template(template)
     shown = page.render({**frame, "exposed": is_exposed(request), **values})
     return HTMLResponse(shown, status)
@@ -207,50 +208,3 @@ class Route:
             for method, page in (("GET", get), ("HEAD", get), ("POST", post))
             if page is not None
         }
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A link of the navigation.
-
-    Attributes:
-        permission: the permission without which the screen would be empty.
-        keys: the keyboard shortcut; empty: none.
-    """
-
-    path: str
-    label: str
-    permission: Permission
-    keys: str = ""
-
-
-_OF_ENGINE = (
-    Entry("", TEXTS.overview, Permission.ENGINES_GET),
-    Entry("memories", TEXTS.memories, Permission.MEMORIES_LIST, "g m"),
-    Entry("search", TEXTS.search, Permission.MEMORIES_RETRIEVE),
-    Entry("revisions", TEXTS.revisions, Permission.REVISIONS_LIST, "g r"),
-    Entry("operations", TEXTS.operations, Permission.OPERATIONS_LIST, "g o"),
-    Entry("deleted", TEXTS.deleted, Permission.REVISIONS_LIST, "g d"),
-    Entry("sessions", TEXTS.sessions, Permission.SESSIONS_LIST),
-    Entry("tasks", TEXTS.tasks, Permission.ARTIFACTS_REFERENCE),
-    Entry("streams", TEXTS.streams, Permission.OPERATIONS_LIST),
-    Entry("usage", TEXTS.usage, Permission.USAGE_GET),
-    Entry("audit", TEXTS.audit, Permission.AUDIT_LIST),
-    Entry("settings", TEXTS.engine_settings, Permission.ENGINES_GET),
-)
-_OF_SERVICE = (
-    Entry("", TEXTS.engines, Permission.ENGINES_LIST),
-    Entry("keys", TEXTS.api_keys, Permission.KEYS_MANAGE),
-    Entry("audit", TEXTS.audit, Permission.AUDIT_LIST_ALL),
-    Entry("server", TEXTS.server, Permission.SERVER_GET),
-)
-
-
-def of_engine(caller: Caller) -> Iterator[Entry]:
-    """Yield the screens of an engine that a caller may see."""
-    return (entry for entry in _OF_ENGINE if caller.may(entry.permission))
-
-
-def of_service(caller: Caller) -> Iterator[Entry]:
-    """Yield the screens outside engines that a caller may see."""
-    return (entry for entry in _OF_SERVICE if caller.may(entry.permission))

@@ -130,7 +130,7 @@ async def test_a_deleted_memory_shows_itself_and_comes_back_from_its_page(
         for url in (f"{one}/undelete", DELETED):
             answer = await client_of_role.post(url, data={**form, "memory": id_of(memory)})
             assert answer.status_code == (303 if offered else 403), answer.text
-    assert "UNDELETED" in (await page(await signed_in("viewer"), one)).text
+    assert "Brought back" in (await page(await signed_in("viewer"), one)).text
     assert await listed(client) == ["I like tea."]
 
 

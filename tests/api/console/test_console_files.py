@@ -50,6 +50,23 @@ def test_every_form_that_changes_has_a_token_and_a_request_id() -> None:
     assert bare == [("/console/sign-out", True), ("/console/sign-in", False)]
 
 
+def test_the_style_sheet_loads_nothing_and_needs_no_force() -> None:
+    sheet = (_STATIC / "console.css").read_text()
+    assert not re.search(r"@import|url\(", sheet)
+    forced = [line for line in sheet.splitlines() if "!important" in line]
+    assert all(
+        "[hidden]" in line or line.endswith("{ display: none !important; }") for line in forced
+    )
+    assert sheet.count("\n") <= 700
+
+
+def test_each_icon_of_a_template_is_drawn() -> None:
+    drawn = set(re.findall(r'<symbol id="([a-z0-9-]+)"', (_STATIC / "icons.svg").read_text()))
+    for path in _TEMPLATES:
+        wanted = set(re.findall(r'\bicon\("([a-z0-9-]+)"', path.read_text()))
+        assert wanted <= drawn, path.name
+
+
 def test_tables_and_filter_rows_have_one_frame_each() -> None:
     for frame, holder in (("<table", "parts.html"), ('role="search"', "filter_parts.html")):
         found = {path.name for path in _TEMPLATES if frame in path.read_text()}
@@ -62,7 +79,8 @@ def test_an_unknown_name_in_a_template_is_an_error() -> None:
 
 
 def test_files_weigh_little_and_the_vendored_one_is_whole() -> None:
-    assert len((_STATIC / "console.css").read_bytes()) < 20_000
+    assert len((_STATIC / "console.css").read_bytes()) < 40_000
+    assert len((_STATIC / "icons.svg").read_bytes()) < 10_000
     assert len((_STATIC / "console.js").read_bytes()) < 6_000
     [told] = _STATIC.glob("htmx-*.sha256")
     digest, name = told.read_text().split()
@@ -73,7 +91,7 @@ def test_files_weigh_little_and_the_vendored_one_is_whole() -> None:
 async def test_files_are_served_for_good_under_their_digest(visitor: httpx.AsyncClient) -> None:
     await sign_in(visitor, ADMIN_KEY)
     shown = (await visitor.get("/console")).text
-    for name in ("console.css", "console.js", "icon.svg", "htmx-4.0.1.min.js"):
+    for name in ("console.css", "console.js", "favicon.svg", "icons.svg", "htmx-4.0.1.min.js"):
         path = templating.path_of(name)
         assert path in shown
         answer = await visitor.get(path)

@@ -58,8 +58,8 @@ async def test_an_administrator_sees_everything_at_a_glance(busy: str, signed_in
     assert "<script>The" not in (await admin.get(OVERVIEW)).text
     shown = await page(admin, OVERVIEW)
     for told in (
-        "0 / 10,000,000",
-        "2,200 / 50,000",
+        "0 of 10 M",
+        "2,200 of 50 k",
         MINI,
         "<script>The model</script> went away.",
         "1 can still be brought back",
@@ -79,7 +79,7 @@ async def test_an_administrator_sees_everything_at_a_glance(busy: str, signed_in
     )
     assert {f"{OVERVIEW}/{one}" for one in below} <= set(shown.links)
     assert "Nothing failed" not in shown.text
-    assert shown.text.count("curl -H") == 7
+    assert shown.text.count("curl -H") == 8
 
 
 async def test_what_a_key_may_not_see_is_left_out(busy: str, signed_in: SignedIn) -> None:
@@ -90,7 +90,7 @@ async def test_what_a_key_may_not_see_is_left_out(busy: str, signed_in: SignedIn
     assert "user_id=42" in bound.text
     assert "1 can still be brought back" in bound.text
     assert "user_id=42 rests until" in bound.text
-    for hidden in (MINI, "10,000,000", "CANARY", "No worker runs", busy):
+    for hidden in (MINI, "10 M", "CANARY", "No worker runs", busy):
         assert hidden not in bound.text, hidden
     narrow = await signed_in(permissions=["engines.get", "memories.list"])
     shown = await page(narrow, OVERVIEW)

@@ -38,7 +38,6 @@ async def test_each_memory_comes_with_the_reasons_for_its_place(
         assert words in shown.text, words
     assert shown.text.count("newest about this") == 1
     assert shown.text.index("green tea") < shown.text.index("bicycle")
-    assert "<meter" in answer.text
     assert "<rect" in answer.text
     assert "<script>alert" not in answer.text
     assert "[U+202E]evil" in shown.text
@@ -57,7 +56,7 @@ async def test_both_rankings_stand_side_by_side(
     await create_memories(client, "I like green tea.", "I own a red bicycle.")
     viewer = await signed_in("viewer")
     both = (await viewer.get(f"{_ASKED}&ranking=both")).text
-    assert (both.count('<section aria-labelledby="column-'), both.count("<rect") > 0) == (2, True)
+    assert (both.count(' aria-labelledby="column-'), both.count("<rect") > 0) == (2, True)
     assert both.count("memories:retrieve") == 2
     vector = (await viewer.get(f"{_ASKED}&ranking=vector")).text
     assert "<rect" not in vector
@@ -75,7 +74,7 @@ async def test_near_in_meaning_is_what_the_ranking_counts_as_such(
     hits = ok(await client.post("/memories:retrieve", json=body))["retrievedMemories"]
     counts = [hit["explanation"]["signals"]["vector"] > 0 for hit in hits]
     assert sorted(counts) == [False, True]
-    shown = (await viewer.get(f"{_ASKED}&ranking=hybrid")).text.split('class="hit"')[1:]
+    shown = (await viewer.get(f"{_ASKED}&ranking=hybrid")).text.split("<li data-row>")[1:]
     assert ["nearer in meaning than the average" in hit for hit in shown] == counts
     assert "nearer in meaning" not in (await page(viewer, f"{_ASKED}&ranking=vector")).text
 

@@ -26,7 +26,7 @@ async def test_an_administrator_sees_what_runs_and_nobody_else_does(
         assert told in shown.text
     async with live(resources, ProcessKind.API_AND_WORKER):
         shown = await page(admin, SERVER)
-    assert "API_AND_WORKER" in shown.text
+    assert "API and worker" in shown.text
     assert "No worker runs" not in shown.text
     assert SERVER in shown.links
     for reach in ({}, {"engines": ["1"]}, {"scope_conditions": {"user_id": ["42"]}}):

@@ -7,14 +7,14 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.surfaces.console.pages.usage import MAX_BARS, MAX_PARTS, StackedBars, stacked
+from app.surfaces.console.charts import HEIGHT, MAX_BARS, MAX_PARTS, WIDTH, StackedBars, stacked
 from app.surfaces.console.templating import environment, number
 
 _NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cn", "Co", "Cs"]), max_size=8)
 _VALUES = st.integers(-5, 10**12) | st.floats(-5, 1e9, allow_subnormal=True)
 _LABELS = [f"day {at}" for at in range(366)]
 _MOST_POINTS = 400
-_BOTTOM = 196.01
+_ROUNDED = 0.02
 _TEMPLATE = environment().from_string(
     '{% import "parts.html" as parts %}{{ parts.chart(bars, "x", "Day") }}'
 )
@@ -47,7 +47,8 @@ def test_a_chart_keeps_to_its_frame_and_its_table_has_its_values(
     bars = stacked("Title", labels, given_values)
     assert _table(bars) == [[number(value) for value in row] for _, row in bars.rows]
     picture = ET.fromstring(bars.svg("x"))
-    assert [one.tag for one in picture][:2] == ["title", "desc"]
+    assert [one.tag for one in picture][:2] == ["desc", "line"]
+    assert bars.steps == sorted(bars.steps, reverse=True)
     found = _numbers(picture)
     assert len(found) <= _MOST_POINTS
     assert len(bars.parts) <= MAX_PARTS
@@ -55,8 +56,8 @@ def test_a_chart_keeps_to_its_frame_and_its_table_has_its_values(
     for one in found:
         assert one["height"] >= 0
         assert one["width"] > 0
-        assert 0 <= one["y"] <= one["y"] + one["height"] <= _BOTTOM
-        assert 0 <= one["x"] <= one["x"] + one["width"] <= 720
+        assert 0 <= one["y"] <= one["y"] + one["height"] <= HEIGHT + _ROUNDED
+        assert 0 <= one["x"] <= one["x"] + one["width"] <= WIDTH
 
 
 @given(
@@ -97,7 +98,16 @@ def test_a_name_of_a_part_stays_text_and_loses_none() -> None:
     assert list(bars.parts)[-1] == "2 others…"
 
 
+def test_rules_stand_at_round_numbers_above_the_highest_bar() -> None:
+    bars = stacked("Title", ["a", "b"], [("a", "x", 500), ("a", "y", 216), ("b", "x", -3)])
+    assert bars.steps == [800, 600, 400, 200, 0]
+    assert bars.sum == 713
+    assert bars.ends == ["a", "b"]
+    assert "M0.0 1.9 L120.0 32.0" in bars.spark()
+
+
 def test_nothing_is_an_empty_picture() -> None:
     for bars in (stacked("Title", ["a"], []), stacked("Title", ["a"], [("a", "x", 0)])):
         assert "<rect" not in bars.svg("x")
         assert bars.rows == []
+        assert bars.spark() == ""

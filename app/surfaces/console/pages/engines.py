@@ -50,13 +50,14 @@ def _row(engine: Json, use: Json | None) -> Json:
 
 
 _SHOWN = 5
+_LATEST = (("pageSize", str(_SHOWN)),)
 
 
 async def show(visit: Visit) -> Response:
     """Show an engine; parts are omitted if the key may not see them or their call fails."""
     days = _days(visit.now)
     span = [("startDay", days[0]), ("endDay", days[-1])]
-    (engine, used, state), (failed, running, resting, deleted) = await asyncio.gather(
+    (engine, used, state), (failed, running, resting, deleted, changed) = await asyncio.gather(
         asyncio.gather(
             _engine(visit), _part(visit, ":usage", Permission.USAGE_GET, span), _server(visit)
         ),
@@ -65,6 +66,7 @@ async def show(visit: Visit) -> Response:
             _some(visit, "/operations", "done=false"),
             _some(visit, "/streams", streams.FAILING),
             _deleted(visit),
+            _part(visit, "/memories/-/revisions", Permission.REVISIONS_LIST, _LATEST),
         ),
     )
     return visit.render(
@@ -73,6 +75,9 @@ async def show(visit: Visit) -> Response:
         used=used,
         quotas=usage.QUOTAS,
         charts=usage.bars_of(used["usage"], days) if used else {},
+        currency=usage.currency_of(used["usage"]) if used else "",
+        changes=None if changed is None else changed["memoryRevisions"] or [],
+        may_search=visit.may(Permission.MEMORIES_RETRIEVE),
         work=[
             (TEXTS.overview_failed, "state=FAILED", failed or Json()),
             (TEXTS.overview_running, "done=false", running or Json()),

@@ -33,6 +33,8 @@ COMPARED = {
 PATH = f"{ENGINE}/memories/{{memory}}"
 _SIDES = {"from": TEXTS.compare_from, "to": TEXTS.compare_to}
 """The two sides of a comparison in the URL, with their labels."""
+_TOLD_CHARS = 1_000
+"""Beyond this length, a timeline shows a text without its differences."""
 MAX_WORDS = 4_000
 """Beyond this number of words in one text, the texts are not compared."""
 _WORD = re.compile(r"\s*(?:[^\W_]+|\S)|\s+")
@@ -94,6 +96,7 @@ async def show(visit: Visit) -> Response:
         memory=memory,
         memory_id=last_part(memory["name"]),
         revisions=revisions,
+        told=await asyncio.to_thread(_told, revisions),
         older=_older(chosen, listed["nextPageToken"]),
         chosen=chosen,
         elsewhere=_on_other_pages(chosen, revisions),
@@ -111,6 +114,18 @@ async def show(visit: Visit) -> Response:
         sides=_SIDES,
         is_whole=query.get("all") == "1",
     )
+
+
+def _told(revisions: Sequence[Json]) -> dict[str, "list[DiffPart] | None"]:
+    """Return, by revision, how its fact differs from the one before it; None: show it whole."""
+    facts = [revision["fact"] or "" for revision in revisions]
+    earlier = [*facts, ""][1:]
+    return {
+        last_part(revision["name"]): compare(old, new)
+        if old and new and max(len(old), len(new)) <= _TOLD_CHARS
+        else None
+        for revision, new, old in zip(revisions, facts, earlier, strict=True)
+    }
 
 
 def _older(chosen: Mapping[str, str], token: str | None) -> str | None:

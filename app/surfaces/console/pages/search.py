@@ -20,6 +20,8 @@ BOTH = "both"
 """The choice that shows the rankings side by side."""
 _WORD = re.compile(r"\w{3,}")
 _BAR = 100.0
+_OTHER_COLOUR = 5
+"""The strongest signals have a colour each, all others share the last one."""
 
 
 _FIELDS = (
@@ -103,11 +105,14 @@ async def show(visit: Visit) -> Response:
                 raise
             named = (f"{name}: {said}" for name, said in refused.fields.items())
             fault = "; ".join(named) or refused.message
+    colours = _colours(columns)
     return visit.render(
         "search.html",
         BAD_REQUEST if fault else 200,
         filters=row,
         columns=columns,
+        colours=colours,
+        other_colour=_OTHER_COLOUR,
         fault=fault,
         here=f"{visit.engine_url}/search",
     )
@@ -135,6 +140,15 @@ async def _column(visit: Visit, asked: Asked, ranking: str) -> Json:
             for hit, words in zip(hits, reasons, strict=True)
         ],
     )
+
+
+def _colours(columns: Sequence[Json]) -> dict[str, int]:
+    """Return the colours of the strongest signals, the strongest first."""
+    widths: dict[str, float] = {}
+    for part in (part for column in columns for hit in column["hits"] for part in hit["signals"]):
+        widths[part.name] = widths.get(part.name, 0.0) + part.width
+    strongest = sorted(widths, key=lambda name: -widths[name])[:_OTHER_COLOUR]
+    return {name: colour for colour, name in enumerate(strongest)}
 
 
 def _newest(hits: Sequence[Json]) -> Json | None:

@@ -55,22 +55,33 @@
     }
   });
 
-  const offerCopies = () => {
-    for (const button of document.querySelectorAll("[data-copy][hidden]")) {
-      if (!navigator.clipboard) return;
-      button.hidden = false;
-      button.addEventListener("click", async () => {
-        await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-        button.textContent = button.dataset.copied;
-      });
-    }
+  // What needs this file is hidden until it runs.
+  const offer = () => {
+    const wanted = navigator.clipboard ? "[data-copy], [data-text], [data-all], [data-scripted]" : "[data-all], [data-scripted]";
+    for (const each of document.querySelectorAll(wanted)) each.hidden = false;
   };
-  offerCopies();
+  offer();
+  const turn = (button, from, to) => {
+    const use = button.querySelector("use");
+    if (use) use.setAttribute("href", use.getAttribute("href").replace(`#${from}`, `#${to}`));
+  };
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("[data-copy], [data-text]");
+    if (!button) return;
+    const { copy, text } = button.dataset;
+    await navigator.clipboard.writeText(copy ? document.getElementById(copy).textContent : text);
+    const told = find("#copied");
+    told.textContent = told.dataset.copied;
+    turn(button, "copy", "check");
+    setTimeout(() => { turn(button, "check", "copy"); told.textContent = ""; }, 2000);
+  });
+  document.addEventListener("keydown", (event) => {
+    const open = event.key === "Escape" && find(".filter details[open]");
+    if (!open) return;
+    open.open = false;
+    open.querySelector("summary").focus();
+  });
 
-  const offerAll = () => {
-    for (const all of document.querySelectorAll("[data-all]")) all.hidden = false;
-  };
-  offerAll();
   // On the document, since filters replace the rows.
   document.addEventListener("change", ({ target }) => {
     const all = target.matches("[data-all]") ? target : null;
@@ -112,7 +123,7 @@
     mark(find("[data-filter]"), find("#results #fault"));
   };
   document.addEventListener("htmx:before:swap", remember);
-  document.addEventListener("htmx:after:swap", () => { offerAll(); markAll(); refocus(); });
+  document.addEventListener("htmx:after:swap", () => { offer(); markAll(); refocus(); });
   const fault = find("[aria-invalid=true], [role=alert]:not([hidden])");
   if (fault) { fault.setAttribute("tabindex", fault.matches("input, textarea") ? "0" : "-1"); fault.focus(); }
 })();
