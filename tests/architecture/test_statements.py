@@ -26,6 +26,7 @@ ALLOWED = {
     "app.platform.audit.store.remove_old": "a sweep",
     "app.platform.engines.store.repository._find": "a sweep",
     "app.platform.engines.store.repository.list_with_encryption": "the log of a start",
+    "app.platform.engines.store.repository.list_models": "the log of a start",
     "app.platform.engines.services.engines.EngineService.list_engines": "an administrator's list",
     "app.memory.erasures.store.find_failed": "a sweep",
     "app.memory.erasures.store.list_all": "the list of all erasures, for restores",

@@ -103,14 +103,12 @@ def _to_next_tick(interval: timedelta, buffer: Buffer) -> timedelta:
 
 @dataclass(frozen=True)
 class ListedEvent:
-    """An event, without its content.
+    """An event, without its content; id, time and offset are the sender's, if known.
 
     Attributes:
         time: the sender's time; the arrival time if the sender gave none.
         batch_limit: the maximum size of a batch with this event; None: no limit.
-        event_id: the sender's id of the event, if any.
-        event_time: the sender's time of the event, if any.
-        utc_offset: the sender's offset from UTC in minutes, if known.
+        utc_offset: the offset from UTC in minutes.
     """
 
     seq: int

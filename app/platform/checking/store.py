@@ -1,4 +1,4 @@
-"""Statements that check whether a database is whole; MissingError: a table is missing."""
+"""Statements that check whether a database is whole; MissingError means a missing table."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any

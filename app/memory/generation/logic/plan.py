@@ -38,13 +38,10 @@ class PlannedChange:
     """One change to one memory.
 
     Attributes:
-        action: the action, spelled as in the operation's response.
-        memory_id: the memory, None for a new one.
-        version: the version that the memory had in the prompt, None for a new one.
+        version: the version that the memory had in the prompt; None for a new memory.
         fact: the new text; on DELETED the old text; None for a field of a profile.
         extracted: the extracted facts that the change rests on, for the revision.
         turns: positions in the input of the turns that the change rests on.
-        field: the change of a profile's field, if it is one.
     """
 
     action: Changed

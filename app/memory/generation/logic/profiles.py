@@ -149,7 +149,6 @@ class FieldChange:
     """One change to one memory.
 
     Attributes:
-        memory_id: the memory, None for a new one.
         version: the version of the memory when it was read, None for a new one.
         value: the new value; None if the field is removed.
         data: the whole `structuredContent.data` of the memory after the change.

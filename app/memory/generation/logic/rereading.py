@@ -135,15 +135,11 @@ class Rereading:
         known: Mapping[bytes, datetime],
         now: datetime,
     ) -> Mapping[bytes, datetime]:
-        """Return the digests to store after a generation, with their expiry times.
+        """Return the digests to store after a generation at `now`, with their expiry times.
 
-        Args:
-            turns: the positions of the lines that were read in this generation.
-            left: the positions of the lines that created or changed a memory.
-            known: the digests that were stored before, with their expiry times. The digests of
-                repeated lines are renewed. They are written only after a tenth of their lifetime,
-                since some clients send a whole session after each turn.
-            now: the time of the generation.
+        `turns` are the positions of the lines that this generation read, `left` of the lines that
+        created or changed a memory. Digests in `known` of repeated lines are renewed only after a
+        tenth of their lifetime, since some clients send a whole session after each turn.
         """
         ends: dict[bytes, datetime] = {}
         lasting = now + _EXACT * _LEAST_LEFT

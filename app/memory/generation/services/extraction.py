@@ -85,12 +85,10 @@ class Extracted:
 
     Attributes:
         values: the statements about the fields of profiles.
-        dropped: the facts that do not become candidates.
-        dropped_fields: the statements about fields that are not accepted.
+        dropped: the facts that do not become candidates; `dropped_fields` likewise for `values`.
         counts: for the operation's metadata, without zeros.
         unread: positions of the events that were left out, or had entries that cannot be parsed.
         skipped_files: (position of the event, media type) of each file that was not read.
-        entries: the entries of all of the model's replies.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -177,9 +175,7 @@ ConversationReply = Facts | FactsAndFields | Fields
 async def by_model(
     model: TextModel, material: Material, meter: Meter, max_pieces: int
 ) -> Extracted:
-    """Extract with a model: one call for each chunk of the conversation.
-
-    Must not be called inside a transaction.
+    """Extract with a model: one call for each chunk of the conversation, outside transactions.
 
     Raises:
         ServiceError: as for `TextModel.ask`.

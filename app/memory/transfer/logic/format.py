@@ -43,7 +43,6 @@ class Header:
     """The first line, with the origin of the archive. No digest covers it.
 
     Attributes:
-        schema_revision: the schema revision of the source database.
         export_time: the time of the snapshot.
         embedding_model: the model that served the engine; None: the engine had no vectors.
         dimensions: the length of that model's vectors.

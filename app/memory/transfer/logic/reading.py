@@ -151,8 +151,7 @@ class ArchiveReader:
     Attributes:
         header: the header; None until its line is read.
         trailer: the trailer; None until its line is read and verified.
-        passed_over: the number of occurrences of each unknown field, which is ignored. Only
-            archives of later releases may have unknown fields.
+        passed_over: the occurrences of each unknown, ignored field of a later release.
     """
 
     def __init__(self, engine: str = "", checks: LineChecks | None = None) -> None:

@@ -33,9 +33,8 @@ class Recovery:
 class PassedLines:
     """Counts of restored lines that the next sweep will remove.
 
-    Attributes:
-        recovery: the number of deleted memories that can no longer be recovered.
-        expiry: the number of expired memories, sessions, namespaces and artifacts.
+    `recovery` counts deleted memories that can no longer be recovered; `expiry` expired memories,
+    sessions, namespaces and artifacts.
     """
 
     now: datetime

@@ -155,7 +155,7 @@ def is_engine_settled(engine_id: int) -> ColumnElement[bool]:
 
 
 async def find_location(session: Session, engine_id: int) -> LocationName | None:
-    """Return the location of an engine in any state; its operations outlive it and hold it."""
+    """Return the location of an engine in any state; its operations outlive it and need it."""
     parts = (func.split_part(OperationRow.engine_name, "/", place) for place in (2, 4))
     # One statement: a missing engine must not take longer to look up than an existing one.
     statement = union_all(

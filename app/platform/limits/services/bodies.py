@@ -67,10 +67,8 @@ class Bodies:
     def hold(self, whose: str, holder: str, give_up: Callable[[], None]) -> HeldBody:
         """Hold a body until it is released.
 
-        Args:
-            whose: the kind of holder as named in refusals: `key` or `address`.
-            holder: the key or address.
-            give_up: called if the body's place is needed.
+        `whose` is the kind of holder that a refusal names, `key` or `address`. `give_up` is called
+        if the body's place is needed.
         """
         share = self._shares.get((whose, holder))
         if share is None:

@@ -31,11 +31,7 @@ class Concurrency:
 
     @contextmanager
     def occupy(self, key_id: str) -> Iterator[None]:
-        """Hold one slot of a key while the block runs.
-
-        Raises:
-            ResourceExhausted: no slot is free, of the key or of the process.
-        """
+        """Hold a slot of a key and of the process during the block, or raise ResourceExhausted."""
         if self._taken[key_id] >= self._per_key:
             raise too_many("key", self._per_key)
         if self._taken_in_all >= self._in_all:

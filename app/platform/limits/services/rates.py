@@ -72,7 +72,7 @@ def count_given_up() -> None:
 
 
 def too_many_bodies(whose: str, what: str, limit: int) -> ResourceExhausted:
-    """Count a request whose body is given up, and return its error; `what`: the bound."""
+    """Count a refused body and return its error; `what` is the bound: `requests` or `bytes`."""
     _REFUSED.labels(Bound.BODIES).inc()
     amount = f"{limit} slow ones" if what == "requests" else f"{limit} bytes"
     error = ResourceExhausted(

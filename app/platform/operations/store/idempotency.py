@@ -64,7 +64,7 @@ class Replayed:
 
     @property
     def answer(self) -> dict[str, Any]:
-        """The stored answer; NotFound: it is no longer kept, and the request is not done again."""
+        """The stored answer, or NotFound if it is no longer kept; the request is not done again."""
         if self.record.answer is None:
             # Lost by a downgrade to a schema without answers and an upgrade again.
             raise NotFound(

@@ -203,7 +203,7 @@ async def _insert(
     state: OperationState,
     response: dict[str, Any] | None = None,
 ) -> OperationRow:
-    """Insert an operation; NotFound: the caller does not reach a scope that it concerns."""
+    """Insert an operation, or raise NotFound if the caller does not reach one of its scopes."""
     check_scopes(session, new.scopes)
     columns = _columns(session, new, state, response)
     return await insert_drawn_row(OperationRow, session, columns, "operation_id")

@@ -143,7 +143,7 @@ async def list_newest_texts(
 async def list_raw_events(
     session: Session, name: SessionName, seqs: Sequence[int], max_bytes: int
 ) -> Mapping[int, str]:
-    """Return the unparsed raw events that events have, by number.
+    """Return the raw events, as unparsed JSON texts, of events that have one, by number.
 
     Only the newest are returned, up to `max_bytes` characters in total.
     """
