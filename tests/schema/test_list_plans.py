@@ -30,13 +30,17 @@ set session_replication_role = replica;
 set synchronous_commit = off;
 insert into engines (engine_id, project, location, version, create_time, update_time)
 select engine_id, 'default', 'local', 1, %(start)s, %(start)s from generate_series(7, 8) engine_id;
-insert into operations (engine_id, operation_id, engine_name, kind, state, error, create_time,
-                        update_time, due_time)
+insert into operations (engine_id, operation_id, engine_name, kind, state, error, details, scopes,
+                        create_time, update_time, due_time)
 select 7 + n %% 2, (100000000000000000 + n)::text,
        'projects/default/locations/local/reasoningEngines/7', 'memories.create',
        case when n %% 1000 < 2 then 'PENDING' when n %% 20 in (4, 5) then 'FAILED'
             else 'SUCCEEDED' end,
        case when n %% 20 in (4, 5) then '{"code": 14}'::jsonb end,
+       case when n %% 500 in (7, 8)
+            then '{"source": {"session": "projects/p/locations/l/reasoningEngines/7/sessions/s"}}'
+            else '{}' end::jsonb,
+       jsonb_build_object('user_id', array[(n / 80)::text]),
        %(start)s, %(start)s, %(start)s
 from generate_series(1, 40000) as n;
 create temp table numbered as
@@ -96,6 +100,18 @@ _CASES: dict[str, tuple[str, dict[str, str], set[str], int]] = {
     "operations": ("/operations", {}, {"pk_operations"}, 100),
     "open": ("/operations", {"filter": "done=false"}, {"ix_operations_open"}, 60),
     "failed": ("/operations", {"filter": 'state="FAILED"'}, {"ix_operations_failed"}, 60),
+    "of a session": (
+        "/operations",
+        {"filter": 'source.session="s"'},
+        {"ix_operations_source_session"},
+        60,
+    ),
+    "of a scope": (
+        "/operations",
+        {"filter": r'scope="{\"user_id\": \"42\"}"'},
+        {"ix_operations_scope_parts"},
+        100,
+    ),
     "streams": ("/streams", {}, {"ix_streams_list"}, 60),
     "scopes": (_SCOPES, {}, {"ix_memories_scope"}, 500),
     # One scope in a hundred: it looks at most of them, and at one memory of each.

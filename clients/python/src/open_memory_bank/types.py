@@ -2305,7 +2305,10 @@ class Operation(TypedDict):
     `FAILED` or `CANCELLED`); `attemptCount`, the runs since the last progress (0: it
     ran within its request, or has not run); `startTime` of its first run, if it ran
     outside its request; `caller`, the id of the key that requested it, `jwt:` with
-    the subject of a token, or `command-line` (absent: the service itself)."""
+    the subject of a token, or `command-line` (absent: the service itself); `scope`,
+    the only scope that it concerns (absent: several, or none). `source` is the origin
+    of the memories that it writes: `session` and `events` (`first`, `last`),
+    `stream`, `directEvents` or `directMemories`."""
     done: NotRequired[bool]
     """False: it waits or runs; poll again later."""
     response: NotRequired[
@@ -2352,6 +2355,11 @@ class OperationMetadata(_OperationMetadataBase):
     """Times of the operation."""
     validateOnly: NotRequired[bool | None]
     """True: it is a preview and writes nothing."""
+    source: NotRequired[OperationSource | None]
+    """Origin of the memories that it writes; absent: it writes none, their origin is a
+    session of another engine, or a former release did the work."""
+    scope: NotRequired[dict[str, str] | None]
+    """The only scope that it concerns; absent: it concerns several, or none."""
     author: NotRequired[str | None]
     """Id of the model that wrote, or `engine`."""
     promptVersion: NotRequired[str | None]
@@ -2376,6 +2384,30 @@ class OperationMetadata(_OperationMetadataBase):
     """Full name of the operation that is undone."""
     retriedOperation: NotRequired[str | None]
     """Full name of the failed operation that is run again."""
+
+
+class OperationSource(TypedDict):
+    """The origin of the memories that an operation writes."""
+
+    session: NotRequired[str | None]
+    """Full name of the session; removed when the session is deleted or expires."""
+    events: NotRequired[OperationSourceEvents | None]
+    """Events of the session that were read; absent: none yet."""
+    stream: NotRequired[str | None]
+    """Id of the stream of ingested events."""
+    directEvents: NotRequired[int | None]
+    """Number of events in the request."""
+    directMemories: NotRequired[int | None]
+    """Number of memories in the request."""
+
+
+class OperationSourceEvents(TypedDict):
+    """The first and the last event that a generation read, by time."""
+
+    first: str
+    """Full name of the first event."""
+    last: str
+    """Full name of the last event."""
 
 
 class OperationTimes(TypedDict):
