@@ -157,3 +157,24 @@ async def test_a_filter_that_passes_over_too_many_scopes_is_refused(
         assert violations(answer).keys() == {"filter"}
     async with serving(url, settings) as (client, _):
         assert (await client.get(ENGINE + _SCOPES)).status_code == 200
+
+
+def _read_memories(url: str) -> int:
+    counts = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = %s"
+    with psycopg.connect(url) as connection:
+        row = connection.execute(counts, ["memories"]).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.mark.parametrize(("text", "keys"), [("none", []), ("42", ["user_id"])])
+async def test_a_value_of_a_scope_is_found_without_reading_all_memories(
+    url: str, settings: Settings, text: str, keys: list[str]
+) -> None:
+    before = _read_memories(url)
+    async with serving(url, settings, None) as (client, _):
+        answer = await client.post(f"{ENGINE}/resources:find", json={"text": text})
+    found = [one["scope"] for one in answer.json()["resources"]]
+    assert found == [{key: text} for key in keys]
+    # A hundred scopes, to know their keys, and the memories of one.
+    assert _read_memories(url) - before <= 500

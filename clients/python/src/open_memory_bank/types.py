@@ -25,6 +25,8 @@ Format = Literal["messages", "openai", "gemini", "text"]
 
 FormerSummaryRole = Literal["assistant", "system"]
 
+FoundKind = Literal["MEMORY", "REVISION", "OPERATION", "SESSION", "KEY", "ENGINE", "SCOPE"]
+
 JsonValue = Any
 
 Kind = Literal["text", "json", "blob", "list", "info", "error"]
@@ -1450,6 +1452,21 @@ class FilterGroup(TypedDict):
     """The conditions."""
 
 
+class FindResourcesRequest(TypedDict):
+    """The text to find."""
+
+    text: str
+    """Id or full name of a memory, revision, operation, session, key or engine, or a
+    value of a scope."""
+
+
+class FindResourcesResponse(TypedDict):
+    """What the text names."""
+
+    resources: list[Found]
+    """At most 10; empty: the key reaches nothing of this name."""
+
+
 class FlushStreamRequest(TypedDict):
     """A stream to process at once, with all its waiting events."""
 
@@ -1457,6 +1474,20 @@ class FlushStreamRequest(TypedDict):
     """Exact key of the collection."""
     streamId: NotRequired[str | None]
     """Id of the stream; absent or empty: `default`."""
+
+
+class Found(TypedDict):
+    """A resource or a scope that the text names."""
+
+    kind: FoundKind
+    """Kind of the resource, or `SCOPE`."""
+    name: NotRequired[str | None]
+    """Full name of the resource; absent for `SCOPE`."""
+    scope: NotRequired[dict[str, str] | None]
+    """Only with `SCOPE`: the pair with the value, which scopes of memories contain, or
+    which is the user of sessions."""
+    isDeleted: NotRequired[bool | None]
+    """True: a deleted memory that can still be recovered."""
 
 
 class GenerateMemoriesExample(TypedDict):
