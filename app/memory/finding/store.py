@@ -18,7 +18,7 @@ from app.platform.sessions.store.tables import SessionRow
 
 _USER = "user_id"
 _SCOPES_SEEN = 100
-_MAX_KEYS = 10
+_MAX_KEYS = 20
 
 
 async def find_memory_of(
