@@ -50,7 +50,7 @@ class Found(WireModel):
 
 
 class FindResourcesResponse(WireModel):
-    """What the text names."""
+    """The resources and scopes that the text names."""
 
     resources: list[Found] = Field(
         description=f"At most {MAX_FOUND}; empty: the key reaches nothing of this name."

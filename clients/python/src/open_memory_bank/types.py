@@ -1461,7 +1461,7 @@ class FindResourcesRequest(TypedDict):
 
 
 class FindResourcesResponse(TypedDict):
-    """What the text names."""
+    """The resources and scopes that the text names."""
 
     resources: list[Found]
     """At most 10; empty: the key reaches nothing of this name."""
