@@ -30,6 +30,13 @@ def of_one(scope: Mapping[str, str]) -> dict[str, list[str]]:
     return {key: [value] for key, value in scope.items()}
 
 
+def only_one(scopes: Scopes) -> dict[str, str] | None:
+    """Return the single scope in the values of each key, or None if there may be several."""
+    if any(len(values) != 1 for values in scopes.values()):
+        return None
+    return {key: value for key, (value,) in scopes.items()}
+
+
 def all_meet(scopes: Scopes, conditions: Conditions) -> bool:
     """Return True if all of these scopes meet the conditions."""
     return all(

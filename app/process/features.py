@@ -19,6 +19,7 @@ from app.conversation.summaries.feature import FEATURE as SUMMARIES
 from app.kernel.wire.base import WireModel
 from app.memory.bulk.feature import FEATURE as BULK
 from app.memory.erasures.feature import FEATURE as ERASURES
+from app.memory.finding.feature import FEATURE as FINDING
 from app.memory.generation.feature import FEATURE as GENERATION
 from app.memory.ingestion.feature import FEATURE as INGESTION
 from app.memory.memories.feature import FEATURE as MEMORIES
@@ -55,6 +56,7 @@ FEATURES = (
     SUMMARIES,
     ERASURES,
     SCANS,
+    FINDING,
     COSTS,
     RECALL,
     TRANSFER,

@@ -296,7 +296,24 @@ def _granted(own: Names, victim: Victim) -> Iterator[Json]:
         yield {"displayName": "k", "roles": ["admin"], **bound}
 
 
+def _found(own: Names, victim: Victim) -> Iterator[Json]:
+    """Ask for everything that the tenant has, by ids, by names and by values of scopes."""
+    theirs = victim.names
+    ids = (theirs.memory, theirs.revision, theirs.session, theirs.operation, theirs.key)
+    yield from ({"text": text} for text in (*ids, theirs.engine, theirs.user, *victim.operations))
+    for names in (theirs, replace(theirs, engine=own.engine), replace(theirs, engine="-")):
+        for below in (
+            "",
+            "/memories/{memory}",
+            "/memories/{memory}/revisions/{revision}",
+            "/sessions/{session}",
+            "/operations/{operation}",
+        ):
+            yield {"text": names.full(below)}
+
+
 _SMUGGLERS: dict[str, Callable[[Names, Victim], Iterator[Json]]] = {
+    "find": _found,
     "retrieve": _retrieved,
     "retrieveProfiles": lambda own, victim: (
         {"scope": scope} for scope in _scopes(own, victim.names.user)

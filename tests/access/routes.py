@@ -288,6 +288,12 @@ _VIEWER = [
         make=with_deleted_memory,
         params=lambda _: {"showDeleted": "true"},
     ),
+    _ask(
+        ENGINE + "/resources:find",
+        ("engines.get",),
+        make=with_memory,
+        body=lambda names: {"text": names.memory},
+    ),
     _ask(_MEMORIES + ":retrieve", ("memories.retrieve",)),
     _ask(_MEMORIES + ":retrieveProfiles", ("memories.retrieve",)),
     _ask(_MEMORIES + ":recall", ("memories.retrieve",), body=_recalled_of_scope),

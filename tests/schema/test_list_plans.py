@@ -30,13 +30,17 @@ set session_replication_role = replica;
 set synchronous_commit = off;
 insert into engines (engine_id, project, location, version, create_time, update_time)
 select engine_id, 'default', 'local', 1, %(start)s, %(start)s from generate_series(7, 8) engine_id;
-insert into operations (engine_id, operation_id, engine_name, kind, state, error, create_time,
-                        update_time, due_time)
+insert into operations (engine_id, operation_id, engine_name, kind, state, error, details, scopes,
+                        create_time, update_time, due_time)
 select 7 + n %% 2, (100000000000000000 + n)::text,
        'projects/default/locations/local/reasoningEngines/7', 'memories.create',
        case when n %% 1000 < 2 then 'PENDING' when n %% 20 in (4, 5) then 'FAILED'
             else 'SUCCEEDED' end,
        case when n %% 20 in (4, 5) then '{"code": 14}'::jsonb end,
+       case when n %% 500 in (7, 8)
+            then '{"source": {"session": "projects/p/locations/l/reasoningEngines/7/sessions/s"}}'
+            else '{}' end::jsonb,
+       jsonb_build_object('user_id', array[(n / 80)::text]),
        %(start)s, %(start)s, %(start)s
 from generate_series(1, 40000) as n;
 create temp table numbered as
@@ -96,6 +100,18 @@ _CASES: dict[str, tuple[str, dict[str, str], set[str], int]] = {
     "operations": ("/operations", {}, {"pk_operations"}, 100),
     "open": ("/operations", {"filter": "done=false"}, {"ix_operations_open"}, 60),
     "failed": ("/operations", {"filter": 'state="FAILED"'}, {"ix_operations_failed"}, 60),
+    "of a session": (
+        "/operations",
+        {"filter": 'source.session="s"'},
+        {"ix_operations_source_session"},
+        60,
+    ),
+    "of a scope": (
+        "/operations",
+        {"filter": r'scope="{\"user_id\": \"42\"}"'},
+        {"ix_operations_scope_parts"},
+        100,
+    ),
     "streams": ("/streams", {}, {"ix_streams_list"}, 60),
     "scopes": (_SCOPES, {}, {"ix_memories_scope"}, 500),
     # One scope in a hundred: it looks at most of them, and at one memory of each.
@@ -141,3 +157,24 @@ async def test_a_filter_that_passes_over_too_many_scopes_is_refused(
         assert violations(answer).keys() == {"filter"}
     async with serving(url, settings) as (client, _):
         assert (await client.get(ENGINE + _SCOPES)).status_code == 200
+
+
+def _read_memories(url: str) -> int:
+    counts = "select seq_tup_read + idx_tup_fetch from pg_stat_user_tables where relname = %s"
+    with psycopg.connect(url) as connection:
+        row = connection.execute(counts, ["memories"]).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.mark.parametrize(("text", "keys"), [("none", []), ("42", ["user_id"])])
+async def test_a_value_of_a_scope_is_found_without_reading_all_memories(
+    url: str, settings: Settings, text: str, keys: list[str]
+) -> None:
+    before = _read_memories(url)
+    async with serving(url, settings, None) as (client, _):
+        answer = await client.post(f"{ENGINE}/resources:find", json={"text": text})
+    found = [one["scope"] for one in answer.json()["resources"]]
+    assert found == [{key: text} for key in keys]
+    # A hundred scopes, to know their keys, and the memories of one.
+    assert _read_memories(url) - before <= 500

@@ -274,7 +274,7 @@ class ScopeField(MapField):
     def condition(self, comparison: Comparison) -> Condition:
         if comparison.operator is Operator.HAS:
             return super().condition(comparison)
-        scope = _scope(comparison)
+        scope = scope_in(comparison)
         equal: Condition = self._column == literal(scope, JSONB())
         if comparison.operator is Operator.NOT_EQUAL:
             return is_not_true(equal)
@@ -363,7 +363,8 @@ def _moment(comparison: Comparison) -> datetime:
         ) from None
 
 
-def _scope(comparison: Comparison) -> dict[str, str]:
+def scope_in(comparison: Comparison) -> dict[str, str]:
+    """Return the scope that a comparison gives as a JSON object."""
     try:
         scope = read_object(comparison.value.encode("utf-8", "surrogatepass"), "value")
     except InvalidArgument:

@@ -15,7 +15,9 @@ from app.adapters.db.filter_fields import (
     KeyedField,
     invalid_value,
     is_not_true,
+    scope_in,
 )
+from app.kernel.auth import of_one
 from app.kernel.filters import Comparison, Operator, invalid_filter
 from app.kernel.names import EngineName
 
@@ -82,11 +84,12 @@ class WithheldField(Field):
 class ScopesField(ColumnField, KeyedField):
     """The scopes that a row concerns, as the values of each key (see `conditions.ByScopes`).
 
-    `scope.key` with `=`, `:` or `!=` and a value compares with each of the key's values; `:*` tests
-    for the key. Rows that concern all scopes list no values, so only `!=` matches them.
+    `scope` with `=` or `!=` compares with a whole scope, which must be the only one. `scope.key`
+    with `=`, `:` or `!=` and a value compares with each of the key's values; `:*` tests for the
+    key. Rows that concern all scopes list no values, so only `!=` matches them.
     """
 
-    operators = frozenset()
+    operators = EQUALITY
 
     @override
     def at(self, key: str) -> Field:
@@ -94,7 +97,10 @@ class ScopesField(ColumnField, KeyedField):
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
-        raise AssertionError("Scopes have no operators of their own.")
+        scopes = literal(of_one(scope_in(comparison)), JSONB())
+        # The index serves the first condition.
+        is_only: Condition = self._column.bool_op("@>")(scopes) & (self._column == scopes)
+        return is_not_true(is_only) if comparison.operator is Operator.NOT_EQUAL else is_only
 
 
 class _ScopesEntry(Field):

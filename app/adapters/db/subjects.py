@@ -33,6 +33,7 @@ from app.adapters.db.conditions import (
     table_of,
 )
 from app.adapters.db.session import Session
+from app.kernel.auth import only_one
 
 Counts = Mapping[str, int]
 """Numbers of rows, by table."""
@@ -176,8 +177,8 @@ async def list_scopes(session: Session, engine_id: int) -> list[dict[str, str]]:
 
 def scopes_within(values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """Return the one scope if each key has one value, or else each pair as its own scope."""
-    if all(len(some) == 1 for some in values.values()):
-        return [{key: value for key, (value,) in values.items()}] if values else []
+    if (scope := only_one(values)) is not None:
+        return [scope] if scope else []
     return [{key: value} for key, some in values.items() for value in some]
 
 

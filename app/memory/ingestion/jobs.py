@@ -30,7 +30,7 @@ from app.memory.generation.services.generation import GENERATE
 from app.memory.generation.services.generation_input import ReadPart
 from app.memory.generation.services.work import Generation, GenerationTask
 from app.memory.ingestion.logic import ListedEvent, first_batch, in_order, last
-from app.memory.ingestion.service import EMPTY_RESPONSE, IngestionService
+from app.memory.ingestion.service import EMPTY_RESPONSE, IngestionService, source_of
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey, Waiting, rule_of
 from app.memory.ingestion.store.tables import StreamRow
@@ -192,6 +192,7 @@ class _Ingestion:
         now, claim = self.job.clock.now(), self.job.claim
         new = NewOperation.of(self._engine, GENERATE, "GenerateMemories", now, self.job.keep)
         new = replace(new.within(claim.scopes), caller=claim.caller)
+        new = new.noting(source=source_of(self._key))
         earlier = None
         if _GENERATION in claim.details:
             new = replace(new, operation_id=claim.details[_GENERATION].rpartition("/")[2])

@@ -59,6 +59,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.limits.services.quotas import check_metadata_size, check_scope_size
 from app.platform.operations.logic.states import INGEST, OperationState, type_url
+from app.platform.operations.schemas import OperationSource
 from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -405,6 +406,7 @@ class IngestionService:
         """Return a new operation that will process a stream's events."""
         keep = self.resources.settings.operation_retention
         new = NewOperation.of(engine, INGEST, "IngestEvents", now, keep)
+        new = new.noting(source=source_of(key))
         # All generations over the scope share the key, so only one runs at a time.
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 
@@ -461,6 +463,11 @@ class IngestionService:
         # These operations find no events, and end.
         await leases.run_now(session, engine_id, open_ids, self.resources.clock.now())
         return sum(count for count, _ in erased)
+
+
+def source_of(key: StreamKey) -> dict[str, Any]:
+    """Return a stream as the source in an operation's metadata."""
+    return OperationSource(stream=key.stream_id).wire()
 
 
 async def _admitted(

@@ -101,8 +101,9 @@ async def list_operations(
     """List the operations of an engine, newest first, even after the engine was deleted.
 
     Filter by `done`, `state`, `kind`, `error.code`, `error.reason`, `caller`, `create_time`,
-    `update_time` and `scope."key"`, all as in `metadata` and `error`. `scope."user_id"="42"` finds
-    the operations that name this value among their scopes.
+    `update_time`, `source.session`, `scope` and `scope."key"`, all as in `metadata` and `error`.
+    `scope."user_id"="42"` finds the operations that name this value among their scopes;
+    `source.session="123"` finds those that made memories of this session.
     """
     listing = await OperationService.of(context.resources).list_operations(engine, filter, page)
     if not listing.operations and not page.token:

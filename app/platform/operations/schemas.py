@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from app.kernel.auth import only_one
 from app.kernel.wire.archived import ArchivedRow, Ending, KindName, Past, StoredId, Text
 from app.kernel.wire.base import Empty, WireModel
 from app.kernel.wire.scalars import Timestamp, format_timestamp
@@ -23,6 +24,33 @@ class OperationTimes(WireModel):
     update_time: Timestamp = Field(description="Time of its last change.")
 
 
+class OperationSourceEvents(WireModel):
+    """The first and the last event that a generation read, by time."""
+
+    first: str = Field(description="Full name of the first event.")
+    last: str = Field(description="Full name of the last event.")
+
+
+class OperationSource(WireModel):
+    """The origin of the memories that an operation writes."""
+
+    session: str | None = Field(
+        None,
+        description="Full name of the session; removed when the session is deleted or expires.",
+    )
+    events: OperationSourceEvents | None = Field(
+        None, description="Events of the session that were read; absent: none yet."
+    )
+    stream: str | None = Field(None, description="Id of the stream of ingested events.")
+    direct_events: int | None = Field(None, description="Number of events in the request.")
+    direct_memories: int | None = Field(None, description="Number of memories in the request.")
+
+
+def given(count: int) -> dict[str, Any]:
+    """Return the metadata of an operation that writes memories as they were given."""
+    return {"source": OperationSource(direct_memories=count).wire()}
+
+
 class OperationMetadata(WireModel):
     """The account of an operation's work. Each method adds fields of its own."""
 
@@ -31,6 +59,14 @@ class OperationMetadata(WireModel):
     generic_metadata: OperationTimes = Field(description="Times of the operation.")
     validate_only: bool | None = Field(
         None, description="True: it is a preview and writes nothing."
+    )
+    source: OperationSource | None = Field(
+        None,
+        description="Origin of the memories that it writes; absent: it writes none, their origin is"
+        " a session of another engine, or a former release did the work.",
+    )
+    scope: dict[str, str] | None = Field(
+        None, description="The only scope that it concerns; absent: it concerns several, or none."
     )
     author: str | None = Field(None, description="Id of the model that wrote, or `engine`.")
     prompt_version: str | None = Field(
@@ -82,7 +118,10 @@ class Operation(WireModel):
         " `FAILED` or `CANCELLED`); `attemptCount`, the runs since the last progress (0: it ran"
         " within its request, or has not run); `startTime` of its first run, if it ran outside"
         " its request; `caller`, the id of the key that requested it, `jwt:` with the subject of"
-        " a token, or `command-line` (absent: the service itself)."
+        " a token, or `command-line` (absent: the service itself); `scope`, the only scope that it"
+        " concerns (absent: several, or none). `source` is the origin of the memories that it"
+        " writes: `session` and `events` (`first`, `last`), `stream`, `directEvents` or"
+        " `directMemories`."
     )
     done: bool = Field(False, description="False: it waits or runs; poll again later.")
     response: dict[str, Any] | None = Field(
@@ -120,6 +159,8 @@ def _of_every(row: OperationRow) -> dict[str, Any]:
         of_all["startTime"] = format_timestamp(row.start_time)
     if row.caller is not None:
         of_all["caller"] = row.caller
+    if row.scopes and (scope := only_one(row.scopes)) is not None:
+        of_all["scope"] = scope
     return of_all
 
 

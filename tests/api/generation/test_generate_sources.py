@@ -39,6 +39,8 @@ async def test_a_generation_is_an_operation_of_the_engine(
             "@type": f"{kind}OperationMetadata",
             "genericMetadata": times,
             **asked("generation.generate", started, state="PENDING"),
+            "source": {"directEvents": 1},
+            "scope": USER,
             # Who is to write, and that nothing is spent: that is told whatever becomes of it.
             "author": "builtin-rules/2",
             "modelCallCount": 0,

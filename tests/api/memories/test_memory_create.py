@@ -76,6 +76,8 @@ async def test_create_stores_every_field_in_either_spelling(
                 "updateTime": "2026-01-15T12:00:00Z",
             },
             **asked("memories.create", operation),
+            "source": {"directMemories": 1},
+            "scope": {"user_id": "123"},
         },
         "done": True,
         "response": {

@@ -57,6 +57,7 @@ async def test_delete_answers_an_operation_with_empty(client: httpx.AsyncClient)
             ".DeleteMemoryOperationMetadata",
             "genericMetadata": times,
             **asked("memories.delete", operation),
+            "scope": {"user_id": "42"},
         },
         "done": True,
         "response": {"@type": "type.googleapis.com/google.protobuf.Empty"},

@@ -113,7 +113,7 @@ async def test_operations_are_found_by_each_field(
         ('kind="generate"', "generation.generate, generation.preview, ingestion.ingest, "),
         ('error.code="14"', "FAILED_PRECONDITION, INTERNAL, INVALID_ARGUMENT, "),
         ('error.reason="AWAY"', "MODEL_TIMEOUT, MODEL_RATE_LIMITED, MODEL_UNAVAILABLE, "),
-        (r'scope="{\"user_id\": \"42\"}"', 'must name a key: scope."key".'),
+        (r'scope:"{\"user_id\": \"42\"}"', "scope takes the operators"),
         ('scope.user_id=~"4.*"', 'scope."key" takes the operators != : ='),
         ("caller>x", "caller takes the operators"),
         ("start_time>5", "done, state, error.code, error.reason, caller, create_time, update_time"),

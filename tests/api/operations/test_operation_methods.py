@@ -55,6 +55,8 @@ async def test_an_operation_is_the_same_before_and_after_its_work(
             "modelMilliseconds": 0,
             "genericMetadata": {"createTime": NOW, "updateTime": NOW},
             **asked("generation.generate", queued, state="PENDING"),
+            "source": {"directMemories": 1},
+            "scope": USER,
         },
         "done": False,
     }

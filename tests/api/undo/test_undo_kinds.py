@@ -60,6 +60,7 @@ async def test_the_operation_tells_what_it_undid(client: httpx.AsyncClient, runn
             "@type": _TYPES + "UndoOperationOperationMetadata",
             "genericMetadata": done["metadata"]["genericMetadata"],
             **asked("undo.undo", done, attemptCount=1),
+            "scope": created["metadata"]["scope"],
             "startTime": "2026-01-15T12:00:00Z",
             "undoneOperation": created["name"],
             "undoneCount": 1,

@@ -62,6 +62,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow, config_of
 from app.platform.limits.services.quotas import check_metadata_size, check_room, check_scope_size
 from app.platform.operations.logic.states import type_url
+from app.platform.operations.schemas import given
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -268,7 +269,7 @@ class BulkService:
             _METHOD,
             once,
             scopes=_one_scope(items),
-            details=noted(masked),
+            details={**noted(masked), **given(len(request.requests))},
         )
         async with opened as change:
             if change.replayed is not None:

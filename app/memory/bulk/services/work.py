@@ -42,6 +42,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
+from app.platform.operations.schemas import given
 from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -268,7 +269,7 @@ class Import:
     async def _record(self, session: Session, new: NewOperation, chunk: _Chunk) -> None:
         """Store the operation with the first memories; later, add to its counts."""
         if self._operation is None:
-            new = new.noting(**noted(chunk.masked))
+            new = new.noting(**noted(chunk.masked), **_given(chunk.counts))
             self._operation = await operations.complete(session, new, _response(chunk.counts))
             return
         # Another request of the same import may have changed the counts.
@@ -277,7 +278,8 @@ class Import:
         masked = Counter(row.details.get(MASKED_COUNTS, {})) + Counter(chunk.masked)
         # Only the first memories determine the note about revisions.
         details = {**({} if any(counts.values()) else new.details), **noted(masked)}
-        await operations.update_done(session, row, _response(counts + chunk.counts), details)
+        counts += chunk.counts
+        await operations.update_done(session, row, _response(counts), details | _given(counts))
 
     async def _audit_empty(self) -> None:
         """Record an import without changes in the audit log."""
@@ -309,6 +311,10 @@ def _response(counts: Counter[str]) -> dict[str, object]:
         "@type": type_url("ImportMemoriesResponse"),
         **{name: counts[name] for name in _RECORDED},
     }
+
+
+def _given(counts: Mapping[str, int]) -> dict[str, object]:
+    return given(sum(counts[name] for name in _RECORDED))
 
 
 def _with_results(chunk: _Chunk, results: Mapping[int, Resolution | ServiceError]) -> _Chunk:

@@ -172,8 +172,10 @@ def together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, An
 
 
 def _join(own: object, earlier: object) -> object:
-    """Return two counts, maps of counts or lists of records as one, or None for other values."""
+    """Return two counts, maps of counts, sources or lists as one, or None for other values."""
     match own, earlier:
+        case {"events": {"last": last}}, {"session": session, "events": {"first": first}}:
+            return {"session": session, "events": {"first": first, "last": last}}
         case int(), int() if not isinstance(own, bool):
             return own + earlier
         case dict(), dict() if all(

@@ -39,6 +39,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.limits.services.quotas import check_metadata_size, check_more, check_scope_size
+from app.platform.operations.schemas import OperationSource, given
 from app.platform.operations.services.mutation import Method, mutate
 from app.platform.operations.services.operations import not_kept
 from app.platform.operations.store import repository as operations
@@ -129,8 +130,7 @@ async def start(
         check_scope_size(resources.settings, scope)
         change.concerns(scope)
         await _check_budget(resources, session, engine, has_facts=new_generation.has_facts)
-        created = None if origin is None else origin.row.create_time
-        change.operation = new_generation.operation(engine, change.operation, scope, created)
+        change.operation = new_generation.operation(engine, change.operation, scope, origin)
         return await change.queue(change.operation.key, change.operation.request or {})
 
 
@@ -184,9 +184,9 @@ class _NewGeneration:
         engine: EngineRow,
         new: NewOperation,
         scope: dict[str, str],
-        session_time: datetime | None,
+        origin: SourceSession | None,
     ) -> NewOperation:
-        """Return the complete operation; `session_time` is the creation time of its session.
+        """Return the complete operation; `origin` is its session, if it has one.
 
         Raises InvalidArgument if its revisions would have expired already.
         """
@@ -198,12 +198,13 @@ class _NewGeneration:
         queued = request.queued(
             scope,
             self.now,
-            session_time,
+            None if origin is None else origin.row.create_time,
             keeps_files=reads_files(model, source.events if source is not None else []),
             is_told=self.service.privacy.is_told,
         )
         # Set from the start, so the metadata include the author even if the work fails.
         new = new.noting(**untouched(model, self.resources.settings), **self.details)
+        new = new.noting(**_source_of(request, origin))
         # A preview writes nothing, so it does not have to wait for generations that write.
         return new.queued(None if request.validate_only else scope_hash(scope).hex(), queued)
 
@@ -272,6 +273,23 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
     return {"author": author, **costs.details(Meter(), settings)}
 
 
+def _source_of(request: GenerateMemoriesRequest, origin: SourceSession | None) -> dict[str, Any]:
+    """Return the metadata with the source of a request.
+
+    A session of another engine is left out: its removal would not reach this operation.
+    """
+    facts, contents = request.direct_memories_source, request.direct_contents_source
+    if facts is not None:
+        return given(len(facts.direct_memories))
+    if contents is not None:
+        source = OperationSource(direct_events=len(contents.events))
+    elif origin is not None and not origin.is_elsewhere:
+        source = OperationSource(session=str(origin.name))
+    else:
+        return {}
+    return {"source": source.wire()}
+
+
 def _scope(request: GenerateMemoriesRequest, origin: SourceSession | None) -> dict[str, str]:
     """Return the request's scope, or the session user's; raise InvalidArgument for an unfit id."""
     if request.scope is not None:
@@ -316,10 +334,18 @@ async def find_source(
 async def admit_source(
     session: Session, target: EngineRow, source: VertexSessionSource, now: datetime
 ) -> SourceSession:
-    """Find the session for a caller, as `find_source` does; audit the reading of another engine."""
+    """Find the session for a caller, and hold it until the operation names it as its source.
+
+    Reading another engine is also noted in the audit log.
+
+    Raises:
+        FailedPrecondition, InvalidArgument, NotFound: as in `find_source`.
+    """
     origin = await find_source(session, target, source, now)
     if origin.is_elsewhere:
         note(session, resource=str(origin.name.engine), read=str(origin.name))
+    elif not await sessions.hold(session, origin.name, origin.row.create_time):
+        raise NotFound.of(origin.name)
     return origin
 
 

@@ -56,6 +56,7 @@ from app.platform.engines.logic.config import (
 from app.platform.engines.logic.topics import GenerateMemoriesExample
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import config_of, privacy_of
+from app.platform.operations.schemas import OperationSource, OperationSourceEvents
 from app.platform.privacy.logic import Guard
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.repository import EventPlace, EventSpan
@@ -91,6 +92,7 @@ class Material:
 
     Attributes:
         conversation: the turns; none for given facts.
+        source: the events read of a session in the engine of the memories, if any.
         omitted_events: the number of a session's oldest events that are not read because it has
             more than one generation reads.
         takes_facts: True if the bank keeps natural-language memories.
@@ -102,6 +104,7 @@ class Material:
     """
 
     conversation: ReadConversation
+    source: "SessionPart | None"
     omitted_events: int
     read_to: ReadTo | None
     guide: Guide
@@ -161,6 +164,7 @@ async def read(
     await _compare(resources, name, request, conversation)
     return Material(
         conversation=conversation,
+        source=stored if stored and stored.events and not stored.origin.is_elsewhere else None,
         omitted_events=stored.omitted if stored else 0,
         read_to=stored.read_to if stored else None,
         guide=replace(guide, fields=field_lines(profiles, present.shown)),
@@ -175,7 +179,7 @@ async def read(
 
 
 @dataclass(frozen=True)
-class _SessionPart:
+class SessionPart:
     """The events of a session that one generation reads.
 
     Attributes:
@@ -188,6 +192,14 @@ class _SessionPart:
     omitted: int
     read_to: ReadTo | None
 
+    @property
+    def source(self) -> OperationSource:
+        """The session and the events, for the metadata of the operation."""
+        first, last = (f"{self.origin.name}/events/{self.events[at].event_id}" for at in (0, -1))
+        return OperationSource(
+            session=str(self.origin.name), events=OperationSourceEvents(first=first, last=last)
+        )
+
 
 async def _session_part(
     session: Session,
@@ -195,8 +207,11 @@ async def _session_part(
     span: EventSpan,
     request: GenerateMemoriesRequest,
     settings: Settings,
-) -> _SessionPart:
-    """Return a session's usable events up to a length, at least one; of a preview, the newest."""
+) -> SessionPart:
+    """Return the usable events of a session up to a total length, at least one.
+
+    A preview has a single round, which reads the newest events.
+    """
     engine_id = origin.name.engine.engine
     places, omitted = await sessions.list_places(session, engine_id, span, MAX_SESSION_EVENTS)
     ordered = places[::-1] if request.validate_only else places
@@ -209,7 +224,7 @@ async def _session_part(
     events = await sessions.events_at(session, engine_id, origin.name.session, read)
     last = read[-1] if left else None
     read_to = last and ReadTo(timestamp=last.timestamp, seq=last.seq, last_seq=span.last_seq)
-    return _SessionPart(origin, events, omitted, read_to)
+    return SessionPart(origin, events, omitted, read_to)
 
 
 def _span(origin: SourceSession, source: VertexSessionSource, read_to: ReadTo | None) -> EventSpan:
@@ -222,7 +237,7 @@ def _span(origin: SourceSession, source: VertexSessionSource, read_to: ReadTo | 
 def _source_events(
     request: GenerateMemoriesRequest,
     origin: ReadPart,
-    stored: _SessionPart | None,
+    stored: SessionPart | None,
     masking: Masking,
     now: datetime,
 ) -> SourceEvents:
@@ -315,7 +330,7 @@ def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[Conten
 def _masking(
     bank: MemoryBankConfig,
     request: GenerateMemoriesRequest,
-    stored: _SessionPart | None,
+    stored: SessionPart | None,
     settings: Settings,
 ) -> Masking:
     """Return the masking of a generation; given facts are masked like direct writes."""

@@ -49,6 +49,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
 from app.platform.privacy.service import count
+from app.platform.sessions.store import repository as sessions
 from app.platform.usage import logic as costs
 from app.platform.usage import store as usage
 from app.platform.usage.service import UsageService, finish_in_time
@@ -299,7 +300,8 @@ class Generation:
             if summary.inputs.read_to is not None:
                 assert task.go_on is not None
                 end = partial(task.go_on, summary.inputs.read_to)
-            await end(session, response, self._details(summary, writing) | fates(response))
+            details = self._details(summary, writing) | await self._source(session, summary.inputs)
+            await end(session, response, details | fates(response))
 
     def _details(self, summary: Summary, writing: ChangeContext) -> dict[str, Any]:
         """Return the metadata of the operation."""
@@ -311,6 +313,15 @@ class Generation:
             **({} if writing.keeps_revisions else {"revisionsDisabled": True}),
             **self._costs(),
         }
+
+    async def _source(self, session: Session, inputs: Material) -> dict[str, Any]:
+        """Return the metadata with the events that were read, unless their session was removed."""
+        part = inputs.source
+        if part is None:
+            return {}
+        origin = part.origin
+        is_held = await sessions.hold(session, origin.name, origin.row.create_time)
+        return {"source": part.source.wire()} if is_held else {}
 
     def _costs(self) -> dict[str, Any]:
         return costs.details(self.meter, self.resources.settings)

@@ -46,6 +46,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow, config_of, name_of
 from app.platform.limits.services.quotas import check_metadata_size, check_scope_size
 from app.platform.operations.logic.states import EMPTY, OperationState
+from app.platform.operations.schemas import given
 from app.platform.operations.services.mutation import Method, Mutation, mutate
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -155,7 +156,7 @@ class MemoryService:
         check_metadata_size(self.settings, request.metadata)
         request, masked = await self.privacy.admit(name, Place.DIRECT, request, TEXT_FIELDS)
         vector = await self.embedding.fact(name.engine, request.fact)
-        new_memory = _NewMemory(memory_id, request, vector, now, noted(masked))
+        new_memory = _NewMemory(memory_id, request, vector, now, {**noted(masked), **given(1)})
         known = self.known.find(name)
         done = None if known is None else await self._create_fast(known, new_memory, once)
         if known is not None and done is not None:

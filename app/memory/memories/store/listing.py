@@ -29,7 +29,7 @@ from sqlalchemy.sql.elements import True_
 from app.adapters.db.bulk import any_of, rows_of
 from app.adapters.db.filter_fields import OptionalTimestampField, TimestampField
 from app.adapters.db.filters import Fields
-from app.adapters.db.lists import ROW_BYTES, List, ReadRows, Slice
+from app.adapters.db.lists import READ_BYTES, ROW_BYTES, List, ReadRows, Slice
 from app.adapters.db.resource_fields import WithheldField
 from app.adapters.db.session import Session
 from app.kernel.reads import hold
@@ -134,6 +134,20 @@ async def read_scopes(
     sizes = [row.size for row in rows]
     hold(sum(sizes))
     return page.fitting(rows, sizes)
+
+
+async def some_scopes(
+    session: Session, engine_id: int, count: int, now: datetime
+) -> Sequence[dict[str, str]]:
+    """Return up to `count` scopes of live memories, the first ones by their digests."""
+    values = {"engine_id": engine_id, "now": now, "rows": count, "bytes": READ_BYTES}
+    return (await session.execute(_first_scopes(), values)).scalars().all()
+
+
+@cache
+def _first_scopes() -> Select[dict[str, Any]]:
+    scopes = _scopes(_next(repository.is_live(_NOW), true()), has_after=False)
+    return select(scopes.c.scope)
 
 
 @cache

@@ -83,7 +83,7 @@ class OperationService:
         self, engine: EngineName, filter_text: str | None, page: PageRequest
     ) -> ListOperationsResponse:
         """Return a page of an engine's operations, newest first, without texts in responses."""
-        listed = operations(self.kinds)
+        listed = operations(engine, self.kinds)
         asked = listed.filtered_page(page, self.settings, filter_text, engine=engine.engine)
         statement = repository.select_operations(engine, self.clock.now())
         async with self.db.snapshot() as session:
@@ -219,13 +219,14 @@ async def retry(
 
 def _renewed(resources: Resources, failed: OperationRow, now: datetime) -> NewOperation:
     """Return a new operation with the kind, key, scopes and request of a failed one."""
+    kept = {key: value for key, value in failed.details.items() if key in {"@type", "source"}}
     return NewOperation(
         failed.engine_id,
         failed.engine_name,
         failed.kind,
         now,
         resources.settings.operation_retention,
-        {"@type": failed.details["@type"], "retriedOperation": failed.name},
+        {**kept, "retriedOperation": failed.name},
         failed.key,
         failed.request,
         scopes=failed.scopes,

@@ -28,7 +28,12 @@ from app.adapters.db.subjects import RowsOf, Subject
 from app.kernel.checks import CheckName, Examination, overdue
 from app.platform.operations.logic.states import ERASE_SCOPE, OperationState
 from app.platform.operations.store.repository import PREVIEW, UNMET_REQUESTS
-from app.platform.operations.store.tables import OperationRow, RequestIdRow, ServiceRequestIdRow
+from app.platform.operations.store.tables import (
+    OperationRow,
+    RequestIdRow,
+    ServiceRequestIdRow,
+    source_session,
+)
 
 _PREVIEW_LISTS = ("plannedChanges", "droppedFacts", "droppedFields", "refusedDecisions")
 """The lists of a preview that hold texts."""
@@ -78,6 +83,20 @@ async def withdraw_texts(
         notes.values(details=OperationRow.details.op("-")(UNMET_REQUESTS)),
     ):
         await session.execute(statement.execution_options(synchronize_session=False))
+
+
+async def forget_sessions(session: Session, engine_id: int, session_ids: Collection[str]) -> None:
+    """Remove sessions from the sources of an engine's operations.
+
+    Call this after the sessions were removed: it waits for the generations that hold them.
+    """
+    if session_ids:
+        await session.execute(
+            update(OperationRow)
+            .where(OperationRow.engine_id == engine_id, source_session() == any_of(session_ids))
+            .values(details=OperationRow.details.op("-")("source"))
+            .execution_options(synchronize_session=False)
+        )
 
 
 def _lists_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:

@@ -7,11 +7,12 @@ from sqlalchemy import and_, or_
 from app.adapters.db.filter_fields import BooleanField, EnumField, TextField, TimestampField
 from app.adapters.db.filters import Fields
 from app.adapters.db.lists import List
-from app.adapters.db.resource_fields import ScopesField
+from app.adapters.db.resource_fields import ResourceField, ScopesField
 from app.kernel.errors import Reason, ServiceError
+from app.kernel.names import EngineName
 from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.queue import PENDING, RUNNING
-from app.platform.operations.store.tables import OperationRow
+from app.platform.operations.store.tables import OperationRow, source_session
 
 _CODES = {error.status: str(error.code) for error in ServiceError.__subclasses__()}
 """The canonical codes of errors, with the numbers that are stored."""
@@ -32,8 +33,12 @@ _FIELDS: Fields = {
 }
 
 
-def operations(kinds: Collection[str]) -> List:
-    """Return the list of operations; `kinds` are those that the features register."""
-    fields = {**_FIELDS, "kind": EnumField(OperationRow.kind, kinds)}
+def operations(engine: EngineName, kinds: Collection[str]) -> List:
+    """Return the list of an engine's operations; `kinds` are those that the features register."""
+    fields = {
+        **_FIELDS,
+        "kind": EnumField(OperationRow.kind, kinds),
+        "source.session": ResourceField(source_session(), engine, "sessions/([^/]+)"),
+    }
     # Ids are 18 digits ordered by time, so text order is creation order.
     return List("operations", (OperationRow.operation_id,), is_descending=True, fields=fields)

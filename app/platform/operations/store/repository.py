@@ -48,7 +48,7 @@ PENDING = Insertion(
 """Insertion of an operation for a worker, with the columns of `pending_columns`."""
 _SHOWN = (
     "engine_id, operation_id, engine_name, memory_id, kind, state, response, error, details,"
-    " create_time, update_time, start_time, attempts, caller"
+    " create_time, update_time, start_time, attempts, scopes, caller"
 )
 _GET = f"""
 select {_SHOWN}

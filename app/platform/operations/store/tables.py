@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Boolean, ColumnElement, Index, Integer, LargeBinary, Text, and_, text
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Index,
+    Integer,
+    LargeBinary,
+    Text,
+    and_,
+    func,
+    literal_column,
+    text,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonObject
@@ -15,6 +26,9 @@ def name_of(engine: str, memory_id: str | None, operation_id: str) -> str:
     """Return the full name of an operation: below its engine, or below one of its memories."""
     parent = engine if memory_id is None else f"{engine}/memories/{memory_id}"
     return f"{parent}/operations/{operation_id}"
+
+
+_SOURCE_SESSION = "split_part(details #>> '{source,session}', '/sessions/', 2)"
 
 
 class OperationRow(Base):
@@ -81,6 +95,14 @@ class OperationRow(Base):
             "ix_operations_unmet_requests",
             "engine_id",
             postgresql_where=text("details ? 'unmetForgetRequests'"),
+        ),
+        # In the order of an engine's list; searched at each removal of a session, too.
+        Index(
+            "ix_operations_source_session",
+            "engine_id",
+            text(_SOURCE_SESSION),
+            "operation_id",
+            postgresql_where=text(f"{_SOURCE_SESSION} is not null"),
         ),
     )
 
@@ -176,6 +198,12 @@ class TickRow(Base):
 
     name: Mapped[str] = mapped_column(Text, primary_key=True)
     last_slot: Mapped[datetime]
+
+
+def source_session() -> ColumnElement[str]:
+    """Return the id of the session in an operation's source, as the index has it."""
+    name = OperationRow.details.op("#>>")(literal_column("'{source,session}'::text[]"))
+    return func.split_part(name, literal_column("'/sessions/'"), literal_column("2"), type_=Text())
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Statements that remove sessions or events."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, delete, exists, null, select, tuple_, update
@@ -9,11 +10,12 @@ from app.adapters.db.bulk import any_of
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked, remove_found
-from app.adapters.db.subjects import RowsOf
+from app.adapters.db.subjects import Counts, RowsOf, Subject
 from app.kernel.checks import Batches, CheckName, CountedRows, Examination, overdue
 from app.kernel.limits import Counted
 from app.kernel.names import SessionName
 from app.platform.engines.store import repository as engines
+from app.platform.operations.store.erasure import forget_sessions
 from app.platform.sessions.store.tables import (
     AppStateRow,
     SessionEventRow,
@@ -21,12 +23,6 @@ from app.platform.sessions.store.tables import (
     UserStateRow,
 )
 
-ERASURES = (
-    RowsOf(SessionEventRow).named("events", SessionEventRow.event_id),
-    RowsOf(SessionRow).named("sessions", SessionRow.session_id),
-    RowsOf(UserStateRow).erasure(),
-)
-"""The rows that belong to a scope; the state of an application belongs to none."""
 _KEY = (SessionRow.engine_id, SessionRow.session_id)
 _EVENT_KEY = (SessionEventRow.engine_id, SessionEventRow.session_id, SessionEventRow.seq)
 # Events of an expired session, or of a user who is being erased, go before the session.
@@ -95,11 +91,37 @@ async def erase_event(
 
 async def remove(session: Session, row: SessionRow) -> None:
     """Delete a session with its events."""
-    await session.execute(
-        delete(SessionRow).where(
-            SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id
-        )
+    await _remove(session, row.engine_id, [row.session_id])
+
+
+async def _remove(
+    session: Session, engine_id: int, ids: Collection[str], *only: ColumnElement[bool]
+) -> int:
+    """Delete sessions, and their names in the sources of operations; return the count."""
+    removed = await session.execute(
+        delete(SessionRow)
+        .where(SessionRow.engine_id == engine_id, SessionRow.session_id == any_of(ids), *only)
+        .returning(SessionRow.session_id)
+        .execution_options(synchronize_session=False)
     )
+    gone = removed.scalars().all()
+    await forget_sessions(session, engine_id, gone)
+    return len(gone)
+
+
+async def _remove_of_subject(session: Session, subject: Subject, limit: int) -> Counts:
+    some = select(SessionRow.session_id).where(subject.selects(SessionRow)).limit(limit)
+    ids = (await session.execute(some)).scalars().all()
+    count = await _remove(session, subject.engine_id, ids)
+    return {SessionRow.__tablename__: count} if count else {}
+
+
+ERASURES = (
+    RowsOf(SessionEventRow).named("events", SessionEventRow.event_id),
+    replace(RowsOf(SessionRow).named("sessions", SessionRow.session_id), remove=_remove_of_subject),
+    RowsOf(UserStateRow).erasure(),
+)
+"""The rows that belong to a scope; the state of an application belongs to none."""
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
@@ -193,13 +215,7 @@ async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) 
         SessionEventRow.engine_id == SessionRow.engine_id,
         SessionEventRow.session_id == SessionRow.session_id,
     )
-    removed = await session.execute(
-        delete(SessionRow)
-        .where(SessionRow.engine_id == engine_id, SessionRow.session_id == any_of(ids), ~has_events)
-        .returning(SessionRow.session_id)
-        .execution_options(synchronize_session=False)
-    )
-    return count + len(removed.all())
+    return count + await _remove(session, engine_id, ids, ~has_events)
 
 
 def _has_expired(session: Session) -> ColumnElement[bool]:

@@ -87,6 +87,23 @@ async def find(
     return (await session.execute(statement)).scalar_one_or_none()
 
 
+async def hold(session: Session, name: SessionName, create_time: datetime) -> bool:
+    """Keep a session from removal during the transaction; return False if it was removed before.
+
+    Events may still be appended to it.
+    """
+    statement = (
+        select(SessionRow.session_id)
+        .where(
+            SessionRow.engine_id == name.engine.engine,
+            SessionRow.session_id == name.session,
+            SessionRow.create_time == create_time,
+        )
+        .with_for_update(read=True, key_share=True)
+    )
+    return (await session.execute(statement)).scalar_one_or_none() is not None
+
+
 def select_sessions(engine_id: int, now: datetime) -> Select[SessionRow]:
     """Select the sessions of an engine that have not expired."""
     return select(SessionRow).where(SessionRow.engine_id == engine_id, is_unexpired(now))

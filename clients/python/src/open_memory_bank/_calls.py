@@ -780,6 +780,19 @@ class ExportRevisions(TypedDict, total=False):
     """An AIP-160 filter."""
 
 
+FIND_RESOURCES: Call[types.FindResourcesResponse] = Call(
+    "findResources", "POST", "{engine}/resources:find", body={"text": "text"}, is_repeatable=False
+)
+
+
+class FindResources(TypedDict, total=False):
+    """Arguments of `findResources`."""
+
+    text: Required[str]
+    """Id or full name of a memory, revision, operation, session, key or engine, or a
+    value of a scope."""
+
+
 FLUSH_STREAM: Call[types.Operation] = Call(
     "flushStream",
     "POST",

@@ -25,6 +25,8 @@ Format = Literal["messages", "openai", "gemini", "text"]
 
 FormerSummaryRole = Literal["assistant", "system"]
 
+FoundKind = Literal["MEMORY", "REVISION", "OPERATION", "SESSION", "KEY", "ENGINE", "SCOPE"]
+
 JsonValue = Any
 
 Kind = Literal["text", "json", "blob", "list", "info", "error"]
@@ -1450,6 +1452,21 @@ class FilterGroup(TypedDict):
     """The conditions."""
 
 
+class FindResourcesRequest(TypedDict):
+    """The text to find."""
+
+    text: str
+    """Id or full name of a memory, revision, operation, session, key or engine, or a
+    value of a scope."""
+
+
+class FindResourcesResponse(TypedDict):
+    """The resources and scopes that the text names."""
+
+    resources: list[Found]
+    """At most 10; empty: the key reaches nothing of this name."""
+
+
 class FlushStreamRequest(TypedDict):
     """A stream to process at once, with all its waiting events."""
 
@@ -1457,6 +1474,20 @@ class FlushStreamRequest(TypedDict):
     """Exact key of the collection."""
     streamId: NotRequired[str | None]
     """Id of the stream; absent or empty: `default`."""
+
+
+class Found(TypedDict):
+    """A resource or a scope that the text names."""
+
+    kind: FoundKind
+    """Kind of the resource, or `SCOPE`."""
+    name: NotRequired[str | None]
+    """Full name of the resource; absent for `SCOPE`."""
+    scope: NotRequired[dict[str, str] | None]
+    """Only with `SCOPE`: the pair with the value, which scopes of memories contain, or
+    which is the user of sessions."""
+    isDeleted: NotRequired[bool | None]
+    """True: a deleted memory that can still be recovered."""
 
 
 class GenerateMemoriesExample(TypedDict):
@@ -2305,7 +2336,10 @@ class Operation(TypedDict):
     `FAILED` or `CANCELLED`); `attemptCount`, the runs since the last progress (0: it
     ran within its request, or has not run); `startTime` of its first run, if it ran
     outside its request; `caller`, the id of the key that requested it, `jwt:` with
-    the subject of a token, or `command-line` (absent: the service itself)."""
+    the subject of a token, or `command-line` (absent: the service itself); `scope`,
+    the only scope that it concerns (absent: several, or none). `source` is the origin
+    of the memories that it writes: `session` and `events` (`first`, `last`),
+    `stream`, `directEvents` or `directMemories`."""
     done: NotRequired[bool]
     """False: it waits or runs; poll again later."""
     response: NotRequired[
@@ -2352,6 +2386,11 @@ class OperationMetadata(_OperationMetadataBase):
     """Times of the operation."""
     validateOnly: NotRequired[bool | None]
     """True: it is a preview and writes nothing."""
+    source: NotRequired[OperationSource | None]
+    """Origin of the memories that it writes; absent: it writes none, their origin is a
+    session of another engine, or a former release did the work."""
+    scope: NotRequired[dict[str, str] | None]
+    """The only scope that it concerns; absent: it concerns several, or none."""
     author: NotRequired[str | None]
     """Id of the model that wrote, or `engine`."""
     promptVersion: NotRequired[str | None]
@@ -2376,6 +2415,30 @@ class OperationMetadata(_OperationMetadataBase):
     """Full name of the operation that is undone."""
     retriedOperation: NotRequired[str | None]
     """Full name of the failed operation that is run again."""
+
+
+class OperationSource(TypedDict):
+    """The origin of the memories that an operation writes."""
+
+    session: NotRequired[str | None]
+    """Full name of the session; removed when the session is deleted or expires."""
+    events: NotRequired[OperationSourceEvents | None]
+    """Events of the session that were read; absent: none yet."""
+    stream: NotRequired[str | None]
+    """Id of the stream of ingested events."""
+    directEvents: NotRequired[int | None]
+    """Number of events in the request."""
+    directMemories: NotRequired[int | None]
+    """Number of memories in the request."""
+
+
+class OperationSourceEvents(TypedDict):
+    """The first and the last event that a generation read, by time."""
+
+    first: str
+    """Full name of the first event."""
+    last: str
+    """Full name of the last event."""
 
 
 class OperationTimes(TypedDict):
