@@ -32,7 +32,7 @@ QUERIES = (
     "绿茶",
     "Anna: I like tea",
 )
-CUES = (
+CUES: tuple[list[str] | None, ...] = (
     None,
     [],
     ["is:question"],
