@@ -37,7 +37,7 @@ class Bm25:
         if has_grams:
             weighing = [rarity for rarity, n in zip(weighing, holding, strict=True) if n]
         self._most = sum(weighing)
-        self._sums: dict[int, float] = {}
+        self._weights: dict[int, float] = {}
         self._slope = SLOPE / max(average_length, 1.0)
 
     @classmethod
@@ -52,13 +52,7 @@ class Bm25:
 
     def score(self, matched: int, length: float) -> float:
         """Return the score of a text with the terms of the set bits."""
-        if not matched:
-            return 0.0
-        # Cached: most texts have one of few sets of terms.
-        weight = self._sums.get(matched)
-        if weight is None:
-            weight = self._sums[matched] = self._sum(matched)
-        return weight / (BASE + self._slope * length)
+        return self._weight(matched) / (BASE + self._slope * length) if matched else 0.0
 
     def score_in_context(
         self, own: int, led: int, near: int, length: float, *, led_share: float, near_share: float
@@ -79,10 +73,16 @@ class Bm25:
     def share(self, matched: int) -> float | None:
         """Return the share of the set bits in the query's weight; None without any terms."""
         # Capped: a sample may lack terms that a text has.
-        return min(self._sum(matched) / self._most, 1.0) if self._most else None
+        return min(self._weight(matched) / self._most, 1.0) if self._most else None
 
-    def _sum(self, matched: int) -> float:
-        return sum(rarity for n, rarity in enumerate(self._rarity) if matched >> n & 1)
+    def _weight(self, matched: int) -> float:
+        # Cached: most texts have one of few sets of terms.
+        weight = self._weights.get(matched)
+        if weight is None:
+            rarities = enumerate(self._rarity)
+            weight = sum(rarity for n, rarity in rarities if matched >> n & 1)
+            self._weights[matched] = weight
+        return weight
 
 
 def count_holding(matched: Iterable[int], terms: int) -> list[int]:

@@ -15,7 +15,7 @@ from app.memory.retrieval.logic.query import RetrievalQuery, read
 from app.memory.retrieval.logic.ranking import (
     CANDIDATE_FIELDS,
     COMPUTED,
-    RankedNeighbour,
+    NO_NEIGHBOUR,
     RankingCandidate,
     Statistics,
 )
@@ -142,8 +142,9 @@ class Scope:
 
     def _nearby_score(self, one: RankingCandidate) -> float:
         bm25 = self.bm25
-        three = (one, one.before, one.after)
-        return sum(bm25.score(near.matched, near.length) for near in three if near is not None)
+        score = bm25.score(one.matched, one.length)
+        score += bm25.score(one.before_matched or 0, one.before_length or 0)
+        return score + bm25.score(one.after_matched or 0, one.after_length or 0)
 
     @cached_property
     def bm25(self) -> Bm25:
@@ -204,7 +205,7 @@ def _candidates(
     bank: Bank, distances: Sequence[float], matched: Sequence[int], lengths: Sequence[int]
 ) -> list[RankingCandidate]:
     beside = [
-        RankedNeighbour(distances[n], matched[n], lengths[n], "is:question" in one.cues)
+        (distances[n], matched[n], lengths[n], "is:question" in one.cues)
         for n, one in enumerate(bank.memories)
     ]
     return [
@@ -213,8 +214,6 @@ def _candidates(
             distance=distances[n],
             matched=matched[n],
             length=lengths[n],
-            before=None if before is None else beside[before],
-            after=None if after is None else beside[after],
-        )
-        for n, (one, (before, after)) in enumerate(zip(bank.memories, bank.neighbours, strict=True))
+        ).between(*(NO_NEIGHBOUR if at is None else beside[at] for at in bank.neighbours[n]))
+        for n, one in enumerate(bank.memories)
     ]

@@ -95,8 +95,8 @@ async def test_both_tell_the_same(
         assert len(both) > len(large[1]) / 2
         for memory_id in both:
             assert large[1][memory_id] == whole[1][memory_id]
-        assert any(one.before and one.after for one in large[1].values())
-        assert any(one.before and one.before.is_question for one in large[1].values())
+        assert any(one.before_length and one.after_length for one in large[1].values())
+        assert any(one.before_is_question for one in large[1].values())
 
 
 async def test_both_tell_the_same_of_scripts_without_blanks(

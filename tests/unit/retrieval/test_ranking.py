@@ -4,6 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,15 +13,17 @@ from hypothesis import strategies as st
 from app.memory.memories.logic.search_hints import search_hints_of
 from app.memory.retrieval.logic.query import RetrievalQuery, read
 from app.memory.retrieval.logic.ranking import (
+    NO_NEIGHBOUR,
     SIGNALS,
     WEIGHTS,
     Ranked,
-    RankedNeighbour,
     RankingCandidate,
     Statistics,
     rank,
 )
 
+Around = dict[str, Any]
+"""Attributes of a candidate's neighbour."""
 ALL_TERMS = 0b111
 FILLER = [
     RankingCandidate(f"other-{n}", 1.2 + n / 100, 0, 8 + n % 3, source=f"talk {n}")
@@ -69,30 +72,47 @@ def cues(fact: str, day: str | None = None) -> list[str]:
 )
 def test_each_signal_puts_a_candidate_first(better: dict[str, object], query: str) -> None:
     plain = [RankingCandidate(f"{n}", 1.2, 0, 8) for n in range(6)]
-    good = replace(plain[3], **better)  # type: ignore[arg-type] # the parameters are well-typed
+    good = plain[3]._replace(**better)  # type: ignore[arg-type] # the parameters are well-typed
     best = RankingCandidate("9", 0.3, ALL_TERMS, 9, source="best")
     found = order([*plain[:3], good, *plain[4:], best], query)
     assert found.index("3") < min(found.index(name) for name in "01245")
 
 
-FAR = RankedNeighbour(1.2, 0, 8)
+def before(distance: float, matched: int, length: int, *, is_question: bool = False) -> Around:
+    """Return the attributes of a candidate with this memory before it."""
+    return {
+        "before_distance": distance,
+        "before_matched": matched,
+        "before_length": length,
+        "before_is_question": is_question,
+    }
+
+
+def after(distance: float, matched: int, length: int) -> Around:
+    """Return the attributes of a candidate with this memory after it."""
+    return {"after_distance": distance, "after_matched": matched, "after_length": length}
+
+
+FAR_BEFORE = before(1.2, 0, 8)
+FAR_AFTER = after(1.2, 0, 8)
+FAR = FAR_BEFORE | FAR_AFTER
 
 
 @pytest.mark.parametrize(
     "better",
     [
-        {"before": RankedNeighbour(1.2, 0b1, 8)},
-        {"after": RankedNeighbour(1.2, 0b1, 8)},
-        {"after": RankedNeighbour(0.8, 0, 8)},
+        before(1.2, 0b1, 8),
+        after(1.2, 0b1, 8),
+        after(0.8, 0, 8),
         {"source": "best"},
     ],
 )
 def test_what_is_around_puts_a_candidate_before_others_with_neighbours(
     better: dict[str, object],
 ) -> None:
-    plain = [RankingCandidate(f"{n}", 1.2, 0, 8, before=FAR, after=FAR) for n in range(6)]
-    good = replace(plain[3], **better)  # type: ignore[arg-type] # the parameters are well-typed
-    best = RankingCandidate("9", 0.3, ALL_TERMS, 9, source="best", after=FAR)
+    plain = [RankingCandidate(f"{n}", 1.2, 0, 8, **FAR) for n in range(6)]
+    good = plain[3]._replace(**better)  # type: ignore[arg-type] # the parameters are well-typed
+    best = RankingCandidate("9", 0.3, ALL_TERMS, 9, source="best", **FAR_AFTER)
     found = order([*plain[:3], good, *plain[4:], best])
     assert found.index("3") < min(found.index(name) for name in "01245")
 
@@ -103,8 +123,8 @@ AROUND = ("nearby_vector", "nearby_words", "source", "answers")
 def test_nothing_counts_twice_where_there_is_no_neighbour() -> None:
     alone = [*FILLER, RankingCandidate("near", 0.7, ALL_TERMS, 8, source="talk")]
     assert all(one.parts[name] == 0 for one in ranked(alone) for name in AROUND)
-    beside = RankingCandidate("beside", 1.0, 0, 8, source="talk", after=FAR, before=FAR)
-    others = [replace(one, after=RankedNeighbour(1.3, 0, 8)) for one in FILLER]
+    beside = RankingCandidate("beside", 1.0, 0, 8, source="talk", **FAR)
+    others = [one._replace(**after(1.3, 0, 8)) for one in FILLER]
     parts = {one.candidate.memory_id: one.parts for one in ranked([alone[-1], beside, *others])}
     assert all(parts["near"][name] == 0 for name in AROUND)
     assert parts["beside"]["nearby_vector"] > 0
@@ -141,9 +161,7 @@ def test_a_question_that_also_says_something_is_no_mere_question() -> None:
 
 def test_of_long_messages_the_short_go_first_and_what_is_around_does_not_count() -> None:
     candidates = [
-        RankingCandidate(
-            f"{n}", 1.0, n % 2, 20 + 20 * n, source="s", before=RankedNeighbour(1.0, n, 9)
-        )
+        RankingCandidate(f"{n}", 1.0, n % 2, 20 + 20 * n, source="s", **before(1.0, n, 9))
         for n in range(6)
     ]
     for average, is_short in ((15.0, True), (80.0, False)):
@@ -165,10 +183,10 @@ def test_a_question_is_behind_a_statement() -> None:
 
 
 def test_what_follows_a_question_with_the_words_is_its_answer() -> None:
-    before = RankedNeighbour(1.2, ALL_TERMS, 8)
-    told = RankingCandidate("a", 1.2, 0, 8, before=before)
-    answer = RankingCandidate("b", 1.2, 0, 8, before=replace(before, is_question=True))
-    others = [replace(one, before=FAR) for one in FILLER]
+    told = RankingCandidate("a", 1.2, 0, 8, **before(1.2, ALL_TERMS, 8))
+    asking = before(1.2, ALL_TERMS, 8, is_question=True)
+    answer = RankingCandidate("b", 1.2, 0, 8, **asking)
+    others = [one._replace(**FAR_BEFORE) for one in FILLER]
     assert order([*others, told, answer])[:2] == ["b", "a"]
 
 
@@ -196,7 +214,7 @@ def test_what_somebody_says_by_the_query_comes_after_the_query_itself() -> None:
 
 
 def test_without_vectors_the_words_decide() -> None:
-    blind = [replace(one, distance=None) for one in FILLER]
+    blind = [one._replace(distance=None) for one in FILLER]
     found = ranked([*blind, RankingCandidate("tea", None, 0b11, 8)])
     assert found[0].candidate.memory_id == "tea"
     assert all(one.parts["vector"] == one.parts["nearby_vector"] == 0 for one in found)
@@ -243,16 +261,12 @@ def test_the_parts_are_named_and_add_up_to_the_score() -> None:
         assert sum(one.parts.values()) == pytest.approx(one.score)
 
 
-neighbours = st.none() | st.builds(
-    RankedNeighbour,
-    st.none() | st.floats(0, 2),
-    st.integers(0, 15),
-    st.integers(0, 100),
-    st.booleans(),
+neighbours = st.just(NO_NEIGHBOUR) | st.tuples(
+    st.none() | st.floats(0, 2), st.integers(0, 15), st.integers(0, 100), st.booleans()
 )
 candidates_of = st.lists(
     st.builds(
-        RankingCandidate,
+        lambda *own: RankingCandidate(*own[:-2]).between(*own[-2:]),
         st.uuids().map(str),
         st.none() | st.floats(0, 2),
         st.integers(0, 15),
@@ -262,8 +276,8 @@ candidates_of = st.lists(
         ),
         st.none() | st.sampled_from(["a", "b"]),
         st.none() | st.floats(0, 100),
-        before=neighbours,
-        after=neighbours,
+        neighbours,
+        neighbours,
     ),
     max_size=30,
     unique_by=lambda one: one.memory_id,

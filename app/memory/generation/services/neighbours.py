@@ -24,8 +24,8 @@ from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.logic.query import read
-from app.memory.retrieval.logic.ranking import WEIGHTS
-from app.memory.retrieval.services.search import LargeScopeSearch, ScopeIndexes, best_of, is_hot
+from app.memory.retrieval.logic.ranking import WEIGHTS, best_of
+from app.memory.retrieval.services.search import LargeScopeSearch, ScopeIndexes, is_hot
 from app.memory.retrieval.store import fast_sql
 from app.memory.retrieval.store import nearest as searches
 from app.memory.retrieval.store import repository as retrieval

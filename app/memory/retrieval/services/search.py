@@ -10,7 +10,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache
@@ -29,12 +29,10 @@ from app.memory.memories.store.columns import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.query import RetrievalQuery
 from app.memory.retrieval.logic.ranking import (
-    WEIGHTS,
     Ranked,
     RankingCandidate,
     Statistics,
-    Weights,
-    rank,
+    best_of,
 )
 from app.memory.retrieval.schemas import Explanation, SourceEvent
 from app.memory.retrieval.store import candidates, fast_sql, indexes, nearest, repository
@@ -255,39 +253,6 @@ class FastSearch(Search):
         return await fast_sql.find_by_ids(
             self.db, self.engine, self.query, memory_ids, self.max_bytes
         )
-
-
-def best_of(
-    asked: RetrievalQuery,
-    statistics: Statistics,
-    candidates: Sequence[RankingCandidate],
-    count: int,
-    weights: Weights = WEIGHTS,
-) -> dict[str, Ranked]:
-    """Return the best candidates by id, best first."""
-    ranked = _unrelated_last(candidates, rank(asked, statistics, candidates, weights))
-    return {hit.candidate.memory_id: hit for hit in ranked[:count]}
-
-
-def _unrelated_last(
-    candidates: Sequence[RankingCandidate], ranked: Sequence[Ranked]
-) -> list[Ranked]:
-    """Put candidates without any relation to the query last, in the order of `candidates`."""
-    unrelated = {hit.candidate.memory_id: hit for hit in ranked if _is_unrelated(hit)}
-    if not unrelated:
-        return list(ranked)
-    known = [hit for hit in ranked if hit.candidate.memory_id not in unrelated]
-    farthest = max(hit.distance for hit in ranked)
-    return known + [
-        replace(unrelated[candidate.memory_id], distance=farthest)
-        for candidate in candidates
-        if candidate.memory_id in unrelated
-    ]
-
-
-def _is_unrelated(hit: Ranked) -> bool:
-    has_words = hit.candidate.distance is not None or hit.candidate.matched > 0
-    return not (has_words or hit.parts["subject"] or hit.parts["time"] or hit.distance == 0)
 
 
 def _by_distances(

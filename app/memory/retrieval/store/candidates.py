@@ -53,7 +53,6 @@ from app.memory.retrieval.logic.ranking import (
     CANDIDATE_FIELDS,
     COMPUTED,
     NEIGHBOUR_FIELDS,
-    RankedNeighbour,
     RankingCandidate,
     Statistics,
 )
@@ -84,10 +83,6 @@ _LANGUAGE = bindparam("language", type_=Text)
 
 
 _SIDES = {"before": func.lag, "after": func.lead}
-# Where a row has the columns of the candidate and of its neighbours.
-_OWN = slice(len(CANDIDATE_FIELDS))
-_BEFORE = slice(_OWN.stop, _OWN.stop + len(NEIGHBOUR_FIELDS))
-_AFTER = slice(_BEFORE.stop, _BEFORE.stop + len(NEIGHBOUR_FIELDS))
 _QUESTION = "is:question"
 
 
@@ -136,7 +131,7 @@ def _of_large_scope(
 
 def candidates_of(rows: Sequence[Any]) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the statistics and the candidates in the rows of a statement."""
-    return _statistics(rows), [_candidate(row) for row in rows]
+    return _statistics(rows), [RankingCandidate(*row[:-1]) for row in rows]
 
 
 def of_whole_scope(
@@ -166,17 +161,6 @@ def _statistics(rows: Sequence[Any]) -> Statistics:
     return Statistics(int(memories), [int(count) for count in holding], average_length)
 
 
-def _candidate(row: Sequence[Any]) -> RankingCandidate:
-    # By position, since access by name would take longer than the rest of this function.
-    candidate = RankingCandidate(*row[_OWN])
-    candidate.before, candidate.after = _neighbour(row[_BEFORE]), _neighbour(row[_AFTER])
-    return candidate
-
-
-def _neighbour(values: Sequence[Any]) -> RankedNeighbour | None:
-    return None if values[1] is None else RankedNeighbour(*values)
-
-
 @cache
 def _unfiltered(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
     return _statement(true(), with_vectors=with_vectors)
@@ -204,8 +188,7 @@ def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tu
     is_first = func.row_number().over() == 1
     return (
         select(
-            *(best.c[name] for name in CANDIDATE_FIELDS),
-            *(best.c[f"{side}_{name}"] for side in _SIDES for name in NEIGHBOUR_FIELDS),
+            *(best.c[name] for name in RankingCandidate._fields),
             _first_row_statistics(is_first, totals, holding).label("statistics"),
         )
         .order_by(best.c.is_chosen.desc(), best.c.create_time.desc(), best.c.memory_id.desc())

@@ -11,7 +11,7 @@ columns are equal to the result of the statement in `candidates.py`, to the last
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -32,7 +32,8 @@ from app.memory.memories.store.fast_sql import COLUMNS
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.ranking import (
     CANDIDATE_FIELDS,
-    RankedNeighbour,
+    NO_NEIGHBOUR,
+    Neighbour,
     RankingCandidate,
     Statistics,
 )
@@ -248,8 +249,6 @@ class _Stored:
         return await self.db.run(statement, [*of_engine, query.now, query.scope_hash, *values])
 
 
-_Sides = tuple[RankingCandidate | None, RankingCandidate | None]
-_ALONE: _Sides = (None, None)
 _QUESTION = "is:question"
 
 
@@ -257,15 +256,14 @@ _QUESTION = "is:question"
 def of_small_scope(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
     """Return the statement that reads the scope, at most one memory more than `MAX_SMALL_SCOPE`.
 
-    Each row has a candidate without its neighbours, a number that ascends with its time of
-    creation, and the number of terms in the query. Its parameters are the keys of
-    `candidates.values_of`.
+    Each row has a candidate without its neighbours, and the number of terms in the query; the
+    newest memories come first. Its parameters are the keys of `candidates.values_of`.
     """
     scope, words = read_scope(true(), with_vectors=with_vectors, most=MAX_SMALL_SCOPE + 1)
     terms = select(func.count(words.c.n.distinct())).scalar_subquery()
-    age = func.date_part("epoch", scope.c.create_time)
     own = (scope.c[name] for name in CANDIDATE_FIELDS)
-    return select(*own, age.label("age"), terms.label("terms"))
+    newest_first = (scope.c.create_time.desc(), scope.c.memory_id.desc())
+    return select(*own, terms.label("terms")).order_by(*newest_first)
 
 
 def candidates_among(
@@ -274,52 +272,37 @@ def candidates_among(
     """Return the scope's statistics of the query's terms, and the candidates."""
     if not rows:
         return Statistics(0, (), 0.0), []
-    memories = [RankingCandidate(*own) for *own, _, _ in rows]
-    ages = {memory.memory_id: age for memory, (*_, age, _) in zip(memories, rows, strict=True)}
-    statistics = _statistics(memories, terms=rows[0][-1])
-    sides = _sides(memories)
-    chosen = {*_by_distance(memories), *_by_words(memories, statistics, sides)}
-    newest_first = sorted(
-        memories, key=lambda memory: (ages[memory.memory_id], memory.memory_id), reverse=True
-    )
-    # The sort is stable, so the other memories keep their order.
-    newest_first.sort(key=lambda memory: memory.memory_id not in chosen)
-    candidates = newest_first[:POOL]
-    for candidate in candidates:
-        before, after = sides.get(candidate.memory_id, _ALONE)
-        candidate.before, candidate.after = _neighbour(before), _neighbour(after)
-    return statistics, candidates
-
-
-def _statistics(memories: Sequence[RankingCandidate], terms: int) -> Statistics:
-    holding = count_holding([memory.matched for memory in memories], terms)
+    memories = _with_neighbours([RankingCandidate(*own) for *own, _ in rows])
+    holding = count_holding([memory.matched for memory in memories], terms=rows[0][-1])
     average = sum([memory.length for memory in memories]) / len(memories)
-    return Statistics(len(memories), holding, average)
+    statistics = Statistics(len(memories), holding, average)
+    chosen = {*_by_distance(memories), *_by_words(memories, statistics)}
+    # The sort is stable, so the newest remain first in both groups.
+    memories.sort(key=lambda memory: memory.memory_id not in chosen)
+    return statistics, memories[:POOL]
 
 
-def _sides(memories: Sequence[RankingCandidate]) -> Mapping[str, _Sides]:
-    """Return the memories before and after each memory that has a position in a source."""
-    sources: dict[str, list[RankingCandidate]] = defaultdict(list)
-    for memory in memories:
+def _with_neighbours(memories: list[RankingCandidate]) -> list[RankingCandidate]:
+    """Add the memories before and after to each memory that has a position in a source."""
+    sources: dict[str, list[int]] = defaultdict(list)
+    for place, memory in enumerate(memories):
         if memory.source is not None:
-            sources[memory.source].append(memory)
-    return {
-        memory.memory_id: neighbours
-        for inside in sources.values()
-        for memory, neighbours in _in_order(inside)
-        if memory.position is not None
-    }
+            sources[memory.source].append(place)
+    for places in sources.values():
+        places.sort(key=lambda place: _position(memories[place]))
+        around = [NO_NEIGHBOUR, *(_neighbour(memories[place]) for place in places), NO_NEIGHBOUR]
+        for place, before, after in zip(places, around, around[2:], strict=False):
+            if memories[place].position is not None:
+                memories[place] = memories[place].between(before, after)
+    return memories
 
 
-def _in_order(inside: list[RankingCandidate]) -> Iterator[tuple[RankingCandidate, _Sides]]:
-    inside.sort(key=_place)
-    before = [None, *inside]
-    after = [*inside[1:], None]
-    return zip(inside, zip(before, after, strict=False), strict=False)
-
-
-def _place(memory: RankingCandidate) -> tuple[bool, float, str]:
+def _position(memory: RankingCandidate) -> tuple[bool, float, str]:
     return memory.position is None, memory.position or 0.0, memory.memory_id
+
+
+def _neighbour(memory: RankingCandidate) -> Neighbour:
+    return memory.distance, memory.matched, memory.length, _QUESTION in (memory.cues or ())
 
 
 def _by_distance(memories: Sequence[RankingCandidate]) -> list[str]:
@@ -331,15 +314,12 @@ def _by_distance(memories: Sequence[RankingCandidate]) -> list[str]:
     return [memory_id for _, memory_id in near[:BY_DISTANCE]]
 
 
-def _by_words(
-    memories: Sequence[RankingCandidate], statistics: Statistics, sides: Mapping[str, _Sides]
-) -> list[str]:
+def _by_words(memories: Sequence[RankingCandidate], statistics: Statistics) -> list[str]:
     """Return memories that match words, or have a neighbour that does; only the best of many."""
     having = [
         memory
         for memory in memories
-        if memory.matched
-        or any(near and near.matched for near in sides.get(memory.memory_id, _ALONE))
+        if memory.matched or memory.before_matched or memory.after_matched
     ]
     if len(having) <= BY_WORDS:
         return [memory.memory_id for memory in having]
@@ -347,14 +327,7 @@ def _by_words(
     best = []
     for memory in having:
         nearby = bm25.score(memory.matched, memory.length)
-        for near in sides.get(memory.memory_id, _ALONE):
-            nearby += bm25.score(near.matched, near.length) if near else 0.0
+        nearby += bm25.score(memory.before_matched or 0, memory.before_length or 0)
+        nearby += bm25.score(memory.after_matched or 0, memory.after_length or 0)
         best.append((-int(nearby * TOLD_APART), memory.memory_id))
     return [memory_id for _, memory_id in sorted(best)[:BY_WORDS]]
-
-
-def _neighbour(memory: RankingCandidate | None) -> RankedNeighbour | None:
-    if memory is None:
-        return None
-    is_question = _QUESTION in (memory.cues or ())
-    return RankedNeighbour(memory.distance, memory.matched, memory.length, is_question)
