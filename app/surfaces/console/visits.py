@@ -183,6 +183,7 @@ def rendered(
     }
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
+        frame["engine"] = engine
         frame["places"] = places_of(session.caller, request.url.path.rstrip("/"), engine)
     page = environment().get_template(template)
     shown = page.render({**frame, "exposed": is_exposed(request), **values})

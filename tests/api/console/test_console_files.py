@@ -60,10 +60,13 @@ def test_the_style_sheet_loads_nothing_and_needs_no_force() -> None:
     assert sheet.count("\n") <= 700
 
 
-def test_each_icon_of_a_template_is_drawn() -> None:
+def test_each_icon_that_is_named_is_drawn() -> None:
     drawn = set(re.findall(r'<symbol id="([a-z0-9-]+)"', (_STATIC / "icons.svg").read_text()))
-    for path in _TEMPLATES:
-        wanted = set(re.findall(r'\bicon\("([a-z0-9-]+)"', path.read_text()))
+    named = (
+        r'\b(?:icon|empty)\("([a-z0-9-]+)"|"([a-z0-9-]+)", Permission|link\([^,]*, "([a-z-0-9]+)"'
+    )
+    for path in (*_TEMPLATES, _FOLDER / "navigation.py"):
+        wanted = {name for names in re.findall(named, path.read_text()) for name in names if name}
         assert wanted <= drawn, path.name
 
 

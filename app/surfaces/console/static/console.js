@@ -75,6 +75,11 @@
     turn(button, "copy", "check");
     setTimeout(() => { turn(button, "check", "copy"); told.textContent = ""; }, 2000);
   });
+  // The fields of a filter lie above its results: whatever is pressed beside them closes them.
+  document.addEventListener("click", ({ target }) => {
+    const open = find(".filter details[open]");
+    if (open && !open.contains(target)) open.open = false;
+  });
   document.addEventListener("keydown", (event) => {
     const open = event.key === "Escape" && find(".filter details[open]");
     if (!open) return;
