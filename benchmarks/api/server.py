@@ -74,10 +74,10 @@ def _run(pipe: Pipe, settings: Settings) -> None:
         app.process.serving.create_app = _with_routes  # type: ignore[attr-defined]  # in its place
         async with (
             app.process.start.open_process(settings) as process,
-            app.process.serving.serving(settings, process.resources) as listening,
+            app.process.serving.serving(settings, process.resources) as (port, _),
         ):
             await process.resources.embedder.warm()
-            pipe.send((listening.port, os.getpid()))
+            pipe.send((port, os.getpid()))
             await asyncio.get_running_loop().run_in_executor(None, pipe.recv)
 
     # Lines are made as a server makes them, and read by nobody.

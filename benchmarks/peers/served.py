@@ -54,10 +54,10 @@ async def _serve() -> None:
         resources = process.resources
         if settings.embedder is not EmbedderChoice.HTTP:
             resources = replace(resources, embedder=TableEmbedder())
-        async with working(resources), serving(settings, resources) as listening:
-            sys.stdout.write(json.dumps({"port": listening.port}) + "\n")
+        async with working(resources), serving(settings, resources) as (port, task):
+            sys.stdout.write(json.dumps({"port": port}) + "\n")
             sys.stdout.flush()
-            await listening.task
+            await task
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ async def test_what_is_read_of_all_engines_counts_for_none(
     async def engines() -> list[int | None]:
         async with database.transaction() as session:
             await session.execute(text("select 1"))
-            return [use.engine for use in database.nodes._uses.values()]
+            return [engine for engine, _ in database.nodes._uses.values()]
 
     async with _nodes(database_url, settings, "1") as database:
         await database.nodes.enter(_HERE)

@@ -34,8 +34,8 @@ async def _served(
     }
     settings = resources.settings.model_copy(update=values)
     headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
-    async with serving.serving(settings, resources) as listening:
-        base = f"http://127.0.0.1:{listening.port}/v1/reasoningEngines/1"
+    async with serving.serving(settings, resources) as (port, _):
+        base = f"http://127.0.0.1:{port}/v1/reasoningEngines/1"
         async with httpx.AsyncClient(base_url=base, headers=headers) as client:
             yield client
 

@@ -127,8 +127,8 @@ async def live(
     )
     resources = Resources(outside, resources.clock, resources.db, database_url, resources.embedder)
     headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
-    async with serving.serving(outside, resources) as listening:
-        base = f"http://127.0.0.1:{listening.port}/v1/"
+    async with serving.serving(outside, resources) as (port, _):
+        base = f"http://127.0.0.1:{port}/v1/"
         async with httpx.AsyncClient(base_url=base, headers=headers, timeout=10) as client:
             yield client
 
