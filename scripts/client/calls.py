@@ -34,6 +34,7 @@ _HARMLESS = {
     "recallMemories",
     "recallSession",
     "recallSessions",
+    "findResources",
     "retrieveMemories",
     "retrieveProfiles",
     "revokeKey",
