@@ -31,10 +31,10 @@ _ENGINES = _ENGINE.rpartition("/")[0]
 _HARMLESS = {
     "composeContext",
     "estimateContextCosts",
+    "findResources",
     "recallMemories",
     "recallSession",
     "recallSessions",
-    "findResources",
     "retrieveMemories",
     "retrieveProfiles",
     "revokeKey",
