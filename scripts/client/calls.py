@@ -31,6 +31,7 @@ _ENGINES = _ENGINE.rpartition("/")[0]
 _HARMLESS = {
     "composeContext",
     "estimateContextCosts",
+    "findResources",
     "recallMemories",
     "recallSession",
     "recallSessions",

@@ -781,7 +781,7 @@ class ExportRevisions(TypedDict, total=False):
 
 
 FIND_RESOURCES: Call[types.FindResourcesResponse] = Call(
-    "findResources", "POST", "{engine}/resources:find", body={"text": "text"}, is_repeatable=False
+    "findResources", "POST", "{engine}/resources:find", body={"text": "text"}
 )
 
 

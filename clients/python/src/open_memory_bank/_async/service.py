@@ -119,6 +119,10 @@ class AsyncEngines(AsyncGroup):
         """Begin to look through the engine for sensitive values."""
         return await self._start(_calls.SCAN_PRIVACY, {}, options)
 
+    async def find(self, **options: Unpack[_calls.FindResources]) -> types.FindResourcesResponse:
+        """Return the resources and scopes that a text names."""
+        return await self._ask(_calls.FIND_RESOURCES, {}, options)
+
     async def usage(self, **options: Unpack[_calls.GetUsage]) -> types.EngineUsage:
         """Return what the engine's models took, and what the engine holds."""
         return await self._ask(_calls.GET_USAGE, {}, options)

@@ -116,6 +116,10 @@ class Engines(Group):
         """Begin to look through the engine for sensitive values."""
         return self._start(_calls.SCAN_PRIVACY, {}, options)
 
+    def find(self, **options: Unpack[_calls.FindResources]) -> types.FindResourcesResponse:
+        """Return the resources and scopes that a text names."""
+        return self._ask(_calls.FIND_RESOURCES, {}, options)
+
     def usage(self, **options: Unpack[_calls.GetUsage]) -> types.EngineUsage:
         """Return what the engine's models took, and what the engine holds."""
         return self._ask(_calls.GET_USAGE, {}, options)
