@@ -20,9 +20,9 @@ SCREENS = (
 )
 """The name of each image and the path of its screen."""
 _FOLDER = ROOT / "docs" / "images"
-_SIZE = {"width": 1280, "height": 800}
+_SIZE = {"width": 1280, "height": 720}
 _SUFFIXES: dict[Literal["light", "dark"], str] = {"light": "", "dark": "-dark"}
-_MAX_BYTES = 150_000
+_MAX_BYTES = 200_000
 
 
 @pytest.fixture(scope="session")
