@@ -28,7 +28,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 from typing_extensions import override
 
-from app.adapters.llm.minilm_model import GRAPH, HIDDEN, MAX_TOKENS, TOKENIZER
+from app.adapters.llm.onnx_encoder import GRAPH, HIDDEN, MAX_TOKENS, TOKENIZER
 
 WORDS = "embeddings.word_embeddings.weight"
 _LAYERS = 6

@@ -23,7 +23,7 @@ _PARTS = {
 
 def _embed() -> None:
     # Imported as late as the service does.
-    from app.adapters.llm.minilm_model import MiniLm  # noqa: PLC0415 - as above
+    from app.adapters.llm.onnx_encoder import MiniLm  # noqa: PLC0415 - as above
 
     model = MiniLm()
     _say("MiniLM, loaded")

@@ -24,3 +24,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_index("ix_operations_source_session", "operations")
+    # The former release removes no session from there.
+    op.execute(
+        "update operations set details = details - 'source'"
+        " where details #>> '{source,session}' is not null"
+    )

@@ -62,6 +62,7 @@ UNREACHED = {
 """What no caller can reach who is bound to scopes, and why."""
 WHOLE_ENGINE = {
     "app.platform.operations.store.leases.check_queue": "says only that too much waits",
+    "app.platform.operations.store.erasure.forget_sessions": "removes names of removed sessions",
 }
 """What looks at the whole engine for any caller, and why: it answers nothing of what it sees."""
 OF_ONE_SCOPE = {

@@ -30,7 +30,7 @@ from starlette.types import Receive, Scope, Send
 from tokenizers import Tokenizer
 from typing_extensions import override
 
-from app.adapters.llm.minilm_model import TOKENIZER
+from app.adapters.llm.onnx_encoder import TOKENIZER
 
 Json = Mapping[str, Any]
 

@@ -11,7 +11,7 @@ from onnx import ModelProto, TensorProto, helper
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from app.adapters.llm.minilm_model import MAX_TOKENS
+from app.adapters.llm.onnx_encoder import MAX_TOKENS
 from scripts.minilm_graph import GraphBuilder, weights_folder
 
 Array = NDArray[np.float64]

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from typing_extensions import override
 
 from app.adapters.llm.ports import Vectors
 
@@ -32,6 +33,15 @@ ort.disable_telemetry_events()
 
 _PASS_TOKENS = 256
 """Tokens per pass, padding included; more is slower, as the states outgrow the CPU cache."""
+
+_MINILM = Path(__file__).with_name("minilm").resolve()
+"""all-MiniLM-L6-v2, which `scripts/minilm_graph.py` makes from the published weights."""
+GRAPH = _MINILM / "int8.onnx"
+"""The network; its weights lie beside it in `int8.bin`."""
+TOKENIZER = _MINILM / "tokenizer.json"
+HIDDEN = 384
+MAX_TOKENS = 256
+"""Source: the weights' sentence_bert_config.json. Overrides the 128 of tokenizer.json."""
 
 Tokens = NDArray[np.int64]
 """One row per text; shorter ones are padded."""
@@ -102,3 +112,16 @@ def open_session(graph: bytes | Path, folder: Path) -> ort.InferenceSession:
     options.add_session_config_entry(_EXACT_INT8, "1")
     source = str(graph) if isinstance(graph, Path) else graph
     return ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+class MiniLm(OnnxEncoder):
+    """all-MiniLM-L6-v2 with int8 weights; its network pools and normalises by itself."""
+
+    def __init__(self) -> None:
+        super().__init__(Tokenizer.from_file(str(TOKENIZER)), MAX_TOKENS, HIDDEN)
+        self._session = open_session(GRAPH, _MINILM)
+
+    @override
+    def _run(self, ids: Tokens, mask: Tokens) -> Vectors:
+        vectors: Vectors = self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
+        return vectors

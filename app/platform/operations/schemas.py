@@ -66,7 +66,8 @@ class OperationMetadata(WireModel):
         " a session of another engine, or a former release did the work.",
     )
     scope: dict[str, str] | None = Field(
-        None, description="The only scope that it concerns; absent: it concerns several, or none."
+        None, description="The pairs that all its scopes have; absent: they have none in common, or it has"
+        " no scope."
     )
     author: str | None = Field(None, description="Id of the model that wrote, or `engine`.")
     prompt_version: str | None = Field(
@@ -118,8 +119,8 @@ class Operation(WireModel):
         " `FAILED` or `CANCELLED`); `attemptCount`, the runs since the last progress (0: it ran"
         " within its request, or has not run); `startTime` of its first run, if it ran outside"
         " its request; `caller`, the id of the key that requested it, `jwt:` with the subject of"
-        " a token, or `command-line` (absent: the service itself); `scope`, the only scope that it"
-        " concerns (absent: several, or none). `source` is the origin of the memories that it"
+        " a token, or `command-line` (absent: the service itself); `scope`, the pairs that all its"
+        " scopes have (absent: there are none). `source` is the origin of the memories that it"
         " writes: `session` and `events` (`first`, `last`), `stream`, `directEvents` or"
         " `directMemories`."
     )

@@ -76,6 +76,7 @@ class UpkeepService:
                 )
             await engines.mark_deleted(session, engine.engine_id, now)
             await erasure.withdraw_texts(session, engine.engine_id)
+            await erasure.forget_sessions(session, engine.engine_id)
             await kept_requests.clear(session, engine.engine_id, kept_requests.EVERYTHING)
             # Such operations could wait for hours, although no work is left.
             gone = NotFound.of(name_of(engine))

@@ -155,7 +155,7 @@ async def test_a_session_of_another_engine_is_not_named(
     assert operation["response"]["generatedMemories"]
 
 
-@pytest.mark.parametrize("way", ["deleted", "expired", "erased"])
+@pytest.mark.parametrize("way", ["deleted", "deleted by its user", "expired", "replaced", "erased"])
 async def test_a_session_that_is_gone_is_named_by_no_operation(
     client: httpx.AsyncClient,
     runner: Runner,
@@ -170,9 +170,15 @@ async def test_a_session_that_is_gone_is_named_by_no_operation(
     waiting = await start(client, source, scope={"team": "y"})
     if way == "deleted":
         ok(await client.delete("/sessions/talk-5"))
+    elif way == "deleted by its user":
+        bound = await make_key(client, scopeConditions=[{"user_id": "quill-77"}])
+        ok(await client_with(client, bound).delete("/sessions/talk-5"))
     elif way == "expired":
         clock.advance(timedelta(days=1))
         assert await sweep(resources, "sessions")
+    elif way == "replaced":
+        clock.advance(timedelta(days=1))
+        await _talk(client, TEA, userId="wren-78")
     else:
         await erase(client, runner, {"user_id": "quill-77"})
     assert "source" not in ok(await client.get(path_of(done["name"])))["metadata"]

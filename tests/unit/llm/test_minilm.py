@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from app.adapters.llm.minilm_model import GRAPH, MAX_TOKENS
+from app.adapters.llm.onnx_encoder import GRAPH, MAX_TOKENS
 from app.adapters.llm.onnx_encoder import passes as passes_of
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
 from scripts.minilm_graph import Int8Builder, weights_folder

@@ -18,7 +18,7 @@ from app.adapters.llm.embedders import ThreadedEmbedder
 from app.adapters.llm.ports import Vectors
 
 if TYPE_CHECKING:
-    from app.adapters.llm.minilm_model import MiniLm
+    from app.adapters.llm.onnx_encoder import MiniLm
 
 _PACKAGES = ("onnxruntime", "tokenizers")
 
@@ -49,7 +49,7 @@ class MiniLmEmbedder(ThreadedEmbedder):
     @override
     def _load(self) -> "MiniLm":
         # Imported here, as it takes longer than the rest of the start.
-        from app.adapters.llm.minilm_model import MiniLm  # noqa: PLC0415 - costly import
+        from app.adapters.llm.onnx_encoder import MiniLm  # noqa: PLC0415 - costly import
 
         with self._loading:
             if self._model is None:

@@ -15,7 +15,7 @@ from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.errors import state_of
 from app.adapters.db.session import Session, is_distributed
 from app.kernel.errors import InvalidArgument, Reason
-from app.kernel.names import EngineName
+from app.kernel.names import MAX_ID_CHARS, EngineName
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp
 from app.memory.memories.logic.restored import RestoredMemory
 from app.memory.memories.store import ledger, vectors
@@ -346,9 +346,27 @@ async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> li
 
 
 async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
+    name = str(target.name)
     return [
-        {**row, "engine_name": str(target.name), "due_time": row["create_time"]} for row in rows
+        {
+            **row,
+            "engine_name": name,
+            "due_time": row["create_time"],
+            "details": _without_foreign_session(name, row["details"]),
+        }
+        for row in rows
     ]
+
+
+def _without_foreign_session(engine: str, details: Values) -> Values:
+    """Return metadata without a source in another engine: its removal would not reach this one."""
+    source = details.get("source")
+    if not isinstance(source, dict) or "session" not in source:
+        return details
+    parent, _, session_id = str(source["session"]).rpartition("/sessions/")
+    if parent == engine and len(session_id) <= MAX_ID_CHARS:
+        return details
+    return {key: value for key, value in details.items() if key != "source"}
 
 
 async def _most_usage(session: Session, target: Target, rows: Sequence[Values]) -> list[Values]:

@@ -85,18 +85,25 @@ async def withdraw_texts(
         await session.execute(statement.execution_options(synchronize_session=False))
 
 
-async def forget_sessions(session: Session, engine_id: int, session_ids: Collection[str]) -> None:
-    """Remove sessions from the sources of an engine's operations.
+async def forget_sessions(
+    session: Session, engine_id: int, session_ids: Collection[str] | None = None
+) -> None:
+    """Remove the given sessions, or all, from the sources of an engine's operations.
 
-    Call this after the sessions were removed: it waits for the generations that hold them.
+    Call this after the sessions were removed: it waits for the generations that hold them. It also
+    reaches operations that the session's conditions hide: who may delete a session removes its
+    name everywhere.
     """
-    if session_ids:
-        await session.execute(
-            update(OperationRow)
-            .where(OperationRow.engine_id == engine_id, source_session() == any_of(session_ids))
-            .values(details=OperationRow.details.op("-")("source"))
-            .execution_options(synchronize_session=False)
-        )
+    if session_ids is not None and not session_ids:
+        return
+    named = source_session()
+    is_gone = named.is_not(None) if session_ids is None else named == any_of(session_ids)
+    connection = await session.connection()
+    await connection.execute(
+        update(OperationRow)
+        .where(OperationRow.engine_id == engine_id, is_gone)
+        .values(details=OperationRow.details.op("-")("source"))
+    )
 
 
 def _lists_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:

@@ -91,13 +91,13 @@ async def erase_event(
 
 async def remove(session: Session, row: SessionRow) -> None:
     """Delete a session with its events."""
-    await _remove(session, row.engine_id, [row.session_id])
+    await remove_some(session, row.engine_id, [row.session_id])
 
 
-async def _remove(
+async def remove_some(
     session: Session, engine_id: int, ids: Collection[str], *only: ColumnElement[bool]
 ) -> int:
-    """Delete sessions, and their names in the sources of operations; return the count."""
+    """Delete sessions that `only` selects, and their names in operations; return the count."""
     removed = await session.execute(
         delete(SessionRow)
         .where(SessionRow.engine_id == engine_id, SessionRow.session_id == any_of(ids), *only)
@@ -112,7 +112,7 @@ async def _remove(
 async def _remove_of_subject(session: Session, subject: Subject, limit: int) -> Counts:
     some = select(SessionRow.session_id).where(subject.selects(SessionRow)).limit(limit)
     ids = (await session.execute(some)).scalars().all()
-    count = await _remove(session, subject.engine_id, ids)
+    count = await remove_some(session, subject.engine_id, ids, subject.selects(SessionRow))
     return {SessionRow.__tablename__: count} if count else {}
 
 
@@ -215,7 +215,7 @@ async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) 
         SessionEventRow.engine_id == SessionRow.engine_id,
         SessionEventRow.session_id == SessionRow.session_id,
     )
-    return count + await _remove(session, engine_id, ids, ~has_events)
+    return count + await remove_some(session, engine_id, ids, ~has_events)
 
 
 def _has_expired(session: Session) -> ColumnElement[bool]:

@@ -31,6 +31,7 @@ from app.adapters.db.lists import List, bytes_of
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason
 from app.kernel.names import SessionName
+from app.platform.sessions.store import erasure
 from app.platform.sessions.store.append_batch import is_live
 from app.platform.sessions.store.tables import (
     AppStateRow,
@@ -257,12 +258,8 @@ async def insert_session(
     check_scope(session, {"user_id": values["user_id"]})
     if not is_chosen:
         return await insert_drawn_row(SessionRow, session, values, "session_id")
-    expired = delete(SessionRow).where(
-        SessionRow.engine_id == values["engine_id"],
-        SessionRow.session_id == values["session_id"],
-        SessionRow.expire_time <= database_time(session),
-    )
-    await session.execute(expired)
+    is_expired = SessionRow.expire_time <= database_time(session)
+    await erasure.remove_some(session, values["engine_id"], [values["session_id"]], is_expired)
     statement = insert(SessionRow).values(dict(values)).on_conflict_do_nothing()
     row = (await session.execute(statement.returning(SessionRow))).scalar_one_or_none()
     if row is None:
