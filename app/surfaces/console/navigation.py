@@ -28,7 +28,7 @@ class Entry:
     keys: str = ""
 
 
-class Screen(NamedTuple):
+class ScreenLink(NamedTuple):
     """A screen with its URL, as seen from the present page."""
 
     entry: Entry
@@ -40,7 +40,7 @@ class Group(NamedTuple):
     """Screens under one heading; empty: without one."""
 
     heading: str
-    places: Sequence[Screen]
+    places: Sequence[ScreenLink]
 
 
 class Places(NamedTuple):
@@ -112,5 +112,5 @@ def _group(caller: Caller, heading: str, entries: Sequence[Entry], base: str, pa
         if caller.may(entry.permission):
             url = f"{base}/{entry.path}" if entry.path else base
             is_below = bool(entry.path) and path.startswith(f"{url}/")
-            places.append(Screen(entry, url, path == url or is_below))
+            places.append(ScreenLink(entry, url, path == url or is_below))
     return Group(heading, places)
