@@ -144,7 +144,10 @@ async def some_scopes(
 ) -> Sequence[dict[str, str]]:
     """Return up to `count` scopes of live memories, the first ones by their digests."""
     values = {"engine_id": engine_id, "now": now, "rows": count, "bytes": READ_BYTES}
-    return (await session.execute(_first_scopes(), values)).scalars().all()
+    scopes: Sequence[dict[str, str]] = (
+        (await session.execute(_first_scopes(), values)).scalars().all()
+    )
+    return scopes
 
 
 @cache
