@@ -66,8 +66,8 @@ class OperationMetadata(WireModel):
         " a session of another engine, or a former release did the work.",
     )
     scope: dict[str, str] | None = Field(
-        None, description="The pairs that all its scopes have; absent: they have none in common, or it has"
-        " no scope."
+        None,
+        description="The pairs that all its scopes have; absent: they have none in common.",
     )
     author: str | None = Field(None, description="Id of the model that wrote, or `engine`.")
     prompt_version: str | None = Field(

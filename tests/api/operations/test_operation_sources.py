@@ -19,6 +19,7 @@ from tests.support.engines import API, create_engine
 from tests.support.errors import refusal
 from tests.support.generation import given, run, said, start
 from tests.support.ingestion import MeddlingEmbedder, ended, ingest
+from tests.support.keys import client_with, make_key
 from tests.support.operations import USER, create_memories, create_memory, path_of
 from tests.support.person import erase
 from tests.support.queue import overwrite
@@ -158,6 +159,7 @@ async def test_a_session_of_another_engine_is_not_named(
 @pytest.mark.parametrize("way", ["deleted", "deleted by its user", "expired", "replaced", "erased"])
 async def test_a_session_that_is_gone_is_named_by_no_operation(
     client: httpx.AsyncClient,
+    app: FastAPI,
     runner: Runner,
     resources: Resources,
     clock: FixedClock,
@@ -171,8 +173,10 @@ async def test_a_session_that_is_gone_is_named_by_no_operation(
     if way == "deleted":
         ok(await client.delete("/sessions/talk-5"))
     elif way == "deleted by its user":
-        bound = await make_key(client, scopeConditions=[{"user_id": "quill-77"}])
-        ok(await client_with(client, bound).delete("/sessions/talk-5"))
+        own = {"user_id": ["quill-77"]}
+        key = await make_key(database, clock.now(), "admin", scope_conditions=own)
+        async with client_with(app, key) as bound:
+            ok(await bound.delete("/sessions/talk-5"))
     elif way == "expired":
         clock.advance(timedelta(days=1))
         assert await sweep(resources, "sessions")

@@ -12,7 +12,6 @@ from sqlalchemy import (
     Text,
     and_,
     cast,
-    delete,
     func,
     or_,
     select,

@@ -2337,8 +2337,8 @@ class Operation(TypedDict):
     ran within its request, or has not run); `startTime` of its first run, if it ran
     outside its request; `caller`, the id of the key that requested it, `jwt:` with
     the subject of a token, or `command-line` (absent: the service itself); `scope`,
-    the only scope that it concerns (absent: several, or none). `source` is the origin
-    of the memories that it writes: `session` and `events` (`first`, `last`),
+    the pairs that all its scopes have (absent: there are none). `source` is the
+    origin of the memories that it writes: `session` and `events` (`first`, `last`),
     `stream`, `directEvents` or `directMemories`."""
     done: NotRequired[bool]
     """False: it waits or runs; poll again later."""
@@ -2390,7 +2390,7 @@ class OperationMetadata(_OperationMetadataBase):
     """Origin of the memories that it writes; absent: it writes none, their origin is a
     session of another engine, or a former release did the work."""
     scope: NotRequired[dict[str, str] | None]
-    """The only scope that it concerns; absent: it concerns several, or none."""
+    """The pairs that all its scopes have; absent: they have none in common."""
     author: NotRequired[str | None]
     """Id of the model that wrote, or `engine`."""
     promptVersion: NotRequired[str | None]
