@@ -135,3 +135,12 @@ def test_without_a_browser_its_tests_say_what_to_install(wanted: str, code: int)
     )
     words = "no chromium: apt install chromium, or set MEMORY_BANK_TEST_CHROMIUM\n"
     assert (ended.returncode, ended.stdout) == (code, words)
+
+
+def test_a_checkout_that_has_the_packages_of_vendors_keeps_them(bare_checkout: Path) -> None:
+    before = make(bare_checkout, "--dry-run", "run").stdout
+    (bare_checkout / ".venv/lib/python3.12/site-packages/anthropic").mkdir(parents=True)
+    after = make(bare_checkout, "--dry-run", "run").stdout
+
+    assert "requirements-dev.lock requirements.lock requirements-run.lock" in before
+    assert "requirements-run.lock" not in after

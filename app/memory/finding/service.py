@@ -66,6 +66,7 @@ async def find(
     the time does not show what is out of the caller's reach.
 
     Raises:
+        InvalidArgument: no resource has the name, and the scopes take too long to look up.
         NotFound: the engine does not exist.
     """
     now = resources.clock.now()
@@ -73,8 +74,13 @@ async def find(
         engine = name_of(await engines.get(session, name))
         finder = _Finder(session, caller, engine, text, now)
         found = [one async for one in finder.resources()]
-        async with limited(session, resources.settings.filter_timeout_seconds, "text"):
-            found += await finder.scopes()
+        try:
+            async with limited(session, resources.settings.filter_timeout_seconds, "text"):
+                found += await finder.scopes()
+        except InvalidArgument:
+            # Scopes that take too long hide no resource that was found by its name.
+            if not found:
+                raise
     return FindResourcesResponse(resources=found[:MAX_FOUND])
 
 

@@ -5,10 +5,12 @@ from datetime import timedelta
 import httpx
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE, GONE, Json, field_of, ok, refusal
 from tests.support.cases import in_one_test
 from tests.support.engines import API, create_engine
@@ -22,8 +24,8 @@ SCOPE = {"user_id": USER, "app": "x"}
 PLACE = ENGINE.rpartition("/")[0]
 
 
-async def _find(client: httpx.AsyncClient, text: str) -> list[Json]:
-    found: list[Json] = ok(await client.post("/resources:find", json={"text": text}))["resources"]
+async def _find(client: httpx.AsyncClient, words: str) -> list[Json]:
+    found: list[Json] = ok(await client.post("/resources:find", json={"text": words}))["resources"]
     return found
 
 
@@ -213,3 +215,21 @@ async def test_a_malformed_request_names_its_field(
     client: httpx.AsyncClient, body: Json, field: str
 ) -> None:
     assert field_of(await client.post("/resources:find", json=body)) == field
+
+
+class TestSlowScopes:
+    """Lookups of scopes that take too long."""
+
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"filter_timeout_seconds": 0.2})
+
+    async def test_they_hide_no_resource(
+        self, client: httpx.AsyncClient, names: dict[str, str], database: Database
+    ) -> None:
+        async with database.transaction() as session:
+            await session.execute(text("lock table memories in access exclusive mode"))
+            key = names["KEY"]
+            assert await _find(client, key) == [{"kind": "KEY", "name": key}]
+            answer = await client.post("/resources:find", json={"text": "no such value"})
+            assert field_of(answer) == "text"

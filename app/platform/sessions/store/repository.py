@@ -90,7 +90,7 @@ async def find(
 async def hold(session: Session, name: SessionName, create_time: datetime) -> bool:
     """Keep a session from removal during the transaction; return False if it was removed before.
 
-    Events may still be appended to it.
+    A single event may still be appended to it; a batch of events waits.
     """
     statement = (
         select(SessionRow.session_id)
