@@ -48,11 +48,13 @@ class Places(NamedTuple):
 
     Attributes:
         crumbs: the label and the URL of each page above this one.
+        find: the path of the search at the top; empty: there is none.
     """
 
     of_engine: Sequence[Group]
     of_service: Group
     crumbs: Sequence[tuple[str, str]]
+    find: str
 
 
 _OF_ENGINE: Mapping[str, Sequence[Entry]] = {
@@ -89,6 +91,7 @@ def places_of(caller: Caller, path: str, engine: str | None) -> Places:
     crumbs = [(TEXTS.engines, START)] if path != START else []
     service = _group(caller, TEXTS.service, _OF_SERVICE, START, path)
     above = [service]
+    find = ""
     if engine is not None:
         base = f"{START}/e/{quote(engine, safe='')}"
         found = (_group(caller, name, own, base, path) for name, own in _OF_ENGINE.items())
@@ -96,13 +99,14 @@ def places_of(caller: Caller, path: str, engine: str | None) -> Places:
         if path != base:
             crumbs.append((f"{TEXTS.engine} {engine}", base))
         above = groups
+        find = f"{base}/find" if caller.may(Permission.ENGINES_GET) else ""
     crumbs += [
         (place.entry.label, place.url)
         for group in above
         for place in group.places
         if place.is_current and place.url != path
     ]
-    return Places(groups, service, crumbs)
+    return Places(groups, service, crumbs, find)
 
 
 def _group(caller: Caller, heading: str, entries: Sequence[Entry], base: str, path: str) -> Group:

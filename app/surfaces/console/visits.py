@@ -180,6 +180,7 @@ def rendered(
         "engine_url": None,
         "curls": [],
         "places": None,
+        "find_text": "",
     }
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")

@@ -71,7 +71,10 @@ def test_each_icon_that_is_named_is_drawn() -> None:
 
 
 def test_tables_and_filter_rows_have_one_frame_each() -> None:
-    for frame, holder in (("<table", "parts.html"), ('role="search"', "filter_parts.html")):
+    for frame, holder in (
+        ("<table", "parts.html"),
+        (' class="filter" role="search"', "filter_parts.html"),
+    ):
         found = {path.name for path in _TEMPLATES if frame in path.read_text()}
         assert found == {holder}, frame
 

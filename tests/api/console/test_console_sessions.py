@@ -89,7 +89,7 @@ async def test_a_session_shows_events_by_exchange_and_summaries_by_version(
     for words in ("question 1", "reply 4", "summary 1", "1 to 6", "search", "image/png", "app=x"):
         assert words in shown.text, words
     assert "/console/e/1/tasks/tools/page" in shown.links
-    assert answer.text.count("curl -H") == 4
+    assert answer.text.count("curl -H") == 5
     numbered = [link for link in shown.links if "/events/" in link]
     assert len(numbered) == 9
     assert "question 1" in (await page(viewer, numbered[0])).text

@@ -20,7 +20,11 @@ from tests.support.person import fill
 
 _FILES = re.compile(r"export|download|csv|raw")
 _ID = re.compile(r"(?<=/)[^/]*(?:\d|quill|other|CanaryMoth|Harmless)[^/]*")
-_STARTS = ("/console", "/console/e/1/memories", "/console/e/1/streams", "/console/e/1/search?q=tea")
+_STARTS = (
+    "/console",
+    *("/console/e/1/memories", "/console/e/1/streams", "/console/e/1/search?q=tea"),
+    "/console/e/1/find?q=none",
+)
 
 Json = dict[str, Any]
 

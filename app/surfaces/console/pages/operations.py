@@ -46,8 +46,19 @@ _FIELDS = (
     ),
     FilterField("kind", TEXTS.kind, equals("kind"), "text", named(*_KINDS)),
     FilterField("caller", TEXTS.caller, equals("caller")),
+    FilterField("session", TEXTS.filter_session, equals("source.session")),
     *made_between(),
 )
+_WITH_SOURCE = frozenset(
+    {
+        "generation.generate",
+        "ingestion.ingest",
+        "memories.batchCreate",
+        "memories.create",
+        "memories.import",
+    }
+)
+"""The kinds that write memories made of something, which their metadata name."""
 _LISTS = ("generatedMemories", "plannedChanges", "undoneMemories", "skippedMemories")
 """The lists in responses that give the fate of each memory."""
 _CHANGED = {"createdCount": "CREATED", "updatedCount": "UPDATED", "deletedCount": "DELETED"}
@@ -147,6 +158,7 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
     operation = await visit.api.get(path_of(visit))
     listed = await revisions_of(visit)
     shown = summary_of(operation, visit.now)
+    metadata = shown["metadata"]
     token = listed["nextPageToken"]
     # A user without access to revisions may still be allowed to undo.
     has_effect = bool(listed["memoryRevisions"]) or not visit.may(Permission.REVISIONS_LIST)
@@ -159,9 +171,12 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
         list_url=revisions.url_of(visit),
         fault=fault,
         may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
-        may_retry=_may_retry(visit, shown["metadata"]),
+        may_retry=_may_retry(visit, metadata),
         may_undo=shown["is_done"] and has_effect and visit.may(Permission.OPERATIONS_UNDO),
         may_see_operations=True,
+        has_source=bool(metadata["source"]) or metadata["kind"] in _WITH_SOURCE,
+        may_see_memories=visit.may(Permission.MEMORIES_LIST),
+        may_see_sessions=visit.may(Permission.SESSIONS_GET),
         here=url_of(visit),
         older=f"page={quote(token)}" if token else None,
     )

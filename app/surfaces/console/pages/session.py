@@ -17,7 +17,7 @@ from app.kernel.errors import NotFound
 from app.kernel.permissions import Permission
 from app.language.tokens import estimate_tokens
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json, Query
 from app.surfaces.console.filterrow import (
     FilterChips,
     FilterField,
@@ -26,6 +26,7 @@ from app.surfaces.console.filterrow import (
     equals,
 )
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
+from app.surfaces.console.pages.operations import summary_of
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
@@ -34,6 +35,8 @@ PATH = f"{ENGINE}/sessions/{{session}}"
 _SUMMARIES = "summaries"
 """The parameter for the page token of the summaries."""
 _AT_ONE_MOMENT = "1000"
+_MADE = "10"
+"""Operations shown of those that made memories of the session."""
 _MAX_WHOLE = 50_000
 _CHIPS = (FilterChips("label", TEXTS.filter_label, "labels"),)
 _FIELDS = (FilterField("user", TEXTS.user, equals("user_id")), *changed_between())
@@ -61,14 +64,23 @@ def _part(visit: Visit, name: str) -> str:
 
 async def show(visit: Visit) -> Response:
     """Show a session with a page of its events and a page of its summaries."""
-    path, nothing = path_of(visit), Json()
+    path, id_ = path_of(visit), str(visit.request.path_params["session"])
     session, usage = await asyncio.gather(visit.api.get(path), visit.api.get(f"{path}/usage"))
-    events, summaries = nothing, nothing
-    if visit.may(Permission.EVENTS_LIST):
-        events, summaries = await asyncio.gather(
-            visit.api.get(f"{path}/events", visit.page_query()),
-            visit.api.get(f"{path}/summaries", visit.page_query(parameter=_SUMMARIES)),
-        )
+    events, summaries, made = await asyncio.gather(
+        _listed(visit, Permission.EVENTS_LIST, f"{path}/events", visit.page_query()),
+        _listed(
+            visit,
+            Permission.EVENTS_LIST,
+            f"{path}/summaries",
+            visit.page_query(parameter=_SUMMARIES),
+        ),
+        _listed(
+            visit,
+            Permission.OPERATIONS_LIST,
+            f"{visit.engine_path}/operations",
+            [("filter", f"source.session={filters.quoted(id_)}"), ("pageSize", _MADE)],
+        ),
+    )
     return visit.render(
         "session.html",
         state=session,
@@ -80,11 +92,18 @@ async def show(visit: Visit) -> Response:
         older_summaries=_next(visit, _SUMMARIES, summaries),
         first_of_summaries=visit.first_page(_SUMMARIES),
         is_first_of_summaries=_SUMMARIES not in visit.request.query_params,
+        made=[summary_of(operation, visit.now) for operation in made["operations"] or []],
+        may_see_operations=visit.may(Permission.OPERATIONS_LIST),
         may_see_events=visit.may(Permission.EVENTS_LIST),
         may_update=visit.may(Permission.SESSIONS_UPDATE),
         may_delete=visit.may(Permission.SESSIONS_DELETE),
         here=url_of(visit),
     )
+
+
+async def _listed(visit: Visit, permission: Permission, path: str, query: Query) -> Json:
+    """Return a page of a list; empty if the user may not see it."""
+    return await visit.api.get(path, query) if visit.may(permission) else Json()
 
 
 def _next(visit: Visit, parameter: str, listed: Json) -> str | None:
@@ -109,6 +128,7 @@ def _event_of(event: Json, engine_url: str) -> Json:
     estimated = TEXTS.about.format(number=sum(estimate_tokens(part["text"]) for part in parts))
     query = urlencode({"at": event["timestamp"]})
     return Json(
+        id=id_,
         author=event["author"],
         timestamp=event["timestamp"],
         parts=parts,

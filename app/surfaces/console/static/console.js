@@ -32,7 +32,7 @@
     else wanted.focus();
   };
   const actions = {
-    "/": () => { const field = find("[data-filter]"); if (field) field.focus(); },
+    "/": () => { const field = find("[data-filter]") || find(".find input"); if (field) field.focus(); },
     "j": () => step(1),
     "k": () => step(-1),
     "u": () => undo(),

@@ -1,0 +1,69 @@
+"""The search at the top: the pages of what an id, a full name or a value of a scope stands for."""
+
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+from starlette.responses import Response
+
+from app.kernel.permissions import Permission
+from app.surfaces import filters
+from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.console.filterrow import SCOPES
+from app.surfaces.console.navigation import START
+from app.surfaces.console.templating import last_part, memory_id
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit, redirect
+
+_LISTS = {"MEMORY": "memories", "OPERATION": "operations", "SESSION": "sessions"}
+"""The kinds with a page for each id, and the paths of their lists."""
+
+
+async def show(visit: Visit) -> Response:
+    """Lead to what a text names; show a list if it names several things or nothing."""
+    text = visit.request.query_params.get("q", "").strip()
+    found: list[Json] = []
+    fault = ""
+    if text:
+        try:
+            path = f"{visit.engine_path}/resources:find"
+            found = (await visit.api.ask(path, {"text": text}))["resources"]
+        except ApiRefusal as refused:
+            if refused.status != BAD_REQUEST:
+                raise
+            fault = refused.fields.get("text", refused.message)
+    urls = [_url_of(visit, one) for one in found]
+    if len(urls) == 1:
+        return redirect(urls[0])
+    key, value = filters.split_pair(text)
+    return visit.render(
+        "find.html",
+        BAD_REQUEST if fault else 200,
+        find_text=text,
+        fault=fault,
+        found=list(zip(found, urls, strict=True)),
+        of_scope=_memories_url(visit, {key: value}) if key and value else "",
+        may_search=visit.may(Permission.MEMORIES_RETRIEVE),
+        may_list=visit.may(Permission.MEMORIES_LIST),
+    )
+
+
+def _url_of(visit: Visit, found: Json) -> str:
+    """Return the path of a resource or a scope in the console."""
+    kind, name = found["kind"], found["name"] or ""
+    id_ = quote(last_part(name), safe="")
+    if kind in _LISTS:
+        return f"{visit.engine_url}/{_LISTS[kind]}/{id_}"
+    if kind == "REVISION":
+        return f"{visit.engine_url}/memories/{quote(memory_id(name), safe='')}#revision-{id_}"
+    if kind == "KEY":
+        return f"{START}/keys#key-{id_}"
+    if kind == "ENGINE":
+        return f"{START}/e/{id_}"
+    return _memories_url(visit, found["scope"] or {})
+
+
+def _memories_url(visit: Visit, scope: Mapping[str, str]) -> str:
+    pairs = [(SCOPES.name, filters.written_pair(key, value)) for key, value in scope.items()]
+    return f"{visit.engine_url}/memories?{urlencode(pairs)}"
+
+
+ROUTES = (Route(f"{ENGINE}/find", get=show),)
