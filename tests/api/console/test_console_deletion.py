@@ -68,9 +68,7 @@ async def test_all_that_match_are_counted_shown_and_deleted_but_for_what_comes_l
     assert sorted(await listed(client)) == ["later", "of seven"]
     assert (await page(visitor, DELETED)).text.count("fact <") == 25
     for query in ("which=filter", "which=filter&changed_after=soon", "which=page&changed_after=x"):
-        assert (await page(visitor, f"{DELETION}?{query}", 400)).forms.keys() == {
-            "/console/sign-out"
-        }
+        assert DELETION not in (await page(visitor, f"{DELETION}?{query}", 400)).forms
 
 
 async def test_one_memory_is_deleted_with_labels_and_can_be_brought_back(

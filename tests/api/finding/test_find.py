@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 import httpx
+import psycopg
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
@@ -225,10 +225,10 @@ class TestSlowScopes:
         return settings.model_copy(update={"filter_timeout_seconds": 0.2})
 
     async def test_they_hide_no_resource(
-        self, client: httpx.AsyncClient, names: dict[str, str], database: Database
+        self, client: httpx.AsyncClient, names: dict[str, str], database_url: str
     ) -> None:
-        async with database.transaction() as session:
-            await session.execute(text("lock table memories in access exclusive mode"))
+        with psycopg.connect(database_url) as connection:
+            connection.execute("lock table memories in access exclusive mode")
             key = names["KEY"]
             assert await _find(client, key) == [{"kind": "KEY", "name": key}]
             answer = await client.post("/resources:find", json={"text": "no such value"})
