@@ -36,7 +36,7 @@ run: ## Set up what is missing, then serve on 127.0.0.1:8000 (options: ARGS="--p
 	@exec $(BIN)/memory-bank serve $(ARGS)
 
 .PHONY: vendors
-vendors: ## Install the packages for models of Anthropic and Google beside those of `make run`
+vendors: ## Install what `make run` needs, and the packages for models of Anthropic and Google
 	@$(prepare) requirements-dev.lock requirements.lock
 
 .PHONY: setup

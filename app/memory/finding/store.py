@@ -38,8 +38,8 @@ async def find_keys_of(
 ) -> list[str]:
     """Return the keys that have a value in scopes of live memories, or of sessions if asked for.
 
-    The keys in question are those of the caller's conditions. Without conditions, they are those of
-    some scopes, since the scopes of a bank nearly always have the same few keys.
+    It tries the keys of the caller's conditions. Without conditions, it tries the keys of some
+    scopes, since the scopes of a bank nearly always have the same few keys.
     """
     keys = set(conditions_of(session))
     if not keys:

@@ -84,7 +84,7 @@ class StackedBars:
         return int(step) if step >= 1 and step == int(step) else step
 
     def svg(self, name: str) -> Markup:
-        """Return the bars and the rules; `name` is that of the card around them."""
+        """Return the bars and the rules; `name` is the name of the card around them."""
         told = TEXTS.chart_bars.format(
             first=self.labels[0] if self.labels else "",
             last=self.labels[-1] if self.labels else "",
