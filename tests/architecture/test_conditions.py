@@ -30,6 +30,7 @@ _RESTORES = "restores an engine: for callers who see all"
 _TAKES_BACK = "takes back a refused restore: for callers who see all"
 UNREACHED = {
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
+    "app.memory.memories.store.listing.some_scopes": "finds keys for callers without conditions",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
     "app.memory.reembedding.store.count_waiting_of": "sums up what a whole engine uses",
     "app.memory.memories.store.repository.append_revisions": _RESTORES,

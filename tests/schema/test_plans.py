@@ -4,7 +4,7 @@ The statements are those that the service sends, taken on their way and explaine
 """
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -81,7 +81,7 @@ async def statements_of(
         event.listen(database.engine.sync_engine, "before_cursor_execute", note)
         run = database.server.direct.run
 
-        async def noting(statement: bytes, values: Any, options: bytes | None = None) -> Any:
+        async def noting(statement: bytes, values: Any, options: Sequence[bytes] = ()) -> Any:
             found.append((statement.decode(), values))
             return await run(statement, values, options)
 

@@ -212,7 +212,7 @@ class NodeAway(Database):
         values: Any,
         *,
         is_change: bool = False,
-        options: bytes | None = None,
+        options: Sequence[bytes] = (),
     ) -> Sequence[Row]:
         if b"from operations" in statement and self._engine_id in values:
             self._answers -= 1

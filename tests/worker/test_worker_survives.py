@@ -56,7 +56,7 @@ class FailingDatabase(Database):
         values: Any,
         *,
         is_change: bool = False,
-        options: bytes | None = None,
+        options: Sequence[bytes] = (),
     ) -> Sequence[Row]:
         if b"UPDATE operations" in statement:
             self._fail_or_not()

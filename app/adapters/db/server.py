@@ -176,12 +176,12 @@ class DirectConnections:
         self._places = asyncio.Semaphore(MAX_CONNECTIONS)
 
     async def run(
-        self, statement: bytes, values: Sequence[Any], options: bytes | None = None
+        self, statement: bytes, values: Sequence[Any], options: Sequence[bytes] = ()
     ) -> Sequence[Row]:
         """Send a statement that returns rows, commit it, and return the rows.
 
         It is sent again where a shard has just been split. Values are numbered, as `$1`; the rows
-        come in binary form, which is faster on both sides. `options` is a statement that changes
+        come in binary form, which is faster on both sides. `options` are statements that change
         settings of the transaction.
 
         Raises:
@@ -189,17 +189,17 @@ class DirectConnections:
             sqlalchemy.exc.DBAPIError: no connection can be opened.
             sqlalchemy.exc.TimeoutError: no connection becomes free in time.
         """
-        if options is not None:
+        if options:
             return await self._repeat(partial(_run_with, options, statement, values))
         return await self._repeat(partial(_run, statement, values))
 
     @cached_property
-    def limit(self) -> bytes | None:
+    def limit(self) -> Sequence[bytes]:
         """The statement that limits the time of a change, where its connection does not."""
         limit = self._engine.get_execution_options().get(TRANSACTION_LIMIT)
         if limit is None or limit.is_default:
-            return None
-        return f"set local transaction_timeout = {limit.milliseconds}".encode()
+            return ()
+        return (f"set local transaction_timeout = {limit.milliseconds}".encode(),)
 
     async def run_together(self, statements: Sequence[Statement]) -> bool:
         """Send statements together, as one transaction; return True if it is committed.
@@ -207,7 +207,7 @@ class DirectConnections:
         It is rolled back if a statement finds or changes no row, or breaks a constraint. What is
         sent again, and other errors, are as in `run`.
         """
-        opening = [b"begin", *filter(None, [self.limit])]
+        opening = [b"begin", *self.limit]
         return await self._repeat(partial(_run_together, opening, statements))
 
     async def _repeat(self, send: Callable[[Connection], Awaitable[_Result]]) -> _Result:
@@ -308,13 +308,14 @@ async def _run(statement: bytes, values: Sequence[Any], connection: Connection) 
 
 
 async def _run_with(
-    options: bytes, statement: bytes, values: Sequence[Any], connection: Connection
+    options: Sequence[bytes], statement: bytes, values: Sequence[Any], connection: Connection
 ) -> Sequence[Row]:
     cursor = AsyncRawCursor(connection)
     try:
         async with connection.pipeline():
             await connection.execute(b"begin", prepare=False)
-            await connection.execute(options)
+            for option in options:
+                await connection.execute(option, prepare=False)
             await cursor.execute(statement, values, binary=True)
             await connection.execute(b"commit", prepare=False)
     except psycopg.Error:

@@ -317,12 +317,12 @@ class Database:
         values: Sequence[Any],
         *,
         is_change: bool = False,
-        options: bytes | None = None,
+        options: Sequence[bytes] = (),
     ) -> Sequence[Row]:
         """Send a hot statement directly, as its own transaction; return its rows.
 
-        The statement itself contains the caller's conditions (`reach`). `options` is a statement
-        that changes settings of the transaction. It raises the same errors as `transaction`.
+        The statement itself contains the caller's conditions (`reach`). `options` are statements
+        that change settings of the transaction. It raises the same errors as `transaction`.
         """
         if is_change:
             self.check_writable()

@@ -143,6 +143,11 @@ class Embedders:
         """An embedder that knows words alone, and is always available."""
         return next(embedder for embedder in self.by_id.values() if embedder.lexical_only)
 
+    @property
+    def names(self) -> list[str]:
+        """The ids that a caller may choose, sorted: without those of former models."""
+        return sorted({embedder.model_id for embedder in self.by_id.values()} - SUCCESSORS.keys())
+
     def serving(self, engine_id: int, embedding_model: str | None) -> str:
         """Return the id of the model that serves an engine, and remember it.
 

@@ -480,6 +480,10 @@ HOSTILE = {
 }
 
 
+_MOST_SECONDS = 30
+"""Several times what a slow machine takes; time that grows with the square takes minutes."""
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_reply_takes_little_time(name: str) -> None:
     began = process_time()
@@ -487,7 +491,7 @@ def test_a_hostile_reply_takes_little_time(name: str) -> None:
     with pytest.raises(InvalidReply):
         read(HOSTILE[name])
 
-    assert process_time() - began < 5
+    assert process_time() - began < _MOST_SECONDS
 
 
 @pytest.mark.parametrize("joined", [facts, lambda *rows: "\n".join(map(json.dumps, rows))])
@@ -497,5 +501,5 @@ def test_of_thousands_of_entries_the_first_are_read_and_the_others_counted(joine
 
     found = read(joined(*rows))
 
-    assert process_time() - began < 5
+    assert process_time() - began < _MOST_SECONDS
     assert found.tallies == {"facts": tally(sound=2_000, unreadable=8_000)}

@@ -172,10 +172,10 @@ def check_embedder(embedders: Embedders, row: NamespaceRow, *, is_chosen: bool) 
         return
     embedder = embedders.by_id.get(row.embedding_model)
     if embedder is None and is_chosen:
-        listed = ", ".join(sorted(embedders.by_id))
+        listed = ", ".join(embedders.names)
         raise InvalidArgument.of_field("embeddingModel", f"must be one of {listed}.")
     if embedder is not None and not _may_have(row, embedder):
-        may = sorted(known.model_id for known in embedders.by_id.values() if _may_have(row, known))
+        may = [name for name in embedders.names if _may_have(row, embedders.by_id[name])]
         raise PermissionDenied(
             "embeddingModel: must be allowed by localOnly and allowedModels of this namespace:"
             f" {', '.join(may) or 'none'}.",
