@@ -102,6 +102,8 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
             yield
     except Exception as failure:
         error = _as_service_error(failure)
+        # The log does not name an operation that the refused request would have created.
+        request.state.logged = _logged(request.path_params, engine)
         raise
     finally:
         if is_audited and (error is not None or not demand.is_change):

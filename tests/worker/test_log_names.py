@@ -40,6 +40,10 @@ async def test_a_request_s_line_names_engine_project_and_operation(
         assert known == {**place, "operation": operation}
     queued = await _line(client, "POST", "/memories:generate", json={"scope": USER, **given("A.")})
     assert queued["operation"].isdigit()
+    taken = {"fact": "I sing.", "scope": USER}
+    for is_first in (True, False):
+        named = await _line(client, "POST", "/memories?memoryId=mine", json=taken)
+        assert ("operation" in named) is is_first
     # What is no id is not repeated, nor is what is out of reach.
     strange = await _line(client, "GET", "/operations/My%20secret%20is%20tea")
     assert strange == place
