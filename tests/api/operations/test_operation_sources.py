@@ -63,6 +63,19 @@ async def test_a_generation_names_its_session_and_the_events_read(
     assert [one["operation"] for one in revisions] == [operation["name"]]
 
 
+async def test_a_session_is_not_named_to_readers_of_another_users_scope(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    source = await _talk(client, TEA)
+    for scope, is_named in (({"user_id": "other"}, False), ({**USER, "app": "a"}, True)):
+        path = await start(client, source, scope=scope)
+        assert ("source" in ok(await client.get(path))["metadata"]) is is_named
+        await runner.run_pending()
+        done = ok(await client.get(path))
+        assert ("source" in done["metadata"]) is is_named
+        assert "generatedMemories" in done["response"]
+
+
 async def test_what_was_given_is_counted(client: httpx.AsyncClient, runner: Runner) -> None:
     expected: dict[str, Json | None] = {}
     expected[await start(client, said(TEA, OSLO, "Well."))] = {"directEvents": 3}

@@ -88,6 +88,14 @@ class SourceSession:
     row: SessionRow
     is_elsewhere: bool
 
+    def is_named_in(self, scope: Mapping[str, str]) -> bool:
+        """Return True if an operation on a scope may name the session as its source.
+
+        The scope must hold the session's user, since its readers may not know other users'
+        sessions. The removal of a session of another engine would not reach the operation.
+        """
+        return not self.is_elsewhere and self.row.user_id in scope.values()
+
 
 async def start(
     resources: Resources,
@@ -204,7 +212,7 @@ class _NewGeneration:
         )
         # Set from the start, so the metadata include the author even if the work fails.
         new = new.noting(**untouched(model, self.resources.settings), **self.details)
-        new = new.noting(**_source_of(request, origin))
+        new = new.noting(**_source_of(request, origin, scope))
         # A preview writes nothing, so it does not have to wait for generations that write.
         return new.queued(None if request.validate_only else scope_hash(scope).hex(), queued)
 
@@ -273,17 +281,16 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
     return {"author": author, **costs.details(Meter(), settings)}
 
 
-def _source_of(request: GenerateMemoriesRequest, origin: SourceSession | None) -> dict[str, Any]:
-    """Return the metadata with the source of a request.
-
-    A session of another engine is left out: its removal would not reach this operation.
-    """
+def _source_of(
+    request: GenerateMemoriesRequest, origin: SourceSession | None, scope: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the metadata with the source of a request."""
     facts, contents = request.direct_memories_source, request.direct_contents_source
     if facts is not None:
         return given(len(facts.direct_memories))
     if contents is not None:
         source = OperationSource(direct_events=len(contents.events))
-    elif origin is not None and not origin.is_elsewhere:
+    elif origin is not None and origin.is_named_in(scope):
         source = OperationSource(session=str(origin.name))
     else:
         return {}

@@ -164,7 +164,7 @@ async def read(
     await _compare(resources, name, request, conversation)
     return Material(
         conversation=conversation,
-        source=stored if stored and stored.events and not stored.origin.is_elsewhere else None,
+        source=stored if stored and stored.events and stored.origin.is_named_in(scope) else None,
         omitted_events=stored.omitted if stored else 0,
         read_to=stored.read_to if stored else None,
         guide=replace(guide, fields=field_lines(profiles, present.shown)),
