@@ -217,7 +217,8 @@ def faults() -> list[str]:
     """Return the figures that are above their budget, or have none."""
     limits = budget()
     return [
-        f"{table}.{name}: {count}, budget {limits.get(table, {}).get(name, 'none')}"
+        f"{table}.{name}: {count}, budget {limits.get(table, {}).get(name, 'none')}; simplify, or"
+        f" raise {name} in tests/architecture/budget.toml"
         for table, figures in counted().items()
         for name, count in figures.items()
         if count > limits.get(table, {}).get(name, -1)

@@ -12,8 +12,8 @@ class ModelProvider:
         address: the address of its API, unless a setting or a variable gives another.
         key_variables: variables of its key. Its client reads the first one that is set.
         address_variable: the variable of its address, which its client reads.
-        serves_elsewhere: True if other servers speak its protocol, so that settings may give an
-            address.
+        serves_elsewhere: True if models of other servers have its name too, so that settings may
+            give an address.
         is_local: True if `address` is a server on this machine.
         takes_query: True if the address may have a query, which every request then has.
     """

@@ -29,7 +29,6 @@ from tests.support.seeding import DIMENSIONS, ENGINES, MEMORIES, SCOPES, seed
 ENGINE = "http://test/v1/reasoningEngines/7"
 SCOPE = {"user_id": "42"}
 _TABLES = {"memories", "memory_vectors", "memory_revisions", "revision_labels"}
-_SEED_SECONDS = 40
 
 Statement = tuple[str, dict[str, Any] | list[Any]]
 
@@ -39,7 +38,6 @@ def url(seeded_database_url: str) -> str:
     migrate.upgrade(seeded_database_url)
     took = seed(seeded_database_url, START.isoformat(), ScriptedEmbedder.model_id)
     print(f"seeded {ENGINES * SCOPES * MEMORIES} memories in {took:.1f} s")
-    assert took < _SEED_SECONDS
     return seeded_database_url
 
 

@@ -71,6 +71,27 @@ def test_no_vendor_gets_the_key_of_another(
         open_channel(model, None, None, wire.client, Settings())
 
 
+@pytest.mark.parametrize("name", ["openai:some", "ollama:some"])
+@pytest.mark.parametrize("query", ["", "?api-version=1"])
+async def test_no_other_server_gets_what_is_for_openai(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch, name: str, query: str
+) -> None:
+    canary = "for-openai-alone"
+    for variable in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(variable, canary)
+    own = f"X-Gateway: {canary}\nAuthorization: Bearer {canary}\nAPI-Key: {canary}\nbroken"
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", own)
+    address = f"http://other.example.com/v1{query}"
+    for key in (KEY, None):
+        model = ModelName.parse(name, "test")
+        channel = open_channel(model, address, key, wire.client, Settings())
+        with pytest.raises(RequestFailed):
+            await channel.send(QUESTION, OutputMode.PROMPT, channel.limit)
+        sent = wire.requests[-1].headers
+        assert canary not in str(list(sent.multi_items()))
+        assert key is None or sent["authorization"] == f"Bearer {key.get_secret_value()}"
+
+
 @every_vendor
 @every_mode
 async def test_one_request_goes_out_and_its_failure_is_read(

@@ -45,6 +45,7 @@ from app.adapters.llm.provider import RequestFailed, without_reply
 from app.adapters.llm.words import OutputLimit, words_of
 from app.kernel.errors import BadGateway, describe
 from app.language.tokens import estimate_tokens
+from app.settings.environment import environment
 from app.settings.providers import PROVIDERS
 from app.settings.settings import OutputMode, Settings
 
@@ -190,12 +191,25 @@ def _server(
         client = OpenAICompatibleProvider(
             compatible, base_url=base_url, api_key=key, http_client=http
         ).client
-        return OpenAICompatibleProvider(compatible, openai_client=_plain(client))
+        return OpenAICompatibleProvider(compatible, openai_client=_apart(client))
     try:
         client = OllamaProvider(base_url, key, http_client=http).client
     except UserError:
         client = OllamaProvider(PROVIDERS[provider].address, key, http_client=http).client
-    return OllamaProvider(openai_client=_plain(client))
+    return OllamaProvider(openai_client=_apart(client))
+
+
+def _apart(client: "AsyncOpenAI") -> "AsyncOpenAI":
+    """Return a client that sends nothing of what the variables of OpenAI's client are for."""
+    from openai import Omit  # noqa: PLC0415 - as the module says
+
+    lines = environment().get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+    names = [line.partition(":")[0].strip() for line in lines]
+    kept = {"authorization": f"Bearer {client.api_key}"}
+    headers: dict[str, Any] = {name: kept.get(name.lower(), Omit()) for name in names if name}
+    apart = _plain(client.with_options(default_headers=headers))
+    apart.organization = apart.project = None
+    return apart
 
 
 _ClientT = TypeVar("_ClientT", "AsyncOpenAI", "AsyncAnthropic")

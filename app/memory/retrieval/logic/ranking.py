@@ -26,8 +26,8 @@ class RankingCandidate(NamedTuple):
     """A memory that may answer a query, and its neighbours: the memories around it in its source.
 
     Its own attributes except for `COMPUTED` are columns of memories, by name, or hybrid properties.
-    To use another one for a signal, add it here: every search selects it. All attributes of a
-    neighbour are None if there is none.
+    To use another one for a signal, add it before `before_distance`, with a default: every search
+    selects it. All attributes of a neighbour are None if there is none.
 
     Attributes:
         distance: Euclidean, between unit vectors; None without a vector.
