@@ -37,6 +37,7 @@ from app.platform.usage.schemas import (
     EngineUsage,
     QuotaUse,
     TokenBudget,
+    UsageOfDays,
 )
 from app.platform.usage.store import day_of
 from app.settings.settings import Settings
@@ -118,6 +119,17 @@ class UsageService:
             embedding = await self._embedding(session, engine)
         currency = self.settings.price_currency
         return EngineUsage.from_lines(lines, currency, budget, quotas, embedding)
+
+    async def usage_of_all(
+        self, start: date | None, end: date | None, group_by: str | None
+    ) -> UsageOfDays:
+        """Return the usage of all engines' models, with the defaults and errors of `usage`."""
+        by = read_grouping(group_by)
+        first, last = _range(start, end, day_of(self.clock.now()))
+        lines = await self.db.read_all(
+            partial(store.list_usage_of_all, start=first, end=last, by=by)
+        )
+        return UsageOfDays.of_lines(lines, self.settings.price_currency)
 
     async def _quotas(self, session: Session, engine_id: int) -> EngineQuotas:
         limits = bounds(self.settings, *Counted)

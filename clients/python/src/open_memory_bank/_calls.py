@@ -958,6 +958,26 @@ GET_SELF: Call[types.CallerInfo] = Call("getSelf", "GET", "/v1/self")
 GET_SERVER: Call[types.ServerInfo] = Call("getServer", "GET", "/v1/server")
 
 
+GET_SERVER_USAGE: Call[types.UsageOfDays] = Call(
+    "getServerUsage",
+    "GET",
+    "/v1/server:usage",
+    query={"start_day": "startDay", "end_day": "endDay", "group_by": "groupBy"},
+)
+
+
+class GetServerUsage(TypedDict, total=False):
+    """Arguments of `getServerUsage`."""
+
+    start_day: str | None
+    """First day (UTC); absent: 30 days in all."""
+    end_day: str | None
+    """Last day (UTC), included; absent: today."""
+    group_by: str | None
+    """Grouping of the sums: some of `day`, `model` and `kind` (of the work), separated
+    by commas; absent: `day,model`."""
+
+
 GET_SESSION: Call[types.Session] = Call("getSession", "GET", "{engine}/sessions/{session}")
 
 

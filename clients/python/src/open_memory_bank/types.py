@@ -1153,6 +1153,11 @@ class EngineUsage(TypedDict):
     """Sums by the fields in `groupBy`; groups without calls are left out."""
     total: UsageSums
     """Sums over all that `usage` could list."""
+    previousTotal: UsageSums
+    """Sums over as many days, just before the first day."""
+    unpricedModels: list[str]
+    """Ids of the models in `total` some of whose calls had no price, or may have had
+    none."""
     budget: NotRequired[TokenBudget | None]
     """Tokens of today; absent: the service sets no budget."""
     quotas: EngineQuotas
@@ -2242,6 +2247,11 @@ class ModelSums(TypedDict):
     """Time that the calls took together, in milliseconds."""
     cost: NotRequired[Money | None]
     """Absent unless every call's model had a configured price at the time."""
+    knownCost: NotRequired[Money | None]
+    """Cost of the calls whose model had a price; absent: no such cost is known."""
+    unpricedCallCount: NotRequired[int | None]
+    """Calls whose model had no price, which `knownCost` lacks; absent: unknown for calls
+    that an earlier release recorded."""
     model: str
     """Id of the model: its provider and its name."""
 
@@ -2259,6 +2269,11 @@ class ModelUsage(TypedDict):
     """Time that the calls took together, in milliseconds."""
     cost: NotRequired[Money | None]
     """Absent unless every call's model had a configured price at the time."""
+    knownCost: NotRequired[Money | None]
+    """Cost of the calls whose model had a price; absent: no such cost is known."""
+    unpricedCallCount: NotRequired[int | None]
+    """Calls whose model had no price, which `knownCost` lacks; absent: unknown for calls
+    that an earlier release recorded."""
     day: NotRequired[str | None]
     """Day, of UTC; absent: all."""
     model: NotRequired[str | None]
@@ -4102,6 +4117,20 @@ class UpdateToolPolicyRequest(TypedDict):
     """The etag that was read."""
 
 
+class UsageOfDays(TypedDict):
+    """The model usage in a range of days, next to the range before it."""
+
+    usage: list[ModelUsage]
+    """Sums by the fields in `groupBy`; groups without calls are left out."""
+    total: UsageSums
+    """Sums over all that `usage` could list."""
+    previousTotal: UsageSums
+    """Sums over as many days, just before the first day."""
+    unpricedModels: list[str]
+    """Ids of the models in `total` some of whose calls had no price, or may have had
+    none."""
+
+
 class UsageSums(TypedDict):
     """The consumption of model calls."""
 
@@ -4115,6 +4144,11 @@ class UsageSums(TypedDict):
     """Time that the calls took together, in milliseconds."""
     cost: NotRequired[Money | None]
     """Absent unless every call's model had a configured price at the time."""
+    knownCost: NotRequired[Money | None]
+    """Cost of the calls whose model had a price; absent: no such cost is known."""
+    unpricedCallCount: NotRequired[int | None]
+    """Calls whose model had no price, which `knownCost` lacks; absent: unknown for calls
+    that an earlier release recorded."""
 
 
 class VertexSessionSource(TypedDict):
