@@ -656,6 +656,7 @@ ESTIMATE_CONTEXT_COSTS: Call[types.EstimateContextCostsResponse] = Call(
         "models": "models",
         "model": "model",
         "summary_model": "summaryModel",
+        "configured_prices": "configuredPrices",
         "context_window": "contextWindow",
         "strategies": "strategies",
         "accounting": "accounting",
@@ -688,6 +689,9 @@ class EstimateContextCosts(TypedDict, total=False):
     summary_model: str | None
     """Name in `models` of the summarising model if a strategy names none, or `builtin`,
     which is free; absent: the answering model."""
+    configured_prices: bool
+    """True: the prices in the settings of the service, in place of `prices` and
+    `models`. `model` may be absent then: the model of the service."""
     context_window: int | None
     """Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`
     overrides it. `agent_summary` needs one of them."""

@@ -1258,6 +1258,9 @@ class EstimateContextCostsRequest(TypedDict):
     summaryModel: NotRequired[str | None]
     """Name in `models` of the summarising model if a strategy names none, or `builtin`,
     which is free; absent: the answering model."""
+    configuredPrices: NotRequired[bool]
+    """True: the prices in the settings of the service, in place of `prices` and
+    `models`. `model` may be absent then: the model of the service."""
     contextWindow: NotRequired[int | None]
     """Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`
     overrides it. `agent_summary` needs one of them."""
@@ -1281,6 +1284,15 @@ class EstimateContextCostsResponse(TypedDict):
     """Estimates by length, and of each length by strategy."""
     note: NotRequired[str | None]
     """Warning about `published_tables`."""
+    currency: NotRequired[str | None]
+    """Currency of configured prices; absent: that of the request's prices."""
+    pricedModels: NotRequired[list[str] | None]
+    """Models with a configured price; absent: the request has the prices."""
+    model: NotRequired[str | None]
+    """Answering model whose configured price counts; absent: none is known."""
+    unpricedModels: NotRequired[list[str] | None]
+    """Models of the estimate without a configured price: all amounts take them as free.
+    Absent: none."""
 
 
 class EstimatedCost(TypedDict):
