@@ -107,7 +107,7 @@ def change_of(found: Json, days: int) -> str:
     if not amounts[1]:
         return ""
     change = round(100 * (amounts[0] / amounts[1] - 1))
-    return words.format(change=f"{change:+,} %".replace("-", "\N{MINUS SIGN}"), days=days)
+    return str(words).format(change=f"{change:+,} %".replace("-", "\N{MINUS SIGN}"), days=days)
 
 
 async def show(visit: Visit) -> Response:
