@@ -144,6 +144,19 @@ class EngineEmbedding(WireModel):
     is_capped: bool | None = Field(None, description="True: more of them wait; absent: no.")
 
 
+class EngineGeneration(WireModel):
+    """The model that writes the memories of an engine."""
+
+    model: str = Field(
+        description="Id of the model that writes, or `builtin-rules/N`.",
+        examples=["openai:gpt-5-mini"],
+    )
+    available_models: list[str] = Field(
+        description="Names of configured models that `generationConfig.model` can have; without"
+        " it, the default of the service writes."
+    )
+
+
 class UsageOfDays(WireModel):
     """The model usage in a range of days, next to the range before it."""
 
@@ -180,6 +193,7 @@ class EngineUsage(UsageOfDays):
     )
     quotas: EngineQuotas = Field(description="Stored amounts, each with its limit.")
     embedding: EngineEmbedding = Field(description="State of the vectors of its memories.")
+    generation: EngineGeneration = Field(description="Model that writes its memories.")
 
     @classmethod
     def from_lines(
@@ -189,6 +203,7 @@ class EngineUsage(UsageOfDays):
         budget: TokenBudget | None,
         quotas: EngineQuotas,
         embedding: EngineEmbedding,
+        generation: EngineGeneration,
     ) -> "EngineUsage":
         """Build the wire form."""
         return cls(
@@ -196,6 +211,7 @@ class EngineUsage(UsageOfDays):
             budget=budget,
             quotas=quotas,
             embedding=embedding,
+            generation=generation,
         )
 
 

@@ -40,6 +40,7 @@ def _row(engine: Json, use: Json | None) -> Json:
         model=(config["generationConfig"] or Json())["model"],
         ranking=(config["similaritySearchConfig"] or Json())["ranking"],
         quotas=None if use is None else use["quotas"],
+        writer=None if use is None else use["generation"]["model"],
         target=None if use is None else use["embedding"]["target"],
         used=use,
         change="" if use is None else usage.change_of(use, usage.DAYS),

@@ -1131,6 +1131,16 @@ class EngineEmbedding(TypedDict):
     """True: more of them wait; absent: no."""
 
 
+class EngineGeneration(TypedDict):
+    """The model that writes the memories of an engine."""
+
+    model: str
+    """Id of the model that writes, or `builtin-rules/N`."""
+    availableModels: list[str]
+    """Names of configured models that `generationConfig.model` can have; without it, the
+    default of the service writes."""
+
+
 class EngineQuotas(TypedDict):
     """The stored amounts of the engine with their limits."""
 
@@ -1164,6 +1174,8 @@ class EngineUsage(TypedDict):
     """Stored amounts, each with its limit."""
     embedding: EngineEmbedding
     """State of the vectors of its memories."""
+    generation: EngineGeneration
+    """Model that writes its memories."""
 
 
 class EraseScopeRequest(TypedDict):
