@@ -51,6 +51,7 @@ ALLOWED = {
     "app.memory.retention.store.find_gone": "a sweep",
     "app.memory.retention.store.find_expired_revisions": "a sweep",
     "app.platform.upkeep.store.find_gone_totals": "a sweep",
+    "app.platform.usage.store.list_usage_of_all": "the usage of the whole service",
     "app.platform.usage.store.usage_since": "the metrics of models",
     "app.memory.retrieval.store.indexes.list_known": "a sweep",
     "app.memory.retrieval.store.indexes.list_likely": "a sweep",

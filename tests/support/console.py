@@ -64,9 +64,14 @@ class Page(HTMLParser):
             self._texts.append(data)
 
 
-def browser(app: FastAPI, address: str = ADDRESS, **headers: str) -> httpx.AsyncClient:
+def browser(
+    app: FastAPI,
+    address: str = ADDRESS,
+    client: tuple[str, int] = ("127.0.0.1", 50_000),
+    **headers: str,
+) -> httpx.AsyncClient:
     """Return a client that keeps cookies and asks for pages."""
-    transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 50_000))
+    transport = httpx.ASGITransport(app=app, client=client)
     return httpx.AsyncClient(
         transport=transport, base_url=address, headers={"accept": "text/html", **headers}
     )

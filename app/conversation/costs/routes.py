@@ -3,9 +3,11 @@
 import asyncio
 
 from app.adapters.llm.models import check_counter
+from app.adapters.resources import Resources
 from app.conversation.costs.schemas import EstimateContextCostsRequest, EstimateContextCostsResponse
-from app.conversation.costs.service import estimate
+from app.conversation.costs.service import ConfiguredPrices, estimate
 from app.kernel.permissions import Permission
+from app.kernel.wire.memory_policy import BUILTIN
 from app.platform.engines.store import repository as engines
 from app.web.context import Context
 from app.web.demands import WORK, Demand
@@ -42,4 +44,16 @@ async def estimate_context_costs(
     async with resources.db.snapshot() as session:
         await engines.get(session, name)
     # Long sessions take a while, so this runs in a thread.
+    if asked.configured_prices:
+        return await asyncio.to_thread(_configured(resources).estimate, asked)
     return await asyncio.to_thread(estimate, asked)
+
+
+def _configured(resources: Resources) -> ConfiguredPrices:
+    settings, models = resources.settings, resources.models
+    return ConfiguredPrices(
+        settings.model_prices,
+        {name: model.model_id for name, model in models.aliases.items()},
+        BUILTIN if models.default is None else models.default.model_id,
+        settings.price_currency,
+    )

@@ -228,6 +228,11 @@ class EstimateContextCostsRequest(WireModel):
         description="Name in `models` of the summarising model if a strategy names none, or"
         " `builtin`, which is free; absent: the answering model.",
     )
+    configured_prices: bool = Field(
+        False,
+        description="True: the prices in the settings of the service, in place of `prices` and"
+        " `models`. `model` may be absent then: the model of the service.",
+    )
     context_window: int | None = Field(
         None,
         ge=1,
@@ -326,3 +331,18 @@ class EstimateContextCostsResponse(WireModel):
         description="Estimates by length, and of each length by strategy."
     )
     note: str | None = Field(None, description="Warning about `published_tables`.")
+    currency: str | None = Field(
+        None, description="Currency of configured prices; absent: that of the request's prices."
+    )
+    priced_models: list[str] | None = Field(
+        None, description="Models with a configured price; absent: the request has the prices."
+    )
+    model: str | None = Field(
+        None,
+        description="Answering model whose configured price counts; absent: none is known.",
+    )
+    unpriced_models: list[str] | None = Field(
+        None,
+        description="Models of the estimate without a configured price: all amounts take them as"
+        " free. Absent: none.",
+    )

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 from app.conversation.costs.logic import (
     NOTE,
@@ -36,6 +37,7 @@ from app.conversation.costs.schemas import (
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising, rules_of
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import BUILTIN, MemoryPolicy, Recompute, Strategy
+from app.settings.settings import ModelPrice
 
 MAX_CAP = 1_000
 """Maximum cap of a policy."""
@@ -85,6 +87,65 @@ def estimate(request: EstimateContextCostsRequest) -> EstimateContextCostsRespon
     ordered = [rows[end, place] for end in request.messages for place in range(len(cases))]
     note = NOTE if request.accounting is Accounting.PUBLISHED_TABLES else None
     return EstimateContextCostsResponse(accounting=request.accounting, rows=ordered, note=note)
+
+
+@dataclass(frozen=True)
+class ConfiguredPrices:
+    """The prices in the settings.
+
+    Attributes:
+        by_million: prices of a million tokens, by model.
+        aliases: the model by each other name of it.
+        default: the model of the service, or `builtin`.
+    """
+
+    by_million: Mapping[str, ModelPrice]
+    aliases: Mapping[str, str]
+    default: str
+    currency: str
+
+    def estimate(self, request: EstimateContextCostsRequest) -> EstimateContextCostsResponse:
+        """Return the estimates of a request at these prices.
+
+        Raises:
+            InvalidArgument: a field conflicts with the others; the error names it.
+        """
+        for field in ("prices", "models"):
+            if getattr(request, field) is not None:
+                raise InvalidArgument.of_field(field, "must be absent with configuredPrices.")
+        answering, summarising = request.model or self.default, request.summary_model
+        named, called = {answering}, {answering}
+        for policy in request.strategies:
+            summariser = policy.summary_model or summarising or self.default
+            named.add(summariser)
+            if rules_of(policy).summarising is not None:
+                called.add(summariser)
+        prices = {name: self._price_of(name) for name in named}
+        unpriced = sorted(name for name in called - {BUILTIN} if prices[name] is None)
+        response = estimate(
+            request.model_copy(
+                update={
+                    "models": {name: price or _FREE for name, price in prices.items()},
+                    "model": answering,
+                    "summary_model": summarising or self.default,
+                }
+            )
+        )
+        found: dict[str, Any] = {
+            "currency": self.currency,
+            "priced_models": sorted(self.by_million),
+        }
+        found["model"] = None if answering == BUILTIN else answering
+        return response.model_copy(update={**found, "unpriced_models": unpriced or None})
+
+    def _price_of(self, name: str) -> ModelPrices | None:
+        price = self.by_million.get(self.aliases.get(name, name))
+        if price is None:
+            return None
+        return ModelPrices(
+            input_per_1k=Decimal(str(price.input)).scaleb(-3),
+            output_per_1k=Decimal(str(price.output)).scaleb(-3),
+        )
 
 
 def _rows(case: Case, request: EstimateContextCostsRequest) -> dict[int, ContextCost]:

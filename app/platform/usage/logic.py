@@ -1,8 +1,8 @@
 """Costs of model calls (pure).
 
 Amounts are rounded to nine decimal places: a token of the cheapest model costs more than that. A
-call of a model without a configured price has an unknown cost, and so has each sum that includes
-it: a sum below the bill would be worse than none.
+call of a model without a configured price has an unknown cost. So has each sum that includes it,
+unless the number of such calls stands next to the sum of the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -13,8 +13,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from app.kernel.wire.archived import Amount, ArchivedRow, Count, KindName, PastDay, Text
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
-from app.platform.usage.logic import Sums, money
-from app.platform.usage.store import UsageLine
+from app.platform.usage.logic import Dimension, Sums, money
+from app.platform.usage.store import UsageLine, UsageLines
 
 MAX_WAITING = 1_000
 """The most memories without vectors that are counted."""
@@ -62,6 +62,15 @@ class UsageSums(WireModel):
     )
     cost: Money | None = Field(
         None, description="Absent unless every call's model had a configured price at the time."
+    )
+    known_cost: Money | None = Field(
+        None,
+        description="Cost of the calls whose model had a price; absent: no such cost is known.",
+    )
+    unpriced_call_count: int | None = Field(
+        None,
+        description="Calls whose model had no price, which `knownCost` lacks; absent: unknown for"
+        " calls that an earlier release recorded.",
     )
 
 
@@ -135,46 +144,91 @@ class EngineEmbedding(WireModel):
     is_capped: bool | None = Field(None, description="True: more of them wait; absent: no.")
 
 
-class EngineUsage(WireModel):
-    """The model usage of an engine in a range of days, and its stored amounts."""
+class EngineGeneration(WireModel):
+    """The model that writes the memories of an engine."""
+
+    model: str = Field(
+        description="Id of the model that writes, or `builtin-rules/N`.",
+        examples=["openai:gpt-5-mini"],
+    )
+    available_models: list[str] = Field(
+        description="Names of configured models that `generationConfig.model` can have; without"
+        " it, the default of the service writes."
+    )
+
+
+class UsageOfDays(WireModel):
+    """The model usage in a range of days, next to the range before it."""
 
     usage: list[ModelUsage] = Field(
         description="Sums by the fields in `groupBy`; groups without calls are left out."
     )
     total: UsageSums = Field(description="Sums over all that `usage` could list.")
+    previous_total: UsageSums = Field(
+        description="Sums over as many days, just before the first day."
+    )
+    unpriced_models: list[str] = Field(
+        description="Ids of the models in `total` some of whose calls had no price, or may have had"
+        " none."
+    )
+
+    @classmethod
+    def of_lines(cls, lines: UsageLines, currency: str) -> "UsageOfDays":
+        """Build the wire form."""
+        return cls(
+            usage=[ModelUsage.from_line(line, currency) for line in lines.grouped],
+            total=UsageSums(**_sums(lines.grouped, currency)),
+            previous_total=UsageSums(**_sums(lines.previous, currency)),
+            unpriced_models=[
+                str(line.by[Dimension.MODEL]) for line in lines.by_model if line.unpriced_calls != 0
+            ],
+        )
+
+
+class EngineUsage(UsageOfDays):
+    """The model usage of an engine in a range of days, and its stored amounts."""
+
     budget: TokenBudget | None = Field(
         None, description="Tokens of today; absent: the service sets no budget."
     )
     quotas: EngineQuotas = Field(description="Stored amounts, each with its limit.")
     embedding: EngineEmbedding = Field(description="State of the vectors of its memories.")
+    generation: EngineGeneration = Field(description="Model that writes its memories.")
 
     @classmethod
     def from_lines(
         cls,
-        lines: Sequence[UsageLine],
+        lines: UsageLines,
         currency: str,
         budget: TokenBudget | None,
         quotas: EngineQuotas,
         embedding: EngineEmbedding,
+        generation: EngineGeneration,
     ) -> "EngineUsage":
         """Build the wire form."""
         return cls(
-            usage=[ModelUsage.from_line(line, currency) for line in lines],
-            total=UsageSums(**_sums(lines, currency)),
+            **dict(UsageOfDays.of_lines(lines, currency)),
             budget=budget,
             quotas=quotas,
             embedding=embedding,
+            generation=generation,
         )
 
 
 def _sums(lines: Sequence[UsageLine], currency: str) -> Mapping[str, Any]:
     total = Sums.of(lines)
+    known = [line.cost for line in lines if line.cost is not None]
+    unpriced = [line.unpriced_calls for line in lines]
+    counted = [count for count in unpriced if count is not None]
+    is_whole = len(counted) == len(unpriced)
     return {
         "call_count": total.calls,
         "input_token_count": total.input_tokens,
         "output_token_count": total.output_tokens,
         "model_milliseconds": total.milliseconds,
-        "cost": money([line.cost for line in lines], currency),
+        "cost": money(known, currency) if is_whole and not any(counted) else None,
+        "known_cost": money(known, currency),
+        "unpriced_call_count": sum(counted) if is_whole else None,
     }
 
 
@@ -189,3 +243,4 @@ class ArchivedUsage(ArchivedRow):
     output_tokens: Count
     milliseconds: Count
     cost: Amount | None
+    unpriced_calls: Count | None = None

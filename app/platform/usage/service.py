@@ -14,6 +14,7 @@ from prometheus_client import Counter
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Database, Session
+from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, Usage
 from app.adapters.metrics import of_all
 from app.adapters.resources import CountOfEngine, Resources
@@ -23,7 +24,7 @@ from app.kernel.limits import Counted
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.engines.store.tables import EngineRow
+from app.platform.engines.store.tables import EngineRow, config_of
 from app.platform.limits.services.quotas import bounds
 from app.platform.limits.store import read_totals
 from app.platform.operations.services.runner import Job
@@ -33,10 +34,12 @@ from app.platform.usage.logic import is_used_up, read_grouping
 from app.platform.usage.schemas import (
     MAX_WAITING,
     EngineEmbedding,
+    EngineGeneration,
     EngineQuotas,
     EngineUsage,
     QuotaUse,
     TokenBudget,
+    UsageOfDays,
 )
 from app.platform.usage.store import day_of
 from app.settings.settings import Settings
@@ -77,11 +80,18 @@ class UsageService:
     clock: Clock
     settings: Settings
     unembedded: CountOfEngine | None = None
+    models: TextModels = field(default_factory=TextModels)
 
     @classmethod
     def of(cls, resources: Resources) -> "UsageService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.settings, resources.registry.unembedded)
+        return cls(
+            resources.db,
+            resources.clock,
+            resources.settings,
+            resources.registry.unembedded,
+            resources.models,
+        )
 
     async def check_budget(self, session: Session, engine_id: int) -> None:
         """Raise ResourceExhausted if an engine has used up its tokens of this UTC day.
@@ -117,7 +127,19 @@ class UsageService:
             quotas = await self._quotas(session, name.engine)
             embedding = await self._embedding(session, engine)
         currency = self.settings.price_currency
-        return EngineUsage.from_lines(lines, currency, budget, quotas, embedding)
+        generation = self._generation(engine)
+        return EngineUsage.from_lines(lines, currency, budget, quotas, embedding, generation)
+
+    async def usage_of_all(
+        self, start: date | None, end: date | None, group_by: str | None
+    ) -> UsageOfDays:
+        """Return the usage of all engines' models, with the defaults and errors of `usage`."""
+        by = read_grouping(group_by)
+        first, last = _range(start, end, day_of(self.clock.now()))
+        lines = await self.db.read_all(
+            partial(store.list_usage_of_all, start=first, end=last, by=by)
+        )
+        return UsageOfDays.of_lines(lines, self.settings.price_currency)
 
     async def _quotas(self, session: Session, engine_id: int) -> EngineQuotas:
         limits = bounds(self.settings, *Counted)
@@ -135,6 +157,14 @@ class UsageService:
             target=engine.embedding_target,
             waiting_memory_count=min(waiting, MAX_WAITING),
             is_capped=True if waiting > MAX_WAITING else None,
+        )
+
+    def _generation(self, engine: EngineRow) -> EngineGeneration:
+        configured = config_of(engine).generation_config
+        chosen = self.models.choose(None if configured is None else configured.model)
+        return EngineGeneration(
+            model=self.models.writer if chosen is None else chosen.model_id,
+            available_models=list(self.models.names),
         )
 
     async def _budget(self, session: Session, engine_id: int, now: datetime) -> TokenBudget | None:

@@ -1,11 +1,11 @@
 """The table of model usage, by engine, day, model and kind of work, and every statement on it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sqlalchemy import Date, Double, Index, Text, case, delete, func, select, tuple_
+from sqlalchemy import Date, Double, Index, Select, Text, case, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -19,7 +19,8 @@ from app.settings.settings import ModelPrice
 class ModelUsageRow(Base):
     """The calls of one model for one engine on one UTC day, for one kind of work.
 
-    `cost` is null as soon as some of the calls had no configured price.
+    `cost` is the part with a configured price. Both it and `unpriced_calls` are null if some calls
+    had none in a release that did not count them: both are unknown then.
     """
 
     __tablename__ = "model_usage"
@@ -36,6 +37,7 @@ class ModelUsageRow(Base):
     output_tokens: Mapped[int]
     milliseconds: Mapped[int]
     cost: Mapped[float | None] = mapped_column(Double)
+    unpriced_calls: Mapped[int | None]
 
 
 _KEY = (
@@ -50,7 +52,13 @@ _SUMS = (
     func.sum(ModelUsageRow.output_tokens),
     func.sum(ModelUsageRow.milliseconds),
 )
-_COST = case((func.bool_and(ModelUsageRow.cost.is_not(None)), func.sum(ModelUsageRow.cost)))
+_COST = func.sum(ModelUsageRow.cost)
+_UNPRICED = case(
+    (
+        func.bool_and(ModelUsageRow.unpriced_calls.is_not(None)),
+        func.sum(ModelUsageRow.unpriced_calls),
+    )
+)
 _GROUPED_BY = {
     Dimension.DAY: ModelUsageRow.day,
     Dimension.MODEL: ModelUsageRow.model_id,
@@ -60,7 +68,13 @@ _GROUPED_BY = {
 
 @dataclass(frozen=True)
 class UsageLine:
-    """Summed usage; `by` has the values of the dimensions, `cost` is None if any is unknown."""
+    """Summed usage.
+
+    Attributes:
+        by: the values of the dimensions.
+        cost: the cost of the calls with a price, as far as it is known; None: of none of them.
+        unpriced_calls: None: unknown for some calls.
+    """
 
     by: Mapping[Dimension, str | date]
     calls: int
@@ -68,6 +82,25 @@ class UsageLine:
     output_tokens: int
     milliseconds: int
     cost: float | None
+    unpriced_calls: int | None
+
+
+@dataclass(frozen=True)
+class UsageLines:
+    """The usage of a range of days.
+
+    Attributes:
+        grouped: by the requested dimensions.
+        by_model: the same usage.
+        previous: of as many days before it, by model.
+    """
+
+    grouped: Sequence[UsageLine]
+    by_model: Sequence[UsageLine]
+    previous: Sequence[UsageLine]
+
+
+_Reading = Callable[[Sequence[Dimension], date, date], Awaitable[Sequence[UsageLine]]]
 
 
 def day_of(now: datetime) -> date:
@@ -93,6 +126,7 @@ async def record(
     spent = dict(meter.by_model)
     if not spent:
         return
+    costs = {model: cost_of(model, used, prices) for model, used in spent.items()}
     statement = insert(ModelUsageRow).values(
         [
             {
@@ -104,14 +138,15 @@ async def record(
                 "input_tokens": used.input_tokens,
                 "output_tokens": used.output_tokens,
                 "milliseconds": used.milliseconds,
-                "cost": cost_of(model, used, prices),
+                "cost": costs[model] or 0.0,
+                "unpriced_calls": used.calls if costs[model] is None else 0,
             }
             # Always in the same order: two concurrent recordings must not deadlock.
             for model, used in sorted(spent.items())
         ]
     )
-    # An unknown cost makes the sum null, as intended.
-    added = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
+    # What an earlier release left unknown stays null, as intended.
+    added = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost", "unpriced_calls")
     sums = {name: getattr(ModelUsageRow, name) + statement.excluded[name] for name in added}
     await session.execute(statement.on_conflict_do_update(index_elements=_KEY, set_=sums))
 
@@ -133,20 +168,48 @@ async def tokens_of_day(session: Session, engine_id: int, day: date) -> int:
 
 async def list_usage(
     session: Session, engine_id: int, start: date, end: date, by: Sequence[Dimension]
-) -> Sequence[UsageLine]:
+) -> UsageLines:
     """Return the sums of an engine's usage from `start` to `end`, both included, in order."""
-    key = [_GROUPED_BY[dimension] for dimension in by]
-    statement = (
-        select(*_SUMS, _COST, *key)
-        .where(ModelUsageRow.engine_id == engine_id, ModelUsageRow.day.between(start, end))
-        .group_by(*key)
-        .order_by(*key)
+
+    async def of_engine(named: Sequence[Dimension], first: date, last: date) -> list[UsageLine]:
+        statement = _sums_by(named, first, last).where(ModelUsageRow.engine_id == engine_id)
+        return [_line(named, row) for row in await session.execute(statement)]
+
+    return await _compared(of_engine, start, end, by)
+
+
+async def list_usage_of_all(
+    session: Session, start: date, end: date, by: Sequence[Dimension]
+) -> UsageLines:
+    """Return the sums of all engines' usage from `start` to `end`, both included, in order."""
+
+    async def of_all(named: Sequence[Dimension], first: date, last: date) -> list[UsageLine]:
+        statement = _sums_by(named, first, last)
+        return [_line(named, row) for row in await session.execute(statement)]
+
+    return await _compared(of_all, start, end, by)
+
+
+async def _compared(read: _Reading, start: date, end: date, by: Sequence[Dimension]) -> UsageLines:
+    days = end.toordinal() - start.toordinal() + 1
+    by_model = (Dimension.MODEL,)
+    # The calendar starts with the year 1.
+    earlier = [date.fromordinal(max(1, day.toordinal() - days)) for day in (start, end)]
+    return UsageLines(
+        grouped=await read(by, start, end),
+        by_model=await read(by_model, start, end),
+        previous=await read(by_model, *earlier),
     )
-    return [_line(by, row) for row in await session.execute(statement)]
+
+
+def _sums_by(by: Sequence[Dimension], start: date, end: date) -> Select[Any]:
+    key = [_GROUPED_BY[dimension] for dimension in by]
+    of_days = ModelUsageRow.day.between(start, end)
+    return select(*_SUMS, _COST, _UNPRICED, *key).where(of_days).group_by(*key).order_by(*key)
 
 
 def _line(by: Sequence[Dimension], row: Sequence[Any]) -> UsageLine:
-    calls, input_tokens, output_tokens, milliseconds, cost, *values = row
+    calls, input_tokens, output_tokens, milliseconds, cost, unpriced, *values = row
     return UsageLine(
         dict(zip(by, values, strict=True)),
         calls=int(calls),
@@ -154,6 +217,7 @@ def _line(by: Sequence[Dimension], row: Sequence[Any]) -> UsageLine:
         output_tokens=int(output_tokens),
         milliseconds=int(milliseconds),
         cost=cost,
+        unpriced_calls=None if unpriced is None else int(unpriced),
     )
 
 

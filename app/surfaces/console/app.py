@@ -1,6 +1,7 @@
 """The console's ASGI application: routes, sessions, headers and error pages."""
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -31,7 +32,7 @@ _HEADERS = {
 }
 _IN_PLACE_OF_ALL = {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
 """Makes htmx replace the whole page: an error page lacks the requested part."""
-_SIGN_IN = Route("/console/sign-in")
+_SIGN_IN = Route(signing.PATH)
 
 
 class Console:
@@ -100,12 +101,25 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
 def _sent_to_sign_in(request: Request) -> Response:
     if "hx-request" in request.headers:
         # htmx requests a part of a page, which the sign-in form must not replace.
-        return Response(headers={"HX-Redirect": _SIGN_IN.path})
-    answer = redirect(_SIGN_IN.path)
+        whole = urlsplit(request.headers.get("hx-current-url", ""))
+        return Response(headers={"HX-Redirect": signing.sign_in_url(_joined(*whole[2:4]))})
+    raw: bytes = request.scope.get("raw_path") or b""
+    shown = _joined(raw.decode("latin-1"), request.url.query) if _has_page(request) else ""
+    answer = redirect(signing.sign_in_url(shown))
     # Links from other sites arrive without the cookie; it must not be dropped then.
     if cookie_name(request) in request.cookies:
         drop_cookie(request, answer)
     return answer
+
+
+def _joined(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
+
+
+def _has_page(request: Request) -> bool:
+    """Return True if the path of a request can be opened by a link."""
+    path = request.url.path.rstrip("/")
+    return any(route.regex.fullmatch(path) and "GET" in route.pages for route in ROUTES)
 
 
 def _refusal(request: Request, session: OpenSession | None, refused: ApiRefusal) -> Response:

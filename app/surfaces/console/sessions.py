@@ -23,6 +23,7 @@ from app.kernel.permissions import Permission
 from app.settings.settings import Settings
 from app.surfaces.console import store
 from app.surfaces.console.store import ConsoleSessionRow
+from app.surfaces.console.wrongkeys import WrongKeys, is_audited
 from app.web.auth import check_reserve, counted_failures
 from app.web.headers import address_of, authority, header
 
@@ -30,6 +31,8 @@ SURFACE = "console"
 """The console's name in the audit log."""
 SIGN_IN = "signIn"
 """The audited method of a sign-in."""
+UNKNOWN = "unknown"
+"""The caller in the audit log of a sign-in with a wrong key."""
 _SECURE_COOKIE = "__Host-memory-bank"
 _PLAIN_COOKIE = "memory-bank-console"
 _VALUE_BYTES = 32
@@ -91,6 +94,28 @@ class Sessions:
             await store.insert_session(session, row, longest, identity.end_time)
             await self.auditor.record(session, _signed_in(identity, address))
         return value
+
+    async def refuse(self, request: Request, error: Unauthenticated) -> bool:
+        """Note a wrong key, and wait if its address has sent several.
+
+        Returns:
+            False if too many answers wait already.
+        """
+        wrong = self.resources.kept.setdefault(WrongKeys, WrongKeys())
+        address = address_of(request.scope)
+        number = wrong.note(address, self.resources.clock.now())
+        if is_audited(number):
+            audited = Audited(
+                caller=UNKNOWN,
+                method=SIGN_IN,
+                resource="",
+                engine_id=None,
+                address=address,
+                request_id=request_id(),
+                surface=SURFACE,
+            )
+            await self.auditor.record_alone(audited, error)
+        return bool(await wrong.wait(number))
 
     async def find(self, request: Request) -> OpenSession | None:
         """Return the session of a request; None: there is none, or it has ended."""

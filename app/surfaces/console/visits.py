@@ -95,6 +95,13 @@ class Visit:
         size = [("pageSize", str(rows))]
         return [*size, ("pageToken", token)] if token else size
 
+    async def answered(self, path: str, query: Query = ()) -> Json | None:
+        """Return a response of the API; None if it refuses, since the page has other parts."""
+        try:
+            return await self.api.get(path, query)
+        except ApiRefusal:
+            return None
+
     async def listed(self, path: str, chosen: str, *more: tuple[str, str]) -> Listed:
         """Return a page of a list, or the API's error message about the filter.
 

@@ -13,6 +13,7 @@ from app.kernel.clock import FixedClock
 from tests.api.console.conftest import SignedIn
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
+from tests.support.cases import in_one_test
 from tests.support.console import Page, page, sign_in, submit
 from tests.support.keys import client_with
 from tests.support.operations import create_memory
@@ -44,10 +45,12 @@ async def test_a_new_key_shows_its_secret_once_and_a_reload_makes_no_second(
     wanted = {
         **form,
         "displayName": "<b>travel</b> agent",
-        "roles": ["viewer", "editor"],
+        "role": "editor",
         "projects": "default",
-        "engines": "1",
-        "conditions": "user_id=42\r\nuser_id = 43\r\napp=x",
+        "engines": ["1"],
+        "key": ["user_id", " user_id ", "", "app"],
+        "value": ["42", "43", "", " x"],
+        "ends": "at",
         "expireTime": "2027-01-15T12:00",
     }
     made = await admin.post(NEW, data=wanted)
@@ -61,7 +64,7 @@ async def test_a_new_key_shows_its_secret_once_and_a_reload_makes_no_second(
     keys = await _listed(app)
     assert [key["displayName"] for key in keys].count(wanted["displayName"]) == 1
     key = keys[0]
-    assert key["roles"] == ["viewer", "editor"]
+    assert key["roles"] == ["editor"]
     assert (key["projects"], key["engines"]) == (["default"], ["1"])
     assert key["scopeConditions"] == {"user_id": ["42", "43"], "app": ["x"]}
     assert key["expireTime"] == "2027-01-15T12:00:00Z"
@@ -86,20 +89,69 @@ async def test_a_refused_form_keeps_what_was_typed_and_may_be_sent_again(
     admin: httpx.AsyncClient,
 ) -> None:
     form = (await page(admin, NEW)).forms[NEW]
-    typed = {**form, "displayName": "x", "conditions": "user_id", "engines": "one"}
+    typed = {
+        **form,
+        "displayName": "x",
+        "role": "viewer",
+        "projects": "a b",
+        "key": "user_id",
+        "value": "v" * 5_000,
+    }
     refused = await admin.post(NEW, data=typed)
-    shown = Page(refused)
-    assert (refused.status_code, shown.forms[NEW]["conditions"]) == (400, "user_id")
-    assert "engines" in shown.text
-    corrected = {**typed, "conditions": "", "engines": "", "roles": "viewer"}
+    assert refused.status_code == 400
+    assert Page(refused).forms[NEW].items() >= {"projects": "a b", "role": "viewer"}.items()
+    assert 'name="key" dir="auto" placeholder="user_id" value="user_id"' in refused.text
+    assert "Scope: must" in Page(refused).text
+    assert "scopeConditions" not in Page(refused).text
+    corrected = {**typed, "value": "42"}
     assert (await admin.post(NEW, data=corrected)).status_code == 200
+
+
+@in_one_test(
+    ("typed", "fault"),
+    [
+        ({"key": "user_id"}, "Scope: give a value, such as user_id = 42."),
+        ({"value": "42"}, "Scope: give a key, such as user_id = 42."),
+        ({"role": ""}, "Role: choose one."),
+        ({"ends": "at"}, "Ends: give the time."),
+        ({"ends": "at", "expireTime": "soon"}, "Ends: must"),
+        ({"moreEngines": "one"}, "Engines: must"),
+        ({"key": "k" * 500, "value": "v"}, "Scope: must"),
+        ({"displayName": " "}, "Display name: must"),
+    ],
+)
+async def test_faults_are_in_the_words_of_the_form(
+    admin: httpx.AsyncClient, typed: dict[str, str], fault: str
+) -> None:
+    form = (await page(admin, NEW)).forms[NEW]
+    refused = await admin.post(
+        NEW, data={**form, "displayName": "x", "role": "viewer", "key": "", "value": "", **typed}
+    )
+    assert (refused.status_code, fault in Page(refused).text) == (400, True), Page(refused).text
+
+
+async def test_the_form_names_the_engines_and_a_key_ends_unless_it_is_told_not_to(
+    admin: httpx.AsyncClient, app: FastAPI, client: httpx.AsyncClient
+) -> None:
+    ok(await client.patch("", json={"displayName": "<i>travel</i>"}))
+    shown = await page(admin, NEW)
+    assert "<i>travel</i>" in shown.text
+    assert "This key reaches every scope of all engines" in shown.text
+    form = {**shown.forms[NEW], "displayName": "x", "role": "viewer"}
+    await admin.post(NEW, data=form)
+    form = (await page(admin, NEW)).forms[NEW]
+    await admin.post(NEW, data={**form, "displayName": "y", "role": "user", "ends": "never"})
+    endless, ending = (await _listed(app))[:2]
+    assert "expireTime" not in endless
+    assert ending["expireTime"] == "2026-04-15T12:00:00Z"
+    assert {"engines", "scopeConditions", "projects"}.isdisjoint(ending)
 
 
 async def test_a_key_is_rotated_and_revoked_after_a_question(
     admin: httpx.AsyncClient, app: FastAPI, clock: FixedClock
 ) -> None:
     form = (await page(admin, NEW)).forms[NEW]
-    made = await admin.post(NEW, data={**form, "displayName": "x", "roles": "viewer"})
+    made = await admin.post(NEW, data={**form, "displayName": "x", "role": "viewer"})
     [first] = set(_SECRET.findall(made.text))
     one = f"{KEYS}/{(await _listed(app))[0]['name'].rpartition('/')[2]}"
     rotate, revoke = f"{one}/rotate", f"{one}/revoke"
@@ -133,10 +185,10 @@ async def test_a_key_is_rotated_and_revoked_after_a_question(
 async def test_a_form_without_a_token_makes_no_key(admin: httpx.AsyncClient, app: FastAPI) -> None:
     before = await _listed(app)
     for token in ({}, {"token": "x"}):
-        form = {**token, "requestId": "1", "displayName": "x", "roles": "admin"}
+        form = {**token, "requestId": "1", "displayName": "x", "role": "admin"}
         assert (await admin.post(NEW, data=form)).status_code == 403
     form = (await page(admin, NEW)).forms[NEW]
-    nothing = {**form, "requestId": "\0", "displayName": "x", "roles": "admin"}
+    nothing = {**form, "requestId": "\0", "displayName": "x", "role": "admin"}
     assert "U+0000" in Page(await admin.post(NEW, data=nothing)).text
     assert await _listed(app) == before
 

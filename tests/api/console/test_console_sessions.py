@@ -1,5 +1,6 @@
 """Sessions: their list, events and summaries, what erases them, and contexts side by side."""
 
+import re
 from datetime import timedelta
 
 import httpx
@@ -8,6 +9,7 @@ import pytest
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
+from app.settings.settings import ModelPrice, Settings
 from tests.api.console.conftest import SignedIn
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
@@ -155,7 +157,8 @@ async def test_two_policies_are_compared_side_by_side(
     before = ok(await client.get(f"{trip}/summaries"))
     answer = await viewer.get(CONTEXT, params={"question": "Where was I?", "memories": "1"})
     shown = Page(answer)
-    assert shown.text.count("curl -H") == 5
+    # The session, its lengths by two calls, and two contexts with their costs.
+    assert shown.text.count("curl -H") == 7
     for words in ("Left: every_n", "Right: inclusive", "1 to 6: summarised", "7 to 8: shown"):
         assert words in shown.text, words
     assert shown.text.count("Where was I?") == 2 + shown.text.count('"Where was I?"')
@@ -174,6 +177,20 @@ async def test_two_policies_are_compared_side_by_side(
     ):
         assert words in (await page(viewer, f"{CONTEXT}?{wrong}")).text
     assert ok(await client.get(f"{trip}/summaries")) == before
+
+
+@pytest.mark.usefixtures("trip")
+async def test_estimates_are_of_this_session_at_the_prices_that_are_set(
+    signed_in: SignedIn, settings: Settings
+) -> None:
+    viewer = await signed_in("viewer")
+    shown = await page(viewer, CONTEXT)
+    assert "For messages as long as in this session, about" in shown.text
+    assert "PromptsTokensSummariesLargest prompt" in shown.text
+    settings.model_prices["openai:large"] = ModelPrice(input=1, output=1_000_000)
+    shown = await page(viewer, f"{CONTEXT}?model=openai:large")
+    assert "PromptsTokensCostSummariesLargest prompt" in shown.text
+    assert re.search(r"40[0-9,]+\$[0-9,]+\.[0-9]{2}", shown.text.replace(" ", ""))
 
 
 async def test_a_long_context_shows_its_ends_and_an_empty_one_says_so(

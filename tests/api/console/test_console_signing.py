@@ -1,8 +1,11 @@
 """Signing in and out of the console: cookies, forms, ends of sessions, and what is refused."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from time import monotonic
 
 import httpx
 from fastapi import FastAPI
@@ -19,6 +22,7 @@ from app.surfaces.console.store import ConsoleSessionRow
 from tests.api.console.conftest import SignedIn
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import count, ok
+from tests.support.cases import in_one_test
 from tests.support.console import MEMORIES, Page, browser, page, sign_in, submit
 from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import create_memory
@@ -26,6 +30,7 @@ from tests.support.sweeping import sweep
 from tests.support.tokens import claims, publish, sign, token_app
 
 SIGN_IN = "/console/sign-in"
+TO_MEMORIES = f"{SIGN_IN}?next=%2Fconsole%2Fe%2F1%2Fmemories"
 COOKIE = "memory-bank-console"
 
 
@@ -74,8 +79,78 @@ async def test_a_wrong_key_is_told_so_without_a_hint_and_leaves_nothing(
     assert len(shown) == 1
     assert await count(database, ConsoleSessionRow) == (0,)
     async with database.snapshot() as session:
-        methods = (await session.scalars(select(ServiceEventRow.method))).all()
-    assert sessions.SIGN_IN not in methods
+        statement = select(ServiceEventRow.method, ServiceEventRow.caller, ServiceEventRow.result)
+        logged = [tuple(row) for row in await session.execute(statement)]
+    # The first alone.
+    assert [row for row in logged if row[0] == sessions.SIGN_IN] == [
+        (sessions.SIGN_IN, sessions.UNKNOWN, "UNAUTHENTICATED")
+    ]
+
+
+async def test_after_five_wrong_keys_each_answer_waits_but_not_that_to_a_right_one(
+    app: FastAPI, visitor: httpx.AsyncClient
+) -> None:
+    wrong = partial(visitor.post, SIGN_IN, data={"key": "omb_x"})
+    began = monotonic()
+    for _ in range(5):
+        assert (await wrong()).status_code == 403
+    assert monotonic() - began < 1
+    began = monotonic()
+    waiting = asyncio.gather(*(wrong() for _ in range(10)))
+    await asyncio.sleep(0.3)
+    await sign_in(visitor, ADMIN_KEY)
+    async with browser(app, client=("192.0.2.7", 1)) as elsewhere:
+        assert (await elsewhere.post(SIGN_IN, data={"key": "omb_x"})).status_code == 403
+    assert not waiting.done()
+    answers = await waiting
+    assert monotonic() - began >= 1
+    assert sorted(answer.status_code for answer in answers) == [403] * 8 + [429] * 2
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert "too many wrong keys arrive at once" in Page(refused).text
+
+
+async def test_after_the_sign_in_one_is_where_one_wanted_to_be(visitor: httpx.AsyncClient) -> None:
+    wanted = f"{MEMORIES}?text=a%20b&page=x%2Fy"
+    asked = await visitor.get(wanted)
+    form = (await page(visitor, asked.headers["location"])).forms[SIGN_IN]
+    failed = Page(await visitor.post(SIGN_IN, data={**form, "key": "omb_x"})).forms[SIGN_IN]
+    answer = await visitor.post(SIGN_IN, data={**failed, "key": ADMIN_KEY})
+    assert (answer.status_code, answer.headers["location"]) == (303, wanted)
+    again = await visitor.get(asked.headers["location"])
+    assert again.headers["location"] == wanted
+
+
+@in_one_test(
+    "wanted",
+    [
+        "https://attacker.example/console",
+        "//attacker.example/console",
+        "/\\attacker.example",
+        "/console\\..\\",
+        "/console.attacker.example",
+        "/consoles",
+        "/console/\r\nSet-Cookie: a=b",
+        "/console/ä",
+        "/v1/keys",
+        "/console/sign-out",
+        "javascript:alert(1)",
+        f"/console/{'x' * 3_000}",
+    ],
+)
+async def test_a_sign_in_leads_nowhere_but_to_pages_of_the_console(
+    app: FastAPI, wanted: str
+) -> None:
+    async with browser(app) as visitor:
+        answer = await visitor.post(SIGN_IN, data={"key": ADMIN_KEY, "next": wanted})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/console")
+        again = await visitor.get(SIGN_IN, params={"next": wanted})
+        assert again.headers["location"] == "/console"
+
+
+async def test_a_part_of_a_page_leads_back_to_the_whole_page(visitor: httpx.AsyncClient) -> None:
+    current = {"HX-Request": "true", "HX-Current-URL": f"http://127.0.0.1:8000{MEMORIES}?text=a"}
+    answer = await visitor.get("/console/e/1/counts", headers=current)
+    assert answer.headers["hx-redirect"] == f"{TO_MEMORIES}%3Ftext%3Da"
 
 
 async def test_a_revoked_key_ends_its_session_at_the_next_request(
@@ -88,7 +163,7 @@ async def test_a_revoked_key_ends_its_session_at_the_next_request(
         clock.advance(timedelta(seconds=1))
         answer = await open_one.get(MEMORIES)
         part = await open_one.get(MEMORIES, headers={"HX-Request": "true"})
-    assert (answer.status_code, answer.headers["location"]) == (303, SIGN_IN)
+    assert (answer.status_code, answer.headers["location"]) == (303, TO_MEMORIES)
     assert (part.headers["hx-redirect"], part.text) == (SIGN_IN, "")
     assert await count(database, ConsoleSessionRow) == (0,)
 
@@ -172,7 +247,7 @@ async def test_a_header_with_a_key_is_no_session(visitor: httpx.AsyncClient) -> 
         {"x-goog-api-key": ADMIN_KEY},
     ):
         answer = await visitor.get(MEMORIES, headers=headers)
-        assert (answer.status_code, answer.headers["location"]) == (303, SIGN_IN)
+        assert (answer.status_code, answer.headers["location"]) == (303, TO_MEMORIES)
     answer = await visitor.get(MEMORIES, auth=("any", ADMIN_KEY))
     assert answer.status_code == 303
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Usage
@@ -53,7 +54,8 @@ async def test_usage_is_drawn_and_told_by_day_and_model(spent: httpx.AsyncClient
     ):
         assert told in shown.text, told
     assert "77,777" not in shown.text
-    assert "no configured price" in shown.text
+    assert "≥ $0.0036" in shown.text
+    assert f"1 call without a price ({LOCAL}); \N{MINUS SIGN}95 % tokens" in shown.text
     assert "0 of 10 M" in shown.text
 
 
@@ -86,7 +88,43 @@ async def test_the_file_has_what_the_page_has(spent: httpx.AsyncClient) -> None:
         ("2026-01-15", "generation.generate", "2000"),
         ("2026-01-15", "recall", "300"),
     ]
-    assert [one["currency"] for one in rows] == ["USD", "USD", ""]
+    assert [one["currency"] for one in rows] == ["USD", "USD", "USD"]
+    assert [(one["cost"], one["knownCost"], one["unpricedCallCount"]) for one in rows] == [
+        ("0.0012", "0.0012", "0"),
+        ("0.0024", "0.0024", "0"),
+        ("", "0.0", "1"),
+    ]
+
+
+async def test_the_cost_of_each_engine_is_on_the_first_page(spent: httpx.AsyncClient) -> None:
+    shown = await page(spent, "/console")
+    assert f"≥ $0.0036 1 call without a price ({LOCAL})" in shown.text
+    assert USAGE in shown.links
+    assert "≥ $0.0036" in (await page(spent, "/console/e/1")).text
+
+
+async def test_a_sum_with_all_prices_is_compared_in_money(
+    database: Database, settings: Settings, clock: FixedClock, signed_in: SignedIn
+) -> None:
+    await record(database, settings, clock.now(), mini=Usage(2, 3_000_000, 0, 900))
+    await record(database, settings, clock.now() - 30 * _DAY, mini=Usage(2, 2_000_000, 0, 900))
+    admin = await signed_in("admin")
+    for url in ("/console", USAGE, "/console/server"):
+        shown = await page(admin, url)
+        assert "$3.00" in shown.text
+        assert "+50 % against the 30 days before" in shown.text
+        assert "without a price" not in shown.text
+
+
+async def test_what_was_not_counted_is_called_unknown(
+    database: Database, spent: httpx.AsyncClient
+) -> None:
+    async with database.transaction() as session:
+        unknown = (
+            "update model_usage set cost = null, unpriced_calls = null where model_id = :model"
+        )
+        await session.execute(text(unknown), {"model": LOCAL})
+    assert f"some calls had no price ({LOCAL})" in (await page(spent, USAGE)).text
 
 
 async def test_an_engine_without_calls_says_so_and_a_bound_key_sees_nothing(

@@ -391,12 +391,15 @@ async def test_what_the_engine_has_used_still_counts(
         await session.execute(
             text(
                 "insert into model_usage (engine_id, day, model_id, kind, calls, input_tokens,"
-                " output_tokens, milliseconds, cost) values"
-                " (1, '2026-01-15', 'm', 'k', 3, 900, 10, 5, 0.5),"
-                " (1, '2026-01-14', 'm', 'k', 1, 1, 1, 1, null)"
+                " output_tokens, milliseconds, cost, unpriced_calls) values"
+                " (1, '2026-01-15', 'm', 'k', 3, 900, 10, 5, 0.5, 2),"
+                " (1, '2026-01-14', 'm', 'k', 1, 1, 1, 1, null, null)"
             )
         )
-    used = {"model_id": "m", "kind": "k", "calls": 7, "input_tokens": 100, "milliseconds": 1}
+    used: dict[str, Any] = {"model_id": "m", "kind": "k", "calls": 7, "input_tokens": 100}
+    used["milliseconds"] = 1
+    # As an archive of a former release, which has no such count.
+    used["unpriced_calls"] = None
     days = [
         {**used, "day": date(2026, 1, 14), "output_tokens": 1, "cost": 2.0},
         {**used, "day": date(2026, 1, 15), "output_tokens": 10, "cost": 0.25},
@@ -404,9 +407,12 @@ async def test_what_the_engine_has_used_still_counts(
     await restored(client, _with(USAGE, *days))
     async with database.snapshot() as session:
         rows = await session.execute(
-            text("select calls, input_tokens, milliseconds, cost from model_usage order by day")
+            text(
+                "select calls, input_tokens, milliseconds, cost, unpriced_calls from model_usage"
+                " order by day"
+            )
         )
-        assert [tuple(row) for row in rows] == [(7, 100, 1, None), (7, 900, 5, 0.5)]
+        assert [tuple(row) for row in rows] == [(7, 100, 1, None, None), (7, 900, 5, 0.5, 2)]
 
 
 async def test_the_archive_that_ends_a_restore_is_the_one_that_began(

@@ -9,16 +9,19 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import event
+from fastapi import FastAPI
+from sqlalchemy import event, text
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Meter, Usage
 from app.kernel.clock import FixedClock
 from app.platform.usage import store
 from app.settings.settings import ModelPrice, Settings
+from tests.support.bank import ok
 from tests.support.cases import in_one_test
 from tests.support.engines import API, FIRST, create_engine
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
+from tests.support.keys import client_with, make_key
 from tests.support.usage import GENERATE, LOCAL, MINI, record
 
 _DAY = timedelta(days=1)
@@ -27,6 +30,7 @@ _NOTHING = {
     "inputTokenCount": 0,
     "outputTokenCount": 0,
     "modelMilliseconds": 0,
+    "unpricedCallCount": 0,
 }
 
 
@@ -40,8 +44,8 @@ async def _usage(client: httpx.AsyncClient, **params: str) -> dict[str, Any]:
     answer = await client.get(f"{FIRST}:usage", params=params)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
-    # How much the engine holds has tests of its own.
-    del found["quotas"], found["embedding"]
+    # What the engine holds, and who writes it, have tests of their own.
+    del found["quotas"], found["embedding"], found["generation"]
     return found
 
 
@@ -50,7 +54,12 @@ async def _days(client: httpx.AsyncClient, **params: str) -> list[str]:
 
 
 async def test_an_engine_that_called_no_model_has_no_usage(client: httpx.AsyncClient) -> None:
-    assert await _usage(client) == {"usage": [], "total": _NOTHING}
+    assert await _usage(client) == {
+        "usage": [],
+        "total": _NOTHING,
+        "previousTotal": _NOTHING,
+        "unpricedModels": [],
+    }
 
 
 async def test_usage_is_summed_by_day_and_model(
@@ -75,6 +84,8 @@ async def test_usage_is_summed_by_day_and_model(
                 "outputTokenCount": 100,
                 "modelMilliseconds": 900,
                 "cost": {"amount": 0.0012, "currency": "USD"},
+                "knownCost": {"amount": 0.0012, "currency": "USD"},
+                "unpricedCallCount": 0,
             },
             {
                 "day": "2026-01-15",
@@ -83,6 +94,8 @@ async def test_usage_is_summed_by_day_and_model(
                 "inputTokenCount": 40,
                 "outputTokenCount": 4,
                 "modelMilliseconds": 30,
+                "knownCost": {"amount": 0.0, "currency": "USD"},
+                "unpricedCallCount": 1,
             },
             {
                 "day": "2026-01-15",
@@ -92,15 +105,21 @@ async def test_usage_is_summed_by_day_and_model(
                 "outputTokenCount": 500,
                 "modelMilliseconds": 1_200,
                 "cost": {"amount": 0.006, "currency": "USD"},
+                "knownCost": {"amount": 0.006, "currency": "USD"},
+                "unpricedCallCount": 0,
             },
         ],
-        # The sum has no cost, since one model has none.
+        # The sum has no cost, since one model has none, but says what it lacks.
         "total": {
             "callCount": 6,
             "inputTokenCount": 6_040,
             "outputTokenCount": 604,
             "modelMilliseconds": 2_130,
+            "knownCost": {"amount": 0.0072, "currency": "USD"},
+            "unpricedCallCount": 1,
         },
+        "previousTotal": _NOTHING,
+        "unpricedModels": [LOCAL],
     }
 
 
@@ -173,6 +192,55 @@ async def test_one_call_without_a_price_leaves_its_day_without_a_cost(
     [found] = (await _usage(client))["usage"]
     assert found["callCount"] == 3
     assert "cost" not in found
+    assert (found["knownCost"]["amount"], found["unpricedCallCount"]) == (0.000024, 1)
+
+
+async def test_what_an_earlier_release_recorded_without_a_price_stays_unknown(
+    client: httpx.AsyncClient, database: Database, settings: Settings, clock: FixedClock
+) -> None:
+    await record(database, settings, clock.now() - _DAY, local=Usage(2, 10, 1, 1))
+    async with database.transaction() as session:
+        await session.execute(text("update model_usage set cost = null, unpriced_calls = null"))
+    await record(database, settings, clock.now() - _DAY, local=Usage(1, 10, 1, 1))
+    await record(database, settings, clock.now(), mini=Usage(1, 1_000_000, 0, 1))
+    found = await _usage(client)
+    assert "unpricedCallCount" not in found["total"]
+    assert found["total"]["knownCost"]["amount"] == 1.0
+    assert found["unpricedModels"] == [LOCAL]
+
+
+async def test_a_range_stands_next_to_as_many_days_before_it(
+    client: httpx.AsyncClient, database: Database, settings: Settings, clock: FixedClock
+) -> None:
+    for days in range(7):
+        await record(database, settings, clock.now() - days * _DAY, mini=Usage(1, 10**days, 0, 1))
+    found = await _usage(client, startDay="2026-01-14", groupBy="kind")
+    assert found["total"]["inputTokenCount"] == 11
+    assert found["previousTotal"]["inputTokenCount"] == 1_100
+    assert found["previousTotal"]["cost"]["amount"] == 0.0011
+
+
+async def test_the_service_sums_up_all_engines_for_who_sees_them_all(
+    client: httpx.AsyncClient,
+    app: FastAPI,
+    database: Database,
+    settings: Settings,
+    clock: FixedClock,
+) -> None:
+    await record(database, settings, clock.now(), mini=Usage(1, 1_000_000, 0, 5))
+    await record(database, settings, clock.now(), engine_id=2, mini=Usage(1, 0, 1_000_000, 5))
+    await record(database, settings, clock.now(), engine_id=2, local=Usage(1, 7, 0, 5))
+    await record(database, settings, clock.now() - 30 * _DAY, local=Usage(4, 7, 0, 5))
+    found = ok(await client.get(f"{API}/server:usage", params={"groupBy": "model"}))
+    assert [(one["model"], one["callCount"]) for one in found["usage"]] == [(LOCAL, 1), (MINI, 2)]
+    assert found["total"]["knownCost"]["amount"] == 3.0
+    assert found["previousTotal"]["callCount"] == 4
+    assert found["unpricedModels"] == [LOCAL]
+    assert refusal(await client.get(f"{API}/server:usage?groupBy=engine")) == BAD_FIELD
+    for role, engines in (("editor", None), ("admin", ["1"])):
+        key = await make_key(database, clock.now(), role, engines=engines)
+        async with client_with(app, key) as other:
+            assert (await other.get(f"{API}/server:usage")).status_code == 403
 
 
 async def test_a_range_has_both_of_its_ends(

@@ -354,6 +354,7 @@ USAGE = Kind(
         ArchiveField("kind", TEXT, wire="workKind"),
         *_fields(WHOLE, "calls", "input_tokens", "output_tokens", "milliseconds"),
         ArchiveField("cost", NUMBER, is_nullable=True),
+        ArchiveField("unpriced_calls", WHOLE, is_nullable=True),
     ),
 )
 

@@ -157,7 +157,7 @@ async def finish(session: Session, engine_id: int, now: datetime) -> EngineRow:
 
 _OF_VALUES = {"22", "23", "54"}
 """SQLSTATE classes of invalid values: data exceptions, constraints, program limits."""
-_USED = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
+_USED = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost", "unpriced_calls")
 _INDEXING = "indexing"
 """State of an artifact without chunks; the end of the restore has its text indexed."""
 
@@ -379,8 +379,11 @@ async def _most_usage(session: Session, target: Target, rows: Sequence[Values]) 
     known = {tuple(row[name] for name in USAGE.key): row for row in own.mappings()}
 
     def larger(row: Values) -> Values:
+        if row["unpriced_calls"] is None and row["cost"] is not None:
+            # A former release kept a cost only if each call had a price.
+            row = {**row, "unpriced_calls": 0}
         other = known.get(USAGE.key_of(row), row)
-        # An unknown cost on either side stays unknown.
+        # What is unknown on either side stays unknown.
         most = {
             name: None if None in (row[name], other[name]) else max(row[name], other[name])
             for name in _USED

@@ -1,13 +1,14 @@
 """Screens 2 and 3: the engines that the user may access, and the overview of one."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json, Query
+from app.surfaces.api import Json, Query
 from app.surfaces.console.pages import server, streams, usage
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
@@ -21,19 +22,13 @@ async def show_all(visit: Visit) -> Response:
     """Show the engines with their usage."""
     answer = await visit.api.get("/v1beta1/reasoningEngines", visit.page_query(_ROWS))
     engines: list[Json] = answer["reasoningEngines"] or []
-    uses: list[Json | None] = [None] * len(engines)
+    uses: Sequence[Json | None] = [None] * len(engines)
     if visit.may(Permission.USAGE_GET):
-        uses = list(await asyncio.gather(*(_usage_of(visit, engine) for engine in engines)))
+        ids = [last_part(engine["name"]) for engine in engines]
+        paths = [f"/v1beta1/reasoningEngines/{id_}:usage" for id_ in ids]
+        uses = await asyncio.gather(*(visit.answered(path, usage.BY_MODEL) for path in paths))
     rows = [_row(engine, use) for engine, use in zip(engines, uses, strict=True)]
     return visit.render("engines.html", rows=rows, next_page=answer["nextPageToken"])
-
-
-async def _usage_of(visit: Visit, engine: Json) -> Json | None:
-    """Return an engine's usage; None if the API refuses, for example after its deletion."""
-    try:
-        return await visit.api.get(f"/v1beta1/reasoningEngines/{last_part(engine['name'])}:usage")
-    except ApiRefusal:
-        return None
 
 
 def _row(engine: Json, use: Json | None) -> Json:
@@ -45,7 +40,10 @@ def _row(engine: Json, use: Json | None) -> Json:
         model=(config["generationConfig"] or Json())["model"],
         ranking=(config["similaritySearchConfig"] or Json())["ranking"],
         quotas=None if use is None else use["quotas"],
+        writer=None if use is None else use["generation"]["model"],
         target=None if use is None else use["embedding"]["target"],
+        used=use,
+        change="" if use is None else usage.change_of(use, usage.DAYS),
     )
 
 
@@ -75,7 +73,7 @@ async def show(visit: Visit) -> Response:
         used=used,
         quotas=usage.QUOTAS,
         charts=usage.bars_of(used["usage"], days) if used else {},
-        currency=usage.currency_of(used["usage"]) if used else "",
+        change=usage.change_of(used, usage.DAYS) if used else "",
         changes=None if changed is None else changed["memoryRevisions"] or [],
         may_search=visit.may(Permission.MEMORIES_RETRIEVE),
         work=[
@@ -100,14 +98,7 @@ async def _engine(visit: Visit) -> Json:
 async def _part(visit: Visit, below: str, permission: Permission, query: Query = ()) -> Json | None:
     if not visit.may(permission):
         return None
-    return await _answered(visit, visit.engine_path + below, query)
-
-
-async def _answered(visit: Visit, path: str, query: Query = ()) -> Json | None:
-    try:
-        return await visit.api.get(path, query)
-    except ApiRefusal:
-        return None
+    return await visit.answered(visit.engine_path + below, query)
 
 
 async def _some(visit: Visit, below: str, chosen: str) -> Json | None:
@@ -123,7 +114,7 @@ async def _deleted(visit: Visit) -> Json | None:
 
 
 async def _server(visit: Visit) -> Json | None:
-    return await _answered(visit, server.PATH) if visit.may(Permission.SERVER_GET) else None
+    return await visit.answered(server.PATH) if visit.may(Permission.SERVER_GET) else None
 
 
 def _days(now: datetime) -> list[str]:

@@ -3,6 +3,7 @@
 A key's secret is shown once, in the response to its form.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.kernel.permissions import Role
+from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import FilterField, FilterRow, contains, equals, made_between
@@ -24,31 +25,71 @@ _API = "/v1/keys"
 _HERE = "/console/keys"
 _ONE = f"{_HERE}/{{key}}"
 _FAILURE = 500
-_HOUR_SECONDS = 3_600
+_HOUR_SECONDS, _DAY_SECONDS = 3_600, 86_400
+_DAYS = ("30", "90", "365")
+"""Lives of a new key that the form offers; else it ends at a given time, or never."""
+_AT = "at"
+_MOST_ENGINES = 50
+_PAIRS = 3
+"""Fields for pairs of a scope that the form has at least."""
+_FIELD = re.compile("[A-Za-z]+")
+_LABELS = {
+    "displayName": TEXTS.display_name,
+    "roles": TEXTS.key_role,
+    "projects": TEXTS.projects,
+    "engines": TEXTS.engines,
+    "scopeConditions": TEXTS.scope,
+    "expireTime": TEXTS.key_ends,
+    "ttl": TEXTS.key_ends,
+}
+"""The labels of the form by the API's fields."""
 
 
 class KeyForm(ChangeForm):
     """A new key."""
 
     display_name: str = ""
-    roles: tuple[str, ...] = ()
+    role: str = ""
     projects: str = ""
-    engines: str = ""
-    conditions: str = ""
+    engines: tuple[str, ...] = ()
+    more_engines: str = ""
+    key: tuple[str, ...] = ()
+    value: tuple[str, ...] = ()
+    ends: str = "90"
     expire_time: str = ""
+
+    @property
+    def scope(self) -> list[tuple[str, str]]:
+        """The keys and values of the scope, without empty pairs."""
+        pairs = zip(map(str.strip, self.key), map(str.strip, self.value), strict=False)
+        return [pair for pair in pairs if any(pair)]
+
+    def faults(self) -> dict[str, str]:
+        """Return what the form lacks, by field, where the API's words would name no field of it."""
+        found = {}
+        if not self.role:
+            found["roles"] = TEXTS.key_role_missing
+        if self.ends == _AT and not self.expire_time.strip():
+            found["expireTime"] = TEXTS.key_end_missing
+        for key, value in self.scope:
+            if not value:
+                found["scopeConditions"] = TEXTS.key_value_missing.format(key=key)
+            elif not key:
+                found["scopeConditions"] = TEXTS.key_key_missing.format(value=value)
+        return found
 
     def body(self) -> dict[str, Any]:
         """Return the request without empty fields."""
         conditions: dict[str, list[str]] = {}
-        for line in filter(str.strip, self.conditions.splitlines()):
-            key, value = filters.split_pair(line)
-            conditions.setdefault(key, []).append(value or "")
+        for key, value in self.scope:
+            conditions.setdefault(key, []).append(value)
         reach = {
-            "roles": list(self.roles),
+            "roles": [self.role],
             "projects": self.projects.split(),
-            "engines": self.engines.split(),
+            "engines": [*self.engines, *self.more_engines.split()],
             "scopeConditions": conditions,
-            "expireTime": filters.utc(self.expire_time.strip()),
+            "expireTime": filters.utc(self.expire_time.strip()) if self.ends == _AT else "",
+            "ttl": f"{int(self.ends) * _DAY_SECONDS}s" if self.ends in _DAYS else "",
         }
         named = {name: value for name, value in reach.items() if value}
         return {"displayName": self.display_name, **named}
@@ -110,24 +151,53 @@ def _reach(key: Json) -> list[str]:
 
 async def show_form(visit: Visit) -> Response:
     """Show the form for a new key."""
-    return _form(visit, KeyForm(request_id="-"), {}, 200)
+    return await _form(visit, KeyForm(request_id="-"), {}, 200)
 
 
-def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: int) -> Response:
+async def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: int) -> Response:
+    listed = None
+    if visit.may(Permission.ENGINES_LIST):
+        most = [("pageSize", str(_MOST_ENGINES))]
+        listed = await visit.answered("/v1beta1/reasoningEngines", most)
+    answer = listed or Json()
+    engines = [
+        (last_part(engine["name"]), engine["displayName"])
+        for engine in answer["reasoningEngines"] or []
+    ]
     return visit.render(
-        "key_new.html", status, form=form, roles=list(Role), faults=faults, here=_HERE
+        "key_new.html",
+        status,
+        form=form,
+        engines=engines,
+        has_more=bool(answer["nextPageToken"]) or not engines,
+        pairs=[*form.scope, *[("", "")] * max(1, _PAIRS - len(form.scope))],
+        days=_DAYS,
+        faults=_in_words(faults),
+        here=_HERE,
     )
+
+
+def _in_words(faults: Mapping[str, str]) -> dict[str, str]:
+    """Return faults by the labels of the form; those of one field in one sentence."""
+    said: dict[str, list[str]] = {}
+    for path, fault in faults.items():
+        name = _FIELD.match(path)
+        label = _LABELS.get(name[0], path) if name else ""
+        said.setdefault(label, []).append(fault)
+    return {label: " ".join(found) for label, found in said.items()}
 
 
 async def create(visit: Visit) -> Response:
     """Create a key and show its secret."""
     form = await read_form(visit.request, KeyForm, visit.session)
+    if faults := form.faults():
+        return await _form(visit, form, faults, BAD_REQUEST)
     try:
         return await _with_secret(visit, _API, form.request_id, form.body())
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
-        return _form(visit, form, refused.fields or {"": refused.message}, BAD_REQUEST)
+        return await _form(visit, form, refused.fields or {"": refused.message}, BAD_REQUEST)
 
 
 async def _with_secret(visit: Visit, path: str, form_id: str, body: Mapping[str, Any]) -> Response:

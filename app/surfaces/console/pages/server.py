@@ -1,5 +1,6 @@
 """Screen 17: the state of the service, with a sentence for each problem."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import datetime
 from math import inf
@@ -7,6 +8,7 @@ from math import inf
 from starlette.responses import Response
 
 from app.surfaces.api import Json
+from app.surfaces.console.pages import usage
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Route, Visit
 
@@ -22,8 +24,17 @@ _LAG_SECONDS = 0.1
 
 async def show(visit: Visit) -> Response:
     """Show the state of the service as seen by the process that answers."""
-    server = await visit.api.get(PATH)
-    return visit.render("server.html", server=server, findings=findings(server, visit.now))
+    # The page is also for a service whose database is away.
+    server, used = await asyncio.gather(
+        visit.api.get(PATH), visit.answered(f"{PATH}:usage", usage.BY_MODEL)
+    )
+    return visit.render(
+        "server.html",
+        server=server,
+        findings=findings(server, visit.now),
+        used=used,
+        change="" if used is None else usage.change_of(used, usage.DAYS),
+    )
 
 
 def findings(server: Json, now: datetime) -> list[str]:

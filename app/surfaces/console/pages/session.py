@@ -6,6 +6,7 @@ Screen 12: previews of a session's context under two policies, side by side.
 import asyncio
 from collections.abc import Mapping
 from itertools import groupby
+from math import ceil
 from operator import itemgetter
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -233,7 +234,10 @@ STRATEGIES: Mapping[str, tuple[str, ...]] = {
     "agent_summary": (),
 }
 """The strategies, each with its settings among those offered."""
-_LENGTHS = [30, 100]
+_TIMES = (1, 2, 10)
+"""Lengths of the estimates, as multiples of the session's."""
+_MOST_MESSAGES, _MOST_TOKENS = 100_000, 100_000
+"""Bounds of an estimate."""
 _FIRST, _LAST = 10, 40
 """Numbers of messages shown from the beginning and the end of a long context."""
 _MAX_RANGES = 200
@@ -259,6 +263,10 @@ def _body(query: Mapping[str, str], chosen: Mapping[str, str]) -> dict[str, Any]
         "tokenLimit": number_of(query.get("limit", "")),
         "includeMemories": {"query": "auto"} if query.get("memories") else None,
     }
+    return _given(asked)
+
+
+def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value not in (None, "")}
 
 
@@ -273,22 +281,50 @@ async def show_context(visit: Visit) -> Response:
         }
         for side, default in enumerate(defaults)
     ]
-    session, *sides = await asyncio.gather(
-        visit.api.get(path_of(visit)), *(_side(visit, _body(query, side)) for side in chosen)
+    session, talk = await asyncio.gather(visit.api.get(path_of(visit)), _talk(visit))
+    asked = {**talk, "model": query.get("model", "") or None, "configuredPrices": True}
+    sides = await asyncio.gather(
+        *(_side(visit, _body(query, side), _given(asked)) for side in chosen)
     )
+    costs = [side["costs"] for side in sides if side["costs"] and not side["costs"]["fault"]]
     return visit.render(
         "context.html",
         state=session,
         sides=sides,
         chosen=chosen,
         strategies=list(STRATEGIES),
-        asked={name: query.get(name, "") for name in ("question", "limit", "memories")},
+        asked={name: query.get(name, "") for name in ("question", "limit", "memories", "model")},
+        priced=costs[0]["pricedModels"] if costs else [],
+        talk=talk,
         may_have_memories=visit.may(Permission.MEMORIES_RETRIEVE),
         here=url_of(visit),
     )
 
 
-async def _side(visit: Visit, body: dict[str, Any]) -> Json:
+async def _talk(visit: Visit) -> dict[str, Any]:
+    """Return the lengths for the estimates: of this session; empty, if nothing is said in it."""
+    everything = {"preview": True, "policy": {"strategy": "inclusive", "onOverflow": "omit"}}
+    try:
+        usage, context = await asyncio.gather(
+            visit.api.get(f"{path_of(visit)}/usage"),
+            visit.api.ask(f"{path_of(visit)}:context", everything),
+        )
+    except ApiRefusal:
+        # The sides name the fault.
+        return {}
+    exchanges = usage["exchangeCount"]
+    if not exchanges or not context["messages"]:
+        return {}
+    tokens = {"user": 0, "assistant": 0}
+    for message in map(_message, context["messages"]):
+        half = "user" if message["role"] == "user" else "assistant"
+        tokens[half] += estimate_tokens(message["text"])
+    mean = {half: min(ceil(count / exchanges), _MOST_TOKENS) for half, count in tokens.items()}
+    lengths = [min(times * exchanges, _MOST_MESSAGES) for times in _TIMES]
+    return {"messages": sorted(set(lengths)), "messageTokens": mean}
+
+
+async def _side(visit: Visit, body: dict[str, Any], lengths: dict[str, Any]) -> Json:
     """Return a context and its costs, or the API's error message."""
     try:
         context = await visit.api.ask(f"{path_of(visit)}:context", body)
@@ -304,15 +340,14 @@ async def _side(visit: Visit, body: dict[str, Any]) -> Json:
         first=messages[:_FIRST] if cut else messages,
         cut=cut,
         last=messages[-_LAST:] if cut else [],
-        costs=await _costs(visit, context["policy"]),
+        costs=await _costs(visit, {**lengths, "strategies": [context["policy"]]}),
     )
 
 
-async def _costs(visit: Visit, policy: Json) -> Json:
+async def _costs(visit: Visit, asked: dict[str, Any]) -> Json:
     """Return the cost estimates of a policy, or the API's error message."""
     if not visit.may(Permission.ENGINES_GET):
         return Json()
-    asked = {"messages": _LENGTHS, "strategies": [policy]}
     try:
         return await visit.api.ask(f"{visit.engine_path}/contextCosts:estimate", asked)
     except ApiRefusal as refused:

@@ -176,9 +176,9 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
 
 async def show(visit: Visit) -> Response:
     """Show the settings, in forms for those who may change them."""
-    engine, used = await asyncio.gather(visit.api.get(visit.engine_path), _usage(visit))
+    engine = await visit.api.get(visit.engine_path)
     document = pretty(_document(engine))
-    return _page(visit, _shown(engine["etag"], document, document), held=used["quotas"])
+    return await _page(visit, _shown(engine["etag"], document, document))
 
 
 async def _usage(visit: Visit) -> Json:
@@ -191,14 +191,15 @@ def _shown(etag: str, was: str, document: str) -> DocumentForm:
     return DocumentForm(request_id="-", etag=etag, was=was, document=document)
 
 
-def _page(
+async def _page(
     visit: Visit,
     form: DocumentForm,
     status: int = 200,
     faults: Mapping[str, str] | None = None,
     **shown: object,
 ) -> Response:
-    """Render the page; `shown` may hold other `fields`, a `conflict` and the quotas `held`."""
+    """Render the page; `shown` may hold other `fields` and a `conflict`."""
+    used = await _usage(visit)
     return visit.render(
         "settings.html",
         status,
@@ -207,11 +208,13 @@ def _page(
         rankings=list(Ranking),
         faults=_by_field(faults or {}),
         quotas=QUOTAS,
+        held=used["quotas"],
+        generation=used["generation"],
         parts_labels=_PARTS,
         may_edit=visit.may(Permission.ENGINES_UPDATE),
         may_try=visit.may(Permission.MEMORIES_GENERATE),
         here=f"{visit.engine_url}/settings",
-        **{"fields": _fields(json.loads(form.was)), "conflict": None, "held": None, **shown},
+        **{"fields": _fields(json.loads(form.was)), "conflict": None, **shown},
     )
 
 
@@ -239,10 +242,10 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
     try:
         document = read_object(text)
     except InvalidArgument as error:
-        return _page(visit, form, BAD_REQUEST, faults={"document": error.message})
+        return await _page(visit, form, BAD_REQUEST, faults={"document": error.message})
     shown = _shown(form.etag, form.was, text)
     if document == was:
-        return _page(visit, shown, BAD_REQUEST, faults={"": TEXTS.must_change})
+        return await _page(visit, shown, BAD_REQUEST, faults={"": TEXTS.must_change})
     sent, changed = _changes(document, was)
     try:
         await visit.api.send(
@@ -260,7 +263,7 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
             raise
         faults = refused.fields or {"": refused.message}
         typed = {} if fields is None else {"fields": fields}
-        return _page(visit, shown, BAD_REQUEST, faults, **typed)
+        return await _page(visit, shown, BAD_REQUEST, faults, **typed)
     return redirect(f"{visit.engine_url}/settings")
 
 
@@ -311,7 +314,7 @@ async def _conflict(visit: Visit, yours: dict[str, Any], was: dict[str, Any]) ->
     theirs = _document(engine)
     versions = Json(yours=_texts(yours), theirs=_texts(theirs), was=_texts(was))
     shown = _shown(engine["etag"], pretty(theirs), pretty(yours))
-    return _page(visit, shown, CONFLICT, conflict=versions)
+    return await _page(visit, shown, CONFLICT, conflict=versions)
 
 
 _TRIAL_PATH = f"{ENGINE}/settings/try"

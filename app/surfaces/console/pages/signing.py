@@ -1,5 +1,8 @@
 """Screen 1: sign-in and sign-out."""
 
+import re
+from urllib.parse import urlencode
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,16 +15,23 @@ from app.surfaces.console.sessions import (
     needs_tls,
     set_cookie,
 )
+from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Route, Visit, redirect, rendered
 
 START = "/console"
-_FORBIDDEN = 403
+PATH = "/console/sign-in"
+_SIGNING = (PATH, "/console/sign-out")
+_OWN = re.compile(r"/console(?:[/?][!-\[\]-~]*)?")
+"""A path and its query: printable ASCII without a backslash, which browsers take as a slash."""
+_MAX_CHARS = 2_000
+_FORBIDDEN, _TOO_MANY = 403, 429
 
 
 class SignInForm(ConsoleForm):
-    """A key or token."""
+    """A key or token, and the page to show afterwards."""
 
     key: str = ""
+    next: str = ""
 
 
 class SignOutForm(ConsoleForm):
@@ -37,24 +47,39 @@ async def answer(request: Request, sessions: Sessions, session: OpenSession | No
     if request.method not in {"GET", "HEAD"}:
         message = f"{request.method} is not served on this path; use GET, HEAD, POST."
         raise InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405)
-    return redirect(START) if session is not None else _show(request, 200, has_failed=False)
+    wanted = request.query_params.get("next", "")
+    return redirect(_own(wanted)) if session is not None else _show(request, 200, wanted)
 
 
 async def _sign_in(request: Request, sessions: Sessions) -> Response:
     form = await read_form(request, SignInForm, None)
     try:
         value = await sessions.sign_in(request, form.key.strip())
-    except Unauthenticated:
+    except Unauthenticated as error:
         # A 401 would make the browser open its own password dialogue.
-        return _show(request, _FORBIDDEN, has_failed=True)
-    opened = redirect(START)
+        if await sessions.refuse(request, error):
+            return _show(request, _FORBIDDEN, form.next, TEXTS.key_wrong)
+        return _show(request, _TOO_MANY, form.next, TEXTS.too_many_wrong_keys)
+    opened = redirect(_own(form.next))
     set_cookie(request, opened, value)
     return opened
 
 
-def _show(request: Request, status: int, *, has_failed: bool) -> Response:
-    values = {"has_failed": has_failed, "needs_tls": needs_tls(request)}
+def _show(request: Request, status: int, wanted: str, fault: str = "") -> Response:
+    values = {"fault": fault, "wanted": wanted, "needs_tls": needs_tls(request)}
     return rendered(request, "sign_in.html", status, values)
+
+
+def sign_in_url(wanted: str) -> str:
+    """Return the address of the sign-in, which leads to a page of the console afterwards."""
+    wanted = _own(wanted)
+    return PATH if wanted == START else f"{PATH}?{urlencode({'next': wanted})}"
+
+
+def _own(wanted: str) -> str:
+    """Return the path of a page of the console; the start page instead of anything else."""
+    is_own = len(wanted) <= _MAX_CHARS and _OWN.fullmatch(wanted)
+    return wanted if is_own and not wanted.startswith(_SIGNING) else START
 
 
 async def sign_out(visit: Visit) -> Response:
@@ -65,7 +90,7 @@ async def sign_out(visit: Visit) -> Response:
         await sessions.end_all(visit.session.caller.key_id)
     else:
         await sessions.end(visit.session.value)
-    ended = redirect("/console/sign-in")
+    ended = redirect(PATH)
     drop_cookie(visit.request, ended)
     return ended
 

@@ -26,6 +26,7 @@ DAYS = 30
 _SPANS = (7, DAYS, 90, 365)
 _BY = {"day": TEXTS.usage_day, "model": TEXTS.model, "kind": TEXTS.usage_kind}
 _COUNTS = ("callCount", "inputTokenCount", "outputTokenCount", "modelMilliseconds")
+BY_MODEL = (("groupBy", "model"),)
 _ROWS = 400
 """Largest number of rows on the page; the download has all rows."""
 _FORMULA = ("=", "+", "-", "@")
@@ -82,20 +83,31 @@ def bars_of(lines: Sequence[Json], days: Sequence[str]) -> dict[str, StackedBars
         part = line["model"] or line["kind"] or TEXTS.usage_all
         count = line["inputTokenCount"] + line["outputTokenCount"]
         tokens.append((line["day"], part, count))
-        if line["cost"]:
-            money.append((line["day"], part, line["cost"]["amount"]))
+        if line["knownCost"]:
+            money.append((line["day"], part, line["knownCost"]["amount"]))
     charts = {}
     if tokens:
         charts["tokens"] = stacked(TEXTS.usage_tokens, days, tokens)
     if money:
-        title = TEXTS.usage_money.format(currency=currency_of(lines))
+        currency = next(line["knownCost"]["currency"] for line in lines if line["knownCost"])
+        title = TEXTS.usage_money.format(currency=currency)
         charts["money"] = stacked(title, days, money)
     return charts
 
 
-def currency_of(lines: Sequence[Json]) -> str:
-    """Return the currency of the costs; empty: nothing has a cost."""
-    return next((line["cost"]["currency"] for line in lines if line["cost"]), "")
+def change_of(found: Json, days: int) -> str:
+    """Describe the change of the cost against the days before; without prices, of the tokens.
+
+    Empty: the days before have nothing to compare with.
+    """
+    now, before = found["total"], found["previousTotal"]
+    words, amounts = TEXTS.usage_change_tokens, (_tokens(now), _tokens(before))
+    if now["cost"] and before["cost"]:
+        words, amounts = TEXTS.usage_change, (now["cost"]["amount"], before["cost"]["amount"])
+    if not amounts[1]:
+        return ""
+    change = round(100 * (amounts[0] / amounts[1] - 1))
+    return str(words).format(change=f"{change:+,} %".replace("-", "\N{MINUS SIGN}"), days=days)
 
 
 async def show(visit: Visit) -> Response:
@@ -124,7 +136,7 @@ async def show(visit: Visit) -> Response:
         fault=fault,
         lines=lines[::-1][:_ROWS],
         is_cut=len(lines) > _ROWS,
-        lacks_prices=any(line["cost"] is None for line in lines),
+        change=change_of(answer, len(asked.days())) if lines else "",
         most=max((_tokens(line) for line in lines), default=0),
         charts=bars_of(lines, asked.days()) if has_days and lines else {},
         found=answer,
@@ -143,12 +155,14 @@ async def download(visit: Visit) -> Response:
     answer = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
     text = StringIO()
     table = csv.writer(text)
-    table.writerow([*asked.by, *_COUNTS, "cost", "currency"])
+    table.writerow([*asked.by, *_COUNTS, "cost", "currency", "knownCost", "unpricedCallCount"])
     for line in answer["usage"]:
-        cost = line["cost"] or Json()
+        cost, known = (line[name] or Json() for name in ("cost", "knownCost"))
+        unpriced = line["unpricedCallCount"]
         named = [_cell(line[name]) for name in asked.by]
         counts = [line[name] for name in _COUNTS]
-        table.writerow([*named, *counts, cost["amount"], cost["currency"]])
+        money = [cost["amount"], known["currency"], known["amount"], unpriced]
+        table.writerow([*named, *counts, *money])
     return Response(
         text.getvalue(),
         media_type="text/csv",

@@ -656,6 +656,7 @@ ESTIMATE_CONTEXT_COSTS: Call[types.EstimateContextCostsResponse] = Call(
         "models": "models",
         "model": "model",
         "summary_model": "summaryModel",
+        "configured_prices": "configuredPrices",
         "context_window": "contextWindow",
         "strategies": "strategies",
         "accounting": "accounting",
@@ -688,6 +689,9 @@ class EstimateContextCosts(TypedDict, total=False):
     summary_model: str | None
     """Name in `models` of the summarising model if a strategy names none, or `builtin`,
     which is free; absent: the answering model."""
+    configured_prices: bool
+    """True: the prices in the settings of the service, in place of `prices` and
+    `models`. `model` may be absent then: the model of the service."""
     context_window: int | None
     """Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`
     overrides it. `agent_summary` needs one of them."""
@@ -956,6 +960,26 @@ GET_SELF: Call[types.CallerInfo] = Call("getSelf", "GET", "/v1/self")
 
 
 GET_SERVER: Call[types.ServerInfo] = Call("getServer", "GET", "/v1/server")
+
+
+GET_SERVER_USAGE: Call[types.UsageOfDays] = Call(
+    "getServerUsage",
+    "GET",
+    "/v1/server:usage",
+    query={"start_day": "startDay", "end_day": "endDay", "group_by": "groupBy"},
+)
+
+
+class GetServerUsage(TypedDict, total=False):
+    """Arguments of `getServerUsage`."""
+
+    start_day: str | None
+    """First day (UTC); absent: 30 days in all."""
+    end_day: str | None
+    """Last day (UTC), included; absent: today."""
+    group_by: str | None
+    """Grouping of the sums: some of `day`, `model` and `kind` (of the work), separated
+    by commas; absent: `day,model`."""
 
 
 GET_SESSION: Call[types.Session] = Call("getSession", "GET", "{engine}/sessions/{session}")

@@ -1131,6 +1131,16 @@ class EngineEmbedding(TypedDict):
     """True: more of them wait; absent: no."""
 
 
+class EngineGeneration(TypedDict):
+    """The model that writes the memories of an engine."""
+
+    model: str
+    """Id of the model that writes, or `builtin-rules/N`."""
+    availableModels: list[str]
+    """Names of configured models that `generationConfig.model` can have; without it, the
+    default of the service writes."""
+
+
 class EngineQuotas(TypedDict):
     """The stored amounts of the engine with their limits."""
 
@@ -1153,12 +1163,19 @@ class EngineUsage(TypedDict):
     """Sums by the fields in `groupBy`; groups without calls are left out."""
     total: UsageSums
     """Sums over all that `usage` could list."""
+    previousTotal: UsageSums
+    """Sums over as many days, just before the first day."""
+    unpricedModels: list[str]
+    """Ids of the models in `total` some of whose calls had no price, or may have had
+    none."""
     budget: NotRequired[TokenBudget | None]
     """Tokens of today; absent: the service sets no budget."""
     quotas: EngineQuotas
     """Stored amounts, each with its limit."""
     embedding: EngineEmbedding
     """State of the vectors of its memories."""
+    generation: EngineGeneration
+    """Model that writes its memories."""
 
 
 class EraseScopeRequest(TypedDict):
@@ -1253,6 +1270,9 @@ class EstimateContextCostsRequest(TypedDict):
     summaryModel: NotRequired[str | None]
     """Name in `models` of the summarising model if a strategy names none, or `builtin`,
     which is free; absent: the answering model."""
+    configuredPrices: NotRequired[bool]
+    """True: the prices in the settings of the service, in place of `prices` and
+    `models`. `model` may be absent then: the model of the service."""
     contextWindow: NotRequired[int | None]
     """Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`
     overrides it. `agent_summary` needs one of them."""
@@ -1276,6 +1296,15 @@ class EstimateContextCostsResponse(TypedDict):
     """Estimates by length, and of each length by strategy."""
     note: NotRequired[str | None]
     """Warning about `published_tables`."""
+    currency: NotRequired[str | None]
+    """Currency of configured prices; absent: that of the request's prices."""
+    pricedModels: NotRequired[list[str] | None]
+    """Models with a configured price; absent: the request has the prices."""
+    model: NotRequired[str | None]
+    """Answering model whose configured price counts; absent: none is known."""
+    unpricedModels: NotRequired[list[str] | None]
+    """Models of the estimate without a configured price: all amounts take them as free.
+    Absent: none."""
 
 
 class EstimatedCost(TypedDict):
@@ -2242,6 +2271,11 @@ class ModelSums(TypedDict):
     """Time that the calls took together, in milliseconds."""
     cost: NotRequired[Money | None]
     """Absent unless every call's model had a configured price at the time."""
+    knownCost: NotRequired[Money | None]
+    """Cost of the calls whose model had a price; absent: no such cost is known."""
+    unpricedCallCount: NotRequired[int | None]
+    """Calls whose model had no price, which `knownCost` lacks; absent: unknown for calls
+    that an earlier release recorded."""
     model: str
     """Id of the model: its provider and its name."""
 
@@ -2259,6 +2293,11 @@ class ModelUsage(TypedDict):
     """Time that the calls took together, in milliseconds."""
     cost: NotRequired[Money | None]
     """Absent unless every call's model had a configured price at the time."""
+    knownCost: NotRequired[Money | None]
+    """Cost of the calls whose model had a price; absent: no such cost is known."""
+    unpricedCallCount: NotRequired[int | None]
+    """Calls whose model had no price, which `knownCost` lacks; absent: unknown for calls
+    that an earlier release recorded."""
     day: NotRequired[str | None]
     """Day, of UTC; absent: all."""
     model: NotRequired[str | None]
@@ -4102,6 +4141,20 @@ class UpdateToolPolicyRequest(TypedDict):
     """The etag that was read."""
 
 
+class UsageOfDays(TypedDict):
+    """The model usage in a range of days, next to the range before it."""
+
+    usage: list[ModelUsage]
+    """Sums by the fields in `groupBy`; groups without calls are left out."""
+    total: UsageSums
+    """Sums over all that `usage` could list."""
+    previousTotal: UsageSums
+    """Sums over as many days, just before the first day."""
+    unpricedModels: list[str]
+    """Ids of the models in `total` some of whose calls had no price, or may have had
+    none."""
+
+
 class UsageSums(TypedDict):
     """The consumption of model calls."""
 
@@ -4115,6 +4168,11 @@ class UsageSums(TypedDict):
     """Time that the calls took together, in milliseconds."""
     cost: NotRequired[Money | None]
     """Absent unless every call's model had a configured price at the time."""
+    knownCost: NotRequired[Money | None]
+    """Cost of the calls whose model had a price; absent: no such cost is known."""
+    unpricedCallCount: NotRequired[int | None]
+    """Calls whose model had no price, which `knownCost` lacks; absent: unknown for calls
+    that an earlier release recorded."""
 
 
 class VertexSessionSource(TypedDict):

@@ -195,6 +195,10 @@ class AsyncService(AsyncGroup):
         """Return how the service is set up and how it does."""
         return await self._ask(_calls.GET_SERVER)
 
+    async def usage(self, **options: Unpack[_calls.GetServerUsage]) -> types.UsageOfDays:
+        """Return what the models of all engines took."""
+        return await self._ask(_calls.GET_SERVER_USAGE, {}, options)
+
     async def health(self) -> types.Health:
         """Return whether the process lives."""
         return await self._ask(_calls.GET_HEALTH)

@@ -188,6 +188,10 @@ class Service(Group):
         """Return how the service is set up and how it does."""
         return self._ask(_calls.GET_SERVER)
 
+    def usage(self, **options: Unpack[_calls.GetServerUsage]) -> types.UsageOfDays:
+        """Return what the models of all engines took."""
+        return self._ask(_calls.GET_SERVER_USAGE, {}, options)
+
     def health(self) -> types.Health:
         """Return whether the process lives."""
         return self._ask(_calls.GET_HEALTH)
