@@ -5,18 +5,20 @@ from typing import Annotated
 from fastapi import Query
 
 from app.kernel.permissions import Permission
-from app.platform.usage.schemas import Day, EngineUsage
+from app.platform.usage.schemas import Day, EngineUsage, OperationsUsage
 from app.platform.usage.service import UsageService
 from app.web.context import Context
 from app.web.demands import LIST, Demand
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
+from app.web.query import Filter
 from app.web.routing import Router
 
 router = Router(
     "usage",
     demands={
         "getUsage": Demand(Permission.USAGE_GET, LIST),
+        "getOperationsUsage": Demand(Permission.OPERATIONS_LIST, LIST),
     },
 )
 
@@ -46,3 +48,22 @@ async def get_usage(
     The built-in rules call no model and so do not appear.
     """
     return await UsageService.of(context.resources).usage(engine, start_day, end_day, group_by)
+
+
+@router.get(
+    ENGINE + "/operations:usage",
+    summary="Sum up the usage of operations",
+    operation_id="getOperationsUsage",
+)
+async def get_operations_usage(
+    context: Context,
+    engine: EnginePath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> OperationsUsage:
+    """Return the usage of the operations that a filter matches and that are still kept.
+
+    The filter is that of their list: `scope."user_id"="42"` sums up the work for this user.
+    """
+    resources = context.resources
+    service = UsageService.of(resources)
+    return await service.of_operations(engine, filter, resources.registry.kinds)

@@ -178,6 +178,22 @@ def _sums(lines: Sequence[UsageLine], currency: str) -> Mapping[str, Any]:
     }
 
 
+class OperationsUsage(UsageSums):
+    """The consumption of operations together."""
+
+    operation_count: int = Field(description="Operations that were summed up.")
+    first_time: Timestamp | None = Field(
+        None,
+        description="Creation time of the first of them; earlier ones are no longer kept. Absent:"
+        " there are none.",
+    )
+    unpriced_call_count: int = Field(
+        description="Requests that `cost` leaves out: of operations without a known cost, or with"
+        " one in another currency than that of the configured prices."
+    )
+    cost: Money | None = Field(None, description="Sum of the known costs; absent: there are none.")
+
+
 class ArchivedUsage(ArchivedRow):
     """The columns of a day's usage in an archive."""
 
