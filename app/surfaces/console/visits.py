@@ -215,6 +215,7 @@ class Visit:
                 "curls": self.api.made,
                 "now": self.now,
                 "older": None,
+                "meant": (),
                 "users_url": self._users_url,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 import httpx
 import pytest
 
+from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.surfaces.console.templating import read_scope, scope_path
@@ -13,8 +14,8 @@ from tests.api.console.conftest import SignedIn
 from tests.support.bank import Json, id_of, ok
 from tests.support.console import MEMORIES, Page, page, submit
 from tests.support.generation import run
-from tests.support.keys import id_of as key_of
 from tests.support.operations import create_memory, path_of
+from tests.support.queue import overwrite
 from tests.support.sessions import append, create_session, events
 
 HERE = "/console/e/1"
@@ -48,30 +49,20 @@ async def test_the_page_shows_what_is_known_and_where_it_came_from(
     gone = (await create_memory(client, "I like milk.", {"user_id": USER, "team": "x"}))["name"]
     ok(await client.delete(path_of(gone)))
     await create_memory(client, "Nothing of this.", {"user_id": "7"})
-    key = key_of(
-        ok(
-            await client.post(
-                "http://test/v1/keys",
-                json={
-                    "displayName": "a key of theirs",
-                    "roles": ["user"],
-                    "scopeConditions": {"user_id": USER},
-                },
-            )
-        )["secret"]
-    )
+    body = {"displayName": "of theirs", "roles": ["user"], "scopeConditions": {"user_id": USER}}
+    key = ok(await client.post("http://test/v1/keys", json=body))
     shown = await page(await signed_in("admin"), MINE)
     for words in (
         USER,
         "Memories",
         COFFEE,
-        "I like teacoffee.",
+        "I like tea coffee.",
         "Created",
         "Updated",
         "Deleted",
         "I like milk.",
         "h 0 min left",
-        "a key of theirs",
+        "of theirs",
     ):
         assert words in shown.text, words
     assert "Nothing of this" not in shown.text
@@ -85,7 +76,7 @@ async def test_the_page_shows_what_is_known_and_where_it_came_from(
         f"{HERE}/deleted?scope=user_id%3D{USER}",
         f"{HERE}/revisions/export?scope=user_id%3D{USER}",
         f"{MINE}/erase",
-        f"/console/keys#key-{key}",
+        f"/console/keys#key-{id_of(key)}",
     } <= set(shown.links)
     assert shown.text.count("curl -H") <= 12
 
@@ -129,7 +120,7 @@ async def test_a_whole_scope_has_a_page(client: httpx.AsyncClient, signed_in: Si
         {"user_id": USER},
         {"user_id": _HOSTILE},
         {_HOSTILE: "", "b": "a=b&c", "%3D": "%26"},
-        {"user_id": "..", "a": " "},
+        {"user_id": "..", "a": "x y"},
     ],
 )
 async def test_any_scope_is_a_part_of_a_path(
@@ -175,14 +166,37 @@ async def test_every_scope_and_user_leads_there(
 
 
 async def test_the_sum_tells_since_when_and_what_lacks_a_price(
-    talk: Json, client: httpx.AsyncClient, signed_in: SignedIn
+    talk: Json, client: httpx.AsyncClient, database: Database, signed_in: SignedIn
 ) -> None:
+    await overwrite(
+        database,
+        talk["name"].rpartition("/")[2],
+        details={
+            "@type": talk["metadata"]["@type"],
+            "modelCallCount": 3,
+            "inputTokenCount": 12_000,
+            "outputTokenCount": 345,
+            "cost": {"amount": 0.5, "currency": "USD"},
+        },
+    )
     viewer = await signed_in("viewer")
     shown = await page(viewer, MINE)
-    assert "Operations 1 that are still kept, since" in shown.text
-    created = talk["metadata"]["genericMetadata"]["createTime"]
-    assert f'datetime="{created}"' in (await viewer.get(MINE)).text
-    del client
+    found = ok(
+        await client.get("/operations:usage", params={"filter": 'scope.user_id="user-0042"'})
+    )
+    assert f"Operations{found['operationCount']}that are still kept, since" in shown.text
+    assert f'datetime="{found["firstTime"]}"' in (await viewer.get(MINE)).text
+    assert "12.3 k" in shown.text
+    assert "12 k in, 345 out" in shown.text
+    assert "$0.5" in shown.text
+    other = ok(await client.get("/operations"))["operations"][-1]["name"]
+    type_url = talk["metadata"]["@type"]
+    await overwrite(
+        database, other.rpartition("/")[2], details={"@type": type_url, "modelCallCount": 7}
+    )
+    shown = await page(viewer, MINE)
+    assert "≥ $0.5" in shown.text
+    assert "Calls without a known price: 7" in shown.text
 
 
 async def test_parts_that_a_key_may_not_see_are_left_out(talk: Json, signed_in: SignedIn) -> None:
@@ -206,15 +220,11 @@ async def test_a_bound_key_sees_nothing_of_others(
     gone = await create_memory(client, "I like milk.", {"user_id": USER})
     ok(await client.delete(path_of(gone["name"])))
     bound = await signed_in("admin", scope_conditions={"user_id": ["42"]})
-    theirs, nothing = (
-        (await bound.get(f"{USERS}/user_id={one}") for one in (USER, "user-9999")),
-        None,
-    )
-    texts = [Page(answer).text.replace(USER, "user-9999") async for answer in theirs]
-    nothing = await page(bound, f"{USERS}/user_id=user-9999")
-    assert texts == [nothing.text]
+    theirs = (await page(bound, MINE)).text
+    nothing = (await page(bound, f"{USERS}/user_id=user-9999")).text
+    assert theirs == nothing.replace("user-9999", USER)
     for words in (TEA, "I like milk.", "talk-5", id_of(talk)):
-        assert words not in texts[0], words
+        assert words not in theirs, words
     assert "Not found" in (await page(bound, f"{MINE}/erase", 404)).text
 
 
@@ -234,7 +244,7 @@ async def test_a_person_is_erased_after_a_dry_run_and_typed_words(
     assert USER not in operation
     await runner.run_pending()
     shown = await page(admin, operation)
-    for words in ("Certificate", "A last count found nothing yes", "1 memories", "backups made"):
+    for words in ("Certificate", "A last count found nothingyes", "1 memories", "backups made"):
         assert words in shown.text, words
     assert "hmac-sha256:" in shown.text
     left = await page(admin, MINE)
