@@ -117,12 +117,17 @@ async def show(visit: Visit) -> Response:
 
 
 def told(revisions: Sequence[Json]) -> dict[str, "list[DiffPart] | None"]:
-    """Return, by revision, how its fact differs from the one before it; None: show it whole."""
+    """Return, by revision, how its fact differs from the one before it; None: show it whole.
+
+    Of a deletion, the whole fact before it is removed.
+    """
     facts = [revision["fact"] or "" for revision in revisions]
     earlier = [*facts, ""][1:]
     return {
         last_part(revision["name"]): compare(old, new)
-        if old and new and max(len(old), len(new)) <= _TOLD_CHARS
+        if old
+        and (new or revision["action"] == "DELETED")
+        and max(len(old), len(new)) <= _TOLD_CHARS
         else None
         for revision, new, old in zip(revisions, facts, earlier, strict=True)
     }

@@ -68,7 +68,7 @@ async def show(visit: Visit) -> Response:
     memories, *others = await asyncio.gather(
         listed, *(visit.visible(*one) for one in parts.values())
     )
-    found = dict(zip(parts, others, strict=True))
+    found = Json(zip(parts, others, strict=True))
     revisions: list[Json] = found["revisions"]["memoryRevisions"] or []
     told, sources = await asyncio.gather(
         asyncio.to_thread(_told, revisions), _sources(visit, revisions)
@@ -93,11 +93,9 @@ async def show(visit: Visit) -> Response:
         ],
         keys=_keys_of(visit, found["keys"]["keys"] or []),
         of_scope=urlencode([(SCOPES.name, pair) for pair in pairs(scope)]),
-        may_see_operations=visit.may(Permission.OPERATIONS_LIST),
+        may_see_operations=visit.may(Permission.OPERATIONS_GET),
         may_see_revisions=visit.may(Permission.REVISIONS_LIST),
         may_see_sessions=visit.may(Permission.SESSIONS_GET),
-        may_list_sessions=visit.may(Permission.SESSIONS_LIST),
-        may_see_keys=visit.may(Permission.KEYS_MANAGE),
         may_erase=visit.may(Permission.MEMORIES_PURGE),
         here=here,
         older=urlencode({TOKEN_PARAMETER: token}) if token else None,
