@@ -29,7 +29,7 @@ def test_four_clicks_lead_from_a_user_to_the_conversation(
     page.goto(f"/console/e/{bank.engine}")
     hand.write(page.get_by_label("Find by id, user or words"), "user-0042")
     page.keyboard.press("Enter")
-    hand.press(page.get_by_role("link", name=_TEXT))
+    hand.press(page.get_by_role("region", name="Memories").get_by_role("link", name=_TEXT))
     hand.press(page.locator("main a[href*='/operations/']").first)
     hand.press(page.locator("main a[href*='/sessions/']").first)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Session")

@@ -17,7 +17,7 @@ from app.web.context import Context
 from app.web.demands import LIST, Demand, change
 from app.web.names import KeyPath
 from app.web.paths import SERVICE
-from app.web.query import Page
+from app.web.query import Filter, Page
 from app.web.routing import Router
 
 router = Router(
@@ -44,9 +44,17 @@ async def create_key(context: Context, body: CreateKeyRequest) -> ApiKey:
 
 
 @router.get(_COLLECTION, summary="List keys", operation_id="listKeys")
-async def list_keys(context: Context, page: Page) -> ListKeysResponse:
-    """List all keys, newest first, including revoked and expired ones."""
-    return await KeyService.of(context.resources).list_keys(page)
+async def list_keys(
+    context: Context,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> ListKeysResponse:
+    """List all keys, newest first, including revoked and expired ones.
+
+    Filter by `scope_conditions` and `scope_conditions."key"`: `scope_conditions."user_id"="42"`
+    finds the keys that this value binds.
+    """
+    return await KeyService.of(context.resources).list_keys(page, filter)
 
 
 @router.post(_ONE + ":revoke", summary="Revoke a key", operation_id="revokeKey")

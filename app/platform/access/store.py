@@ -27,6 +27,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.adapters.db.base import Base
 from app.adapters.db.bulk import insert_drawn_row
 from app.adapters.db.lists import List
+from app.adapters.db.resource_fields import ScopesField
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.permissions import OF_ROLE, Permission
@@ -160,7 +161,12 @@ async def get(session: Session, key_id: str, *, for_update: bool = False) -> Api
     return row
 
 
-KEYS = List("keys", (ApiKeyRow.create_time, ApiKeyRow.key_id), is_descending=True)
+KEYS = List(
+    "keys",
+    (ApiKeyRow.create_time, ApiKeyRow.key_id),
+    is_descending=True,
+    fields={"scope_conditions": ScopesField(ApiKeyRow.scope_conditions)},
+)
 
 
 def select_keys() -> Select[ApiKeyRow]:

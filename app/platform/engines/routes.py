@@ -100,8 +100,9 @@ async def list_operations(
 ) -> ListOperationsResponse:
     """List the operations of an engine, newest first, even after the engine was deleted.
 
-    Filter by `done`, `state`, `kind`, `error.code`, `error.reason`, `caller`, `create_time`,
-    `update_time`, `source.session`, `scope` and `scope."key"`, all as in `metadata` and `error`.
+    Filter by `name`, `done`, `state`, `kind`, `error.code`, `error.reason`, `caller`,
+    `create_time`, `update_time`, `source.session`, `scope` and `scope."key"`, all as in `metadata`
+    and `error`.
     `scope."user_id"="42"` finds the operations that name this value among their scopes;
     `source.session="123"` finds those that made memories of this session.
     """

@@ -5,12 +5,13 @@ from typing import Annotated
 from fastapi import Query
 
 from app.kernel.permissions import Permission
-from app.platform.usage.schemas import Day, EngineUsage, UsageOfDays
+from app.platform.usage.schemas import Day, EngineUsage, OperationsUsage, UsageOfDays
 from app.platform.usage.service import UsageService
 from app.web.context import Context
 from app.web.demands import LIST, Demand
 from app.web.names import EnginePath
 from app.web.paths import ENGINE, SERVICE
+from app.web.query import Filter
 from app.web.routing import Router
 
 router = Router(
@@ -18,6 +19,7 @@ router = Router(
     demands={
         "getUsage": Demand(Permission.USAGE_GET, LIST),
         "getServerUsage": Demand(Permission.SERVER_GET, LIST),
+        "getOperationsUsage": Demand(Permission.OPERATIONS_LIST, LIST),
     },
 )
 
@@ -69,3 +71,22 @@ async def get_server_usage(
     """
     usage = UsageService.of(context.resources)
     return await usage.usage_of_all(start_day, end_day, group_by)
+
+
+@router.get(
+    ENGINE + "/operations:usage",
+    summary="Sum up the usage of operations",
+    operation_id="getOperationsUsage",
+)
+async def get_operations_usage(
+    context: Context,
+    engine: EnginePath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> OperationsUsage:
+    """Return the usage of the operations that a filter matches and that are still kept.
+
+    The filter is that of their list: `scope."user_id"="42"` sums up the work for this user.
+    """
+    resources = context.resources
+    service = UsageService.of(resources)
+    return await service.of_operations(engine, filter, resources.registry.kinds)

@@ -232,6 +232,21 @@ def _sums(lines: Sequence[UsageLine], currency: str) -> Mapping[str, Any]:
     }
 
 
+class OperationsUsage(UsageSums):
+    """The consumption of operations together."""
+
+    operation_count: int = Field(description="Operations that were summed up.")
+    first_time: Timestamp | None = Field(
+        None,
+        description="Creation time of the first of them; earlier ones are no longer kept. Absent:"
+        " there are none.",
+    )
+    unpriced_call_count: int = Field(
+        description="Calls that `knownCost` lacks: of operations without a known cost, or with one"
+        " in another currency than that of the configured prices."
+    )
+
+
 class ArchivedUsage(ArchivedRow):
     """The columns of a day's usage in an archive."""
 

@@ -1,7 +1,7 @@
 """Use cases of usage: its recording, the budget of tokens, sums, and metrics of all processes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
@@ -13,8 +13,10 @@ import structlog
 from prometheus_client import Counter
 
 from app.adapters.db.clock import database_now
+from app.adapters.db.filters import read_filter
 from app.adapters.db.session import Database, Session
 from app.adapters.llm.models import TextModels
+from app.adapters.db.transaction_settings import limited
 from app.adapters.llm.ports import Meter, Usage
 from app.adapters.metrics import of_all
 from app.adapters.resources import CountOfEngine, Resources
@@ -28,6 +30,8 @@ from app.platform.engines.store.tables import EngineRow, config_of
 from app.platform.limits.services.quotas import bounds
 from app.platform.limits.store import read_totals
 from app.platform.operations.services.runner import Job
+from app.platform.operations.store.filtering import operations
+from app.platform.operations.store.repository import select_operations
 from app.platform.usage import logic as costs
 from app.platform.usage import store
 from app.platform.usage.logic import is_used_up, read_grouping
@@ -37,6 +41,7 @@ from app.platform.usage.schemas import (
     EngineGeneration,
     EngineQuotas,
     EngineUsage,
+    OperationsUsage,
     QuotaUse,
     TokenBudget,
     UsageOfDays,
@@ -140,6 +145,35 @@ class UsageService:
             partial(store.list_usage_of_all, start=first, end=last, by=by)
         )
         return UsageOfDays.of_lines(lines, self.settings.price_currency)
+
+    async def of_operations(
+        self, name: EngineName, filter_text: str | None, kinds: Collection[str]
+    ) -> OperationsUsage:
+        """Return the consumption of an engine's operations that match a filter.
+
+        Raises:
+            InvalidArgument: the filter is unreadable, or matches too many operations.
+            NotFound: no such engine.
+        """
+        clause = read_filter(filter_text, operations(name, kinds).fields, self.settings)
+        listed = select_operations(name, self.clock.now()).where(clause.condition)
+        currency = self.settings.price_currency
+        async with self.db.snapshot() as session:
+            await engines.get(session, name)
+            async with limited(session, self.settings.filter_timeout_seconds):
+                sums = await store.sum_operations(session, listed, currency)
+        known = costs.money([sums.cost], currency)
+        return OperationsUsage(
+            operation_count=sums.operations,
+            first_time=sums.first_time,
+            call_count=sums.calls,
+            input_token_count=sums.input_tokens,
+            output_token_count=sums.output_tokens,
+            model_milliseconds=sums.milliseconds,
+            cost=None if sums.unpriced_calls else known,
+            known_cost=known,
+            unpriced_call_count=sums.unpriced_calls,
+        )
 
     async def _quotas(self, session: Session, engine_id: int) -> EngineQuotas:
         limits = bounds(self.settings, *Counted)

@@ -5,13 +5,28 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sqlalchemy import Date, Double, Index, Select, Text, case, delete, func, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Date,
+    Double,
+    Index,
+    Numeric,
+    Select,
+    Text,
+    case,
+    cast,
+    delete,
+    func,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter, Usage
+from app.platform.operations.store.tables import OperationRow
 from app.platform.usage.logic import Dimension, cost_of
 from app.settings.settings import ModelPrice
 
@@ -219,6 +234,63 @@ def _line(by: Sequence[Dimension], row: Sequence[Any]) -> UsageLine:
         cost=cost,
         unpriced_calls=None if unpriced is None else int(unpriced),
     )
+
+
+@dataclass(frozen=True)
+class OperationSums:
+    """Summed metadata of operations; the cost is of one currency."""
+
+    operations: int
+    first_time: datetime | None
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+    cost: float | None
+    unpriced_calls: int
+
+
+async def sum_operations(
+    session: Session, listed: Select[OperationRow], currency: str
+) -> OperationSums:
+    """Return the sums of selected operations, with the costs in a currency."""
+    calls, cost = _number("modelCallCount"), OperationRow.details["cost"]
+    currency_of = cost["currency"].astext
+    counts = (
+        calls,
+        _number("inputTokenCount"),
+        _number("outputTokenCount"),
+        _number("modelMilliseconds"),
+        case((currency_of.is_distinct_from(currency), calls)),
+    )
+    statement = listed.with_only_columns(
+        func.count(),
+        func.min(OperationRow.create_time),
+        func.sum(case((currency_of == currency, _as_number(cost["amount"])))),
+        *map(func.sum, counts),
+    )
+    operations, first, amount, *sums = (await session.execute(statement)).one()
+    calls_, input_tokens, output_tokens, milliseconds, unpriced = (int(one or 0) for one in sums)
+    return OperationSums(
+        operations,
+        first,
+        calls_,
+        input_tokens,
+        output_tokens,
+        milliseconds,
+        None if amount is None else float(amount),
+        unpriced,
+    )
+
+
+def _number(name: str) -> ColumnElement[Any]:
+    """Return a count in the metadata; null if it is absent."""
+    return _as_number(OperationRow.details[name])
+
+
+def _as_number(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    # Metadata of an archive may hold any JSON.
+    return case((func.jsonb_typeof(value) == "number", cast(value, Numeric)))
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:

@@ -249,11 +249,11 @@ async def managed_keys(
         await clock.measure(whole)
         if is_creating:
             await _begin(whole, clock, settings)
-        key_id = "" if named is None else await find_id(KeyService(whole, clock), named)
+        key_id = "" if named is None else await find_id(KeyService(whole, clock, settings), named)
         resource = f"keys/{key_id}" if key_id else "keys"
         audited = Audited(CALLER.key_id, method, resource, engine_id=None)
         record = partial(AuditService(whole, clock, settings).record, audited=audited)
-        yield KeyService(whole.for_caller(CALLER, record), clock), key_id
+        yield KeyService(whole.for_caller(CALLER, record), clock, settings), key_id
 
 
 async def _begin(db: Database, clock: Clock, settings: Settings) -> None:

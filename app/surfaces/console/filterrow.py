@@ -119,6 +119,10 @@ class FilterRow:
         """Return the query without one pair."""
         return "&".join([*self._others(name, pair), *self._kept_switches])
 
+    def instead(self, name: str, pair: str, other: str) -> str:
+        """Return the query with a pair in the place of another."""
+        return "&".join(filter(None, (self.without(name, pair), urlencode([(name, other)]))))
+
     def within(self, name: str, pair: str) -> str:
         """Return the query with one more pair; a long query loses all other filters."""
         # Cached, because rows of a list have many pairs in common.

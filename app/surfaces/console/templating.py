@@ -2,10 +2,13 @@
 
 import hashlib
 import json
+import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -26,6 +29,8 @@ _THOUSAND, _BINARY = 1_000, 1_024
 _DIGITS = 6
 """Last digits of an id that tell it from others: ids share their beginning."""
 _KEPT = frozenset("\n\t")
+_IN_PATHS = re.compile(r"[\x00-\x20\x7f%&=/?#\\]")
+"""Characters that mean something in a path, or in the part of it that names a scope."""
 STATIC = "/console/static"
 _FOLDER = Path(__file__).parent / "static"
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -47,6 +52,7 @@ def environment() -> Environment:
     env.globals.update(t=TEXTS, static=path_of, icons=path_of("icons.svg"), long_chars=LONG_CHARS)
     env.filters.update(plain=plain, moment=moment, countdown=countdown, last=last_part)
     env.filters.update(memory_id=memory_id, pretty=pretty, pairs=pairs, number=number)
+    env.filters.update(scope_path=scope_path, scope_paths=scope_paths)
     env.filters.update(short=short, size=size, share=share, money=money, short_id=short_id)
     for name in env.list_templates():
         env.get_template(name)
@@ -119,6 +125,35 @@ def pretty(value: Any) -> str:  # noqa: ANN401 - any JSON
 def pairs(values: dict[str, str]) -> list[str]:
     """Return a map as pairs `key=value`, sorted by key."""
     return [written_pair(key, value) for key, value in sorted(values.items())]
+
+
+def scope_path(scope: Mapping[str, str]) -> str:
+    """Return a scope as a part of a path: `key=value`, several joined by `&`.
+
+    Servers decode a path before they split it, so characters that mean something there are encoded
+    twice.
+    """
+    pairs_ = (f"{_escaped(key)}={_escaped(value)}" for key, value in sorted(scope.items()))
+    return quote("&".join(pairs_), safe="=&")
+
+
+def _escaped(text: str) -> str:
+    return _IN_PATHS.sub(lambda match: f"%{ord(match[0]):02X}", text)
+
+
+def read_scope(part: str) -> dict[str, str]:
+    """Return the scope that a decoded part of a path names; empty: it is not one."""
+    split = [pair.partition("=") for pair in part.split("&")]
+    if not all(key and mark for key, mark, _ in split):
+        return {}
+    return {unquote(key): unquote(value) for key, _, value in split}
+
+
+def scope_paths(scope: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the pairs of a scope, each with the part of the path that names it."""
+    return [
+        (written_pair(key, value), scope_path({key: value})) for key, value in sorted(scope.items())
+    ]
 
 
 def number(value: float) -> str:

@@ -1,6 +1,8 @@
 """One request of a signed-in user: its path, its API calls and its page with the navigation."""
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -14,16 +16,19 @@ from app.adapters.inprocess import InProcess
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
 from app.kernel.permissions import Permission
+from app.surfaces import filters
 from app.surfaces.api import Api, ApiRefusal, Json, Query
-from app.surfaces.console.filterrow import FilterRow
+from app.surfaces.console.filterrow import SCOPES, FilterRow
 from app.surfaces.console.forms import new_request_id
 from app.surfaces.console.navigation import places_of
 from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
-from app.surfaces.console.templating import environment
+from app.surfaces.console.templating import environment, pairs
 from app.web.headers import address_of
 
 ROWS = 50
 """Rows on a page of a list."""
+_MOST_MEANT = 3
+"""Bare values of a filter that are looked up."""
 BAD_REQUEST = 400
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
@@ -31,10 +36,17 @@ ENGINE = "/console/e/{engine}"
 
 
 class Listed(NamedTuple):
-    """A page of a list and the API's error message about the filter; empty: no error."""
+    """A page of a list.
+
+    Attributes:
+        fault: the API's error message about the filter; empty: no error.
+        meant: the pairs that bare values of the scope's filter may mean if nothing matches, each
+            with the query that has it instead.
+    """
 
     answer: Json
     fault: str
+    meant: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +97,16 @@ class Visit:
         """The path of the engine in the console."""
         return f"/console/e/{quote(self.engine, safe='')}"
 
+    @property
+    def _users_url(self) -> str | None:
+        """The path of the pages of scopes; None: the user may not see them."""
+        has_engine = "engine" in self.request.path_params
+        return (
+            f"{self.engine_url}/users"
+            if has_engine and self.may(Permission.MEMORIES_LIST)
+            else None
+        )
+
     def may(self, permission: Permission) -> bool:
         """Return True if the user has a permission."""
         return self.session.caller.may(permission)
@@ -102,19 +124,50 @@ class Visit:
         except ApiRefusal:
             return None
 
-    async def listed(self, path: str, chosen: str, *more: tuple[str, str]) -> Listed:
+    async def visible(self, permission: Permission, path: str, query: Query) -> Json:
+        """Return an answer of the API; empty if the user lacks the permission."""
+        return await self.api.get(path, query) if self.may(permission) else Json()
+
+    async def listed(
+        self, path: str, row: FilterRow, *more: tuple[str, str], also: str = ""
+    ) -> Listed:
         """Return a page of a list, or the API's error message about the filter.
+
+        `also` is a filter beside that of the row.
 
         Raises:
             ApiRefusal: the API refuses for any reason except the filter.
         """
+        chosen = filters.all_of((also, row.text_of_api()))
         query = [*self.page_query(), *more, *([("filter", chosen)] if chosen else [])]
         try:
-            return Listed(await self.api.get(path, query), "")
+            answer = await self.api.get(path, query)
         except ApiRefusal as refused:
             if refused.status != BAD_REQUEST or not chosen:
                 raise
             return Listed(Json(), refused.fields.get("filter", refused.message))
+        is_empty = not any(answer.values())
+        return Listed(answer, "", await self._meant(row) if is_empty else ())
+
+    async def _meant(self, row: FilterRow) -> list[tuple[str, str]]:
+        """Return the pairs that bare values of a scope's filter may mean, with their queries."""
+        bare = [pair for pair in row.chips.get(SCOPES.name, ()) if "=" not in pair]
+        if not self.may(Permission.ENGINES_GET):
+            return []
+        found = await asyncio.gather(*map(self._scopes_with, bare[:_MOST_MEANT]))
+        return [
+            (pair, row.instead(SCOPES.name, text, pair))
+            for text, some in zip(bare, found, strict=False)
+            for pair in some
+        ]
+
+    async def _scopes_with(self, text: str) -> list[str]:
+        """Return the pairs of scopes in use that have a text as their value."""
+        with suppress(ApiRefusal):
+            path = f"{self.engine_path}/resources:find"
+            found = (await self.api.ask(path, {"text": text}))["resources"]
+            return [pair for one in found for pair in pairs(one["scope"] or {})]
+        return []
 
     def render_list(
         self,
@@ -133,6 +186,7 @@ class Visit:
             as_filtered if status is None else status,
             filters=row,
             fault=listed.fault,
+            meant=listed.meant,
             older=row.query(**{TOKEN_PARAMETER: token}) if token else None,
             **values,
         )
@@ -168,6 +222,8 @@ class Visit:
                 "curls": self.api.made,
                 "now": self.now,
                 "older": None,
+                "meant": (),
+                "users_url": self._users_url,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),
                 "request_id": new_request_id(),

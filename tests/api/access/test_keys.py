@@ -138,6 +138,31 @@ async def test_keys_are_listed_newest_first_in_pages(
     assert not params["pageToken"]
 
 
+async def test_keys_are_found_by_the_scopes_that_bind_them(client: httpx.AsyncClient) -> None:
+    bounds = [{"user_id": ["4", "7"]}, {"user_id": ["7"], "app": ["x"]}, {"app": ["x"]}, {}]
+    names = []
+    for bound in bounds:
+        conditions = {"scopeConditions": bound} if bound else {}
+        names.append((await _create(client, **conditions))["name"])
+
+    async def found(text: str) -> list[int]:
+        listed = ok(await client.get(_KEYS, params={"filter": text}))["keys"]
+        return sorted(names.index(key["name"]) for key in listed if key["name"] in names)
+
+    assert await found('scope_conditions."user_id"="7"') == [0, 1]
+    assert await found('scopeConditions.user_id="4"') == [0]
+    assert await found("scope_conditions.app=x AND scope_conditions.user_id=7") == [1]
+    assert await found("scope_conditions.user_id!=7") == [2, 3]
+    assert await found("scope_conditions.app:*") == [1, 2]
+    pages = {"filter": "scope_conditions.app=x", "pageSize": 1}
+    first = ok(await client.get(_KEYS, params=pages))
+    token = {"pageToken": first["nextPageToken"]}
+    second = ok(await client.get(_KEYS, params={**pages, **token}))
+    assert [key["name"] for key in first["keys"] + second["keys"]] == [names[2], names[1]]
+    for params in (token, {"filter": "roles=admin"}):
+        assert (await client.get(_KEYS, params=params)).status_code == 400
+
+
 async def test_a_page_token_of_another_list_is_refused(client: httpx.AsyncClient) -> None:
     for _ in range(2):
         await client.post("/memories", json={"fact": "I like tea.", "scope": {"user_id": "42"}})

@@ -25,8 +25,8 @@ _DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def keys(database: Database, clock: FixedClock) -> KeyService:
-    return KeyService(database, clock)
+def keys(database: Database, clock: FixedClock, settings: Settings) -> KeyService:
+    return KeyService(database, clock, settings)
 
 
 class _Starts:

@@ -17,6 +17,7 @@ from tests.support.sessions import create_session
 
 HERE = "/console/e/1"
 FIND = f"{HERE}/find"
+USERS = f"{HERE}/users"
 _OTHERS = "a-secret-of-seven"
 _HOSTILE = "<script>alert(1)</script>\"'{{ 'ev' ~ 'aluated' }}\u202eevil"
 
@@ -43,7 +44,7 @@ async def test_one_answer_leads_to_its_page(
         (of_revision, f"{of_memory}#revision-{revision_id}"),
         (operation_id, f"{HERE}/operations/{operation_id}"),
         (session, f"{HERE}/sessions/Talk_5"),
-        ("user-0042", f"{MEMORIES}?scope=user_id%3Duser-0042"),
+        ("user-0042", f"{USERS}/user_id=user-0042"),
         (key, f"/console/keys#key-{key}"),
         ("1", HERE),
     ):
@@ -62,10 +63,10 @@ async def test_several_answers_are_listed(client: httpx.AsyncClient, signed_in: 
     assert {
         f"{MEMORIES}/tea",
         f"{HERE}/sessions/tea",
-        f"{MEMORIES}?scope=team%3Dtea",
-        f"{MEMORIES}?scope=user_id%3Dtea",
+        f"{USERS}/team=tea",
+        f"{USERS}/user_id=tea",
     } <= set(shown.links)
-    for words in ("Memory tea", "Session tea", "Scope Memories of this scope team=tea"):
+    for words in ("Memory tea", "Session tea", "Scope All about this scope team=tea"):
         assert words in shown.text, words
 
 
@@ -79,7 +80,7 @@ async def test_words_that_name_nothing_are_handed_on(
     assert {search, f"{MEMORIES}?text={quote(words)}"} <= set(shown.links)
     assert (await page(viewer, search)).forms[f"{HERE}/search"]["question"] == words
     shown = await page(viewer, _asked("user_id=42"))
-    assert f"{MEMORIES}?scope=user_id%3D42" in shown.links
+    assert f"{USERS}/user_id=42" in shown.links
     for empty in (FIND, _asked(" ")):
         assert "Write the id" in (await page(viewer, empty)).text
     assert "resources:find" not in (await page(viewer, FIND)).text
@@ -100,7 +101,7 @@ async def test_a_hostile_text_is_only_text(client: httpx.AsyncClient, signed_in:
     ok(await client.post("/memories", json=body))
     await create_memory(client, "I like milk.", {"team": _HOSTILE})
     answer = await viewer.get(_asked(_HOSTILE))
-    assert answer.text.count("Memories of this scope") == 2
+    assert answer.text.count("All about this scope") == 2
     assert "<script>alert" not in answer.text
 
 
@@ -134,6 +135,6 @@ async def test_a_bound_key_finds_nothing_of_others(
     bound = await signed_in("admin", scope_conditions={"user_id": ["42"]})
     shown = await page(bound, _asked(text))
     assert "Nothing that this key reaches" in shown.text
-    assert not [link for link in shown.links if link.startswith(f"{MEMORIES}?scope")]
+    assert not [link for link in shown.links if link.startswith(USERS)]
     answer = await (await signed_in("admin")).get(_asked(text))
     assert answer.status_code == 303

@@ -46,8 +46,8 @@ async def test_four_steps_lead_from_a_user_to_the_conversation(
 ) -> None:
     viewer = await signed_in("viewer")
     answer = await viewer.get(f"{HERE}/find?q={USER}")
-    memories = await page(viewer, answer.headers["location"])
-    memory = await page(viewer, _link(memories.links, f"{MEMORIES}/"))
+    user = await page(viewer, answer.headers["location"])
+    memory = await page(viewer, _link(user.links, f"{MEMORIES}/"))
     operation = await page(viewer, _link(memory.links, f"{HERE}/operations/"))
     url, event = urldefrag(_link(operation.links, TALK))
     answer = await viewer.get(url)
@@ -66,12 +66,12 @@ async def test_an_operation_shows_its_scope_and_its_source(
     given = await start(client, said(TEA, TEA), scope=scope)
     shown = await page(viewer, _url_of(given))
     assert "events in the request: 2" in shown.text
-    assert f"{MEMORIES}?scope=user_id%3D%3Ci%3E7" in shown.links
-    assert f"{MEMORIES}?scope=team%3Dx" in shown.links
+    assert f"{HERE}/users/user_id=%3Ci%3E7" in shown.links
+    assert f"{HERE}/users/team=x" in shown.links
     blind = await signed_in(permissions=["operations.get"])
     shown = await page(blind, _url_of(given))
     assert "user_id=<i>7" in shown.text
-    assert not [link for link in shown.links if link.startswith(MEMORIES)]
+    assert not [link for link in shown.links if link.startswith(f"{HERE}/users")]
     stream = await ended(client, runner, await ingest(client, TEA, streamId="chat 7"))
     shown = await page(viewer, _url_of(stream["name"]))
     assert f"{HERE}/streams?stream=chat%207" in shown.links

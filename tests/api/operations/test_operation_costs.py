@@ -1,21 +1,27 @@
 """What operations tell of their costs, where these are summed, and the budget that ends them."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
+from app.adapters.db.session import Database
 from app.adapters.llm.models import TextModels
 from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import ModelPrice, Settings
-from tests.support.bank import Json, listed, ok
+from tests.support.bank import ENGINE_URL, Json, listed, ok
 from tests.support.engines import FIRST
 from tests.support.errors import refusal
 from tests.support.generation import run, said, start
-from tests.support.operations import USER
+from tests.support.keys import client_with, make_key
+from tests.support.operations import USER, path_of
+from tests.support.queue import overwrite
 from tests.support.scripted_models import Reply, ScriptedTextModel
 
 _PRICED, _UNPRICED = "scripted:priced", "scripted:unpriced"
@@ -144,3 +150,79 @@ async def test_what_calls_no_model_needs_no_budget(
     await _spend(client, runner)
     body = {"fact": "I like rum.", "scope": USER}
     assert (await client.post("/memories", json=body)).status_code == 200
+
+
+async def _summed(client: httpx.AsyncClient, text: str = "") -> Json:
+    return ok(await client.get("/operations:usage", params={"filter": text}))
+
+
+async def test_the_kept_operations_of_a_scope_are_summed_up(
+    app: FastAPI, client: httpx.AsyncClient, runner: Runner, clock: FixedClock, database: Database
+) -> None:
+    first = await run(client, runner, said(_TEA))
+    clock.advance(timedelta(minutes=1))
+    second = await run(client, runner, said(_TEA))
+    await run(client, runner, said(_TEA), scope={"user_id": "7"})
+    found = await _summed(client, 'scope.user_id="42"')
+    parts = [first["metadata"], second["metadata"]]
+    cost = {
+        "amount": pytest.approx(sum(part["cost"]["amount"] for part in parts)),
+        "currency": "USD",
+    }
+    assert found == {
+        "operationCount": 2,
+        "firstTime": first["metadata"]["genericMetadata"]["createTime"],
+        "callCount": sum(part["modelCallCount"] for part in parts),
+        "inputTokenCount": sum(part["inputTokenCount"] for part in parts),
+        "outputTokenCount": sum(part["outputTokenCount"] for part in parts),
+        "modelMilliseconds": sum(part["modelMilliseconds"] for part in parts),
+        "cost": cost,
+        "knownCost": cost,
+        "unpricedCallCount": 0,
+    }
+    assert (await _summed(client))["operationCount"] == 3
+    ok(await client.delete(path_of(first["name"])))
+    left = await _summed(client, 'scope.user_id="42"')
+    assert left["firstTime"] == second["metadata"]["genericMetadata"]["createTime"]
+    assert left["cost"] == second["metadata"]["cost"]
+    bound = await make_key(database, clock.now(), "viewer", scope_conditions={"user_id": ["7"]})
+    async with client_with(app, bound) as other:
+        assert (await _summed(other))["operationCount"] == 1
+        assert await _summed(other, 'scope.user_id="42"') == _NOTHING
+
+
+_NOTHING = {
+    "operationCount": 0,
+    "callCount": 0,
+    "inputTokenCount": 0,
+    "outputTokenCount": 0,
+    "modelMilliseconds": 0,
+    "unpricedCallCount": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [None, {"amount": 1, "currency": "EUR"}, {"amount": 1}],
+    ids=["no price", "another currency", "no currency"],
+)
+async def test_a_sum_tells_of_calls_without_a_known_cost(
+    client: httpx.AsyncClient, runner: Runner, database: Database, cost: Json | None
+) -> None:
+    priced = await run(client, runner, said(_TEA))
+    other = await run(client, runner, said(_TEA))
+    details = {"modelCallCount": 3, "inputTokenCount": "many"}
+    await overwrite(database, other["name"].rpartition("/")[2], details={**details, "cost": cost})
+    found = await _summed(client)
+    assert found["knownCost"] == priced["metadata"]["cost"]
+    assert "cost" not in found
+    assert (found["callCount"], found["unpricedCallCount"]) == (4, 3)
+    assert found["inputTokenCount"] == priced["metadata"]["inputTokenCount"]
+
+
+async def test_a_sum_refuses_what_the_list_refuses(client: httpx.AsyncClient) -> None:
+    assert await _summed(client, "name=none") == _NOTHING
+    answer = await client.get("/operations:usage", params={"filter": "fact=x"})
+    assert refusal(answer) == (400, "INVALID_ARGUMENT", Reason.FILTER_INVALID)
+    answer = await client.get(f"{ENGINE_URL}7/operations:usage")
+    assert refusal(answer) == (404, "NOT_FOUND", Reason.RESOURCE_NOT_FOUND)

@@ -132,6 +132,10 @@ async def test_operations_are_found_by_their_session_and_by_a_whole_scope(
         (f'source.session="{SESSION}"', {mine, again}),
         ("source.session!=talk-5", {other, created}),
         ("source.session=none", set()),
+        (f'name="{mine.rpartition("/")[2]}"', {mine}),
+        (f'name="{ENGINE}{mine}" OR name={again.rpartition("/")[2]}', {mine, again}),
+        (f'NOT name="{ENGINE}/memories/m{mine}"', {again, other, created}),
+        ("name=none", set()),
         (f"scope={scope}", {mine, other, created}),
         (f"scope!={scope}", {again}),
     ):
@@ -139,6 +143,8 @@ async def test_operations_are_found_by_their_session_and_by_a_whole_scope(
     for text in (
         f'source.session="{ENGINE}2/sessions/talk-5"',
         "source.session:*",
+        f'name="{ENGINE}2{mine}"',
+        f'name="{SESSION}"',
         "source.stream=default",
         'scope="42"',
     ):

@@ -167,7 +167,7 @@ async def _rotate_here(client: httpx.AsyncClient, service: Resources, key: str) 
 
 async def _revoke_elsewhere(client: httpx.AsyncClient, service: Resources, key: str) -> None:
     """Revoke it in another process; this one sees, when it is asked next, that a key has ended."""
-    await KeyService(service.db, service.clock).revoke(id_of(key))
+    await KeyService(service.db, service.clock, service.settings).revoke(id_of(key))
     assert (await client.get(FIRST)).status_code == 200
 
 

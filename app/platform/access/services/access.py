@@ -277,12 +277,14 @@ class KeyService:
 
     db: Database
     clock: Clock
+    settings: Settings
     readers: MetricsReaders = field(default_factory=MetricsReaders)
 
     @classmethod
     def of(cls, resources: Resources) -> "KeyService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, MetricsReaders.of(resources))
+        readers = MetricsReaders.of(resources)
+        return cls(resources.db, resources.clock, resources.settings, readers)
 
     async def create(self, request: CreateKeyRequest) -> ApiKey:
         """Create a key; its secret is in the answer and nowhere else.
@@ -306,9 +308,20 @@ class KeyService:
             note(session, resource=answer.name)
         return answer
 
-    async def list_keys(self, page: PageRequest) -> ListKeysResponse:
-        """Return a page of keys in any state, newest first."""
-        asked = store.KEYS.page(page)
+    async def list_keys(
+        self, page: PageRequest, filter_text: str | None = None
+    ) -> ListKeysResponse:
+        """Return a page of keys in any state, newest first.
+
+        Raises:
+            InvalidArgument: the filter or the token is unreadable.
+        """
+        # Without a filter, a token of a former release still counts.
+        asked = (
+            store.KEYS.filtered_page(page, self.settings, filter_text)
+            if filter_text
+            else store.KEYS.page(page)
+        )
         async with self.db.snapshot() as session:
             rows, token = await list_page(session, store.select_keys(), asked)
         return ListKeysResponse(keys=[ApiKey.from_row(row) for row in rows], next_page_token=token)

@@ -16,6 +16,8 @@ from app.platform.operations.store.tables import OperationRow, source_session
 
 _CODES = {error.status: str(error.code) for error in ServiceError.__subclasses__()}
 """The canonical codes of errors, with the numbers that are stored."""
+_BELOW = "(?:(?:memories|sessions)/[^/]+/)?"
+"""The memory or session that the names of some operations contain."""
 _ERROR = OperationRow.error
 _FIELDS: Fields = {
     "done": BooleanField(
@@ -37,6 +39,7 @@ def operations(engine: EngineName, kinds: Collection[str]) -> List:
     """Return the list of an engine's operations; `kinds` are those that the features register."""
     fields = {
         **_FIELDS,
+        "name": ResourceField(OperationRow.operation_id, engine, _BELOW + "operations/([^/]+)"),
         "kind": EnumField(OperationRow.kind, kinds),
         "source.session": ResourceField(source_session(), engine, "sessions/([^/]+)"),
     }

@@ -20,6 +20,7 @@ from app.surfaces.console.pages import (
     tasks,
     undo,
     usage,
+    users,
 )
 from app.surfaces.console.visits import Route
 
@@ -27,6 +28,7 @@ ROUTES: tuple[Route, ...] = (
     *signing.ROUTES,
     *engines.ROUTES,
     *memories.ROUTES,
+    *users.ROUTES,
     *memory.ROUTES,
     *edit.ROUTES,
     *revisions.ROUTES,

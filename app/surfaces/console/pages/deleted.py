@@ -5,7 +5,6 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
-from app.surfaces import filters
 from app.surfaces.api import refusals
 from app.surfaces.console.filterrow import SCOPES, FilterRow, since, until
 from app.surfaces.console.forms import ChangeForm, read_form
@@ -31,10 +30,8 @@ async def show(visit: Visit) -> Response:
     """Show a page of restorable memories, the last deleted first."""
     conditions = visit.session.caller.reach.conditions
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
-    wanted = filters.all_of(("delete_time:*", row.text_of_api()))
-    return await list_memories(
-        visit, "deleted.html", row, wanted, ("showDeleted", "true"), ("orderBy", "delete_time desc")
-    )
+    newest = (("showDeleted", "true"), ("orderBy", "delete_time desc"))
+    return await list_memories(visit, "deleted.html", row, *newest, also="delete_time:*")
 
 
 async def bring_back_chosen(visit: Visit) -> Response:

@@ -35,7 +35,7 @@ async def preview(visit: Visit) -> Response:
         wanted = _until_now(visit)
         count, samples = await _count(visit, wanted)
         return _show(visit, count, samples, filter=wanted, chosen=[], missing=0)
-    answer, fault = await visit.listed(f"{visit.engine_path}/memories", row_of(visit).text_of_api())
+    answer, fault, _ = await visit.listed(f"{visit.engine_path}/memories", row_of(visit))
     if fault:
         raise InvalidArgument.of_field("filter", fault)
     memories: list[Json] = answer["memories"] or []

@@ -1,15 +1,14 @@
 """The search at the top: the pages of what an id, a full name or a value of a scope stands for."""
 
-from collections.abc import Mapping
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
-from app.surfaces.console.filterrow import SCOPES
 from app.surfaces.console.navigation import START
+from app.surfaces.console.pages import users
 from app.surfaces.console.templating import last_part, memory_id
 from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit, redirect
 
@@ -40,7 +39,7 @@ async def show(visit: Visit) -> Response:
         find_text=text,
         fault=fault,
         found=list(zip(found, urls, strict=True)),
-        of_scope=_memories_url(visit, {key: value}) if key and value else "",
+        of_scope=users.url_of(visit, {key: value}) if key and value else "",
         may_search=visit.may(Permission.MEMORIES_RETRIEVE),
         may_list=visit.may(Permission.MEMORIES_LIST),
     )
@@ -58,12 +57,7 @@ def _url_of(visit: Visit, found: Json) -> str:
         return f"{START}/keys#key-{id_}"
     if kind == "ENGINE":
         return f"{START}/e/{id_}"
-    return _memories_url(visit, found["scope"] or {})
-
-
-def _memories_url(visit: Visit, scope: Mapping[str, str]) -> str:
-    pairs = [(SCOPES.name, filters.written_pair(key, value)) for key, value in scope.items()]
-    return f"{visit.engine_url}/memories?{urlencode(pairs)}"
+    return users.url_of(visit, found["scope"] or {})
 
 
 ROUTES = (Route(f"{ENGINE}/find", get=show),)

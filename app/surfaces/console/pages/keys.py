@@ -21,7 +21,7 @@ from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
 
-_API = "/v1/keys"
+API = "/v1/keys"
 _HERE = "/console/keys"
 _ONE = f"{_HERE}/{{key}}"
 _FAILURE = 500
@@ -110,16 +110,17 @@ class RotationForm(ChangeForm):
 
 async def show(visit: Visit) -> Response:
     """Show the keys, newest first."""
-    answer = await visit.api.get(_API, visit.page_query())
+    answer = await visit.api.get(API, visit.page_query())
     return visit.render(
         "keys.html",
-        keys=[_row(key, visit.now) for key in answer["keys"] or []],
+        keys=[row_of(key, visit.now) for key in answer["keys"] or []],
         next_page=answer["nextPageToken"],
         here=_HERE,
     )
 
 
-def _row(key: Json, now: datetime) -> Json:
+def row_of(key: Json, now: datetime) -> Json:
+    """Return the data of a key that pages show."""
     expiry = key["expireTime"]
     if key["revokeTime"]:
         state = TEXTS.key_revoked
@@ -193,7 +194,7 @@ async def create(visit: Visit) -> Response:
     if faults := form.faults():
         return await _form(visit, form, faults, BAD_REQUEST)
     try:
-        return await _with_secret(visit, _API, form.request_id, form.body())
+        return await _with_secret(visit, API, form.request_id, form.body())
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
@@ -216,7 +217,7 @@ async def _with_secret(visit: Visit, path: str, form_id: str, body: Mapping[str,
 
 
 def _path_of(visit: Visit) -> str:
-    return f"{_API}/{quote(str(visit.request.path_params['key']), safe='')}"
+    return f"{API}/{quote(str(visit.request.path_params['key']), safe='')}"
 
 
 async def show_rotation(visit: Visit) -> Response:
@@ -236,7 +237,7 @@ async def _ask(
     return visit.render(
         template,
         BAD_REQUEST if refused else 200,
-        key=_row(key, visit.now),
+        key=row_of(key, visit.now),
         faults={} if refused is None else refused.fields or {"": refused.message},
         hours=hours,
         here=_HERE,
@@ -282,7 +283,7 @@ def _places(visit: Visit) -> tuple[str, str]:
     return "/v1/auditEvents", "/console/audit"
 
 
-def _filter_row(visit: Visit) -> FilterRow:
+def _filterrow_of(visit: Visit) -> FilterRow:
     # The log of one engine needs no filter by engine.
     is_of_engine = "engine" in visit.request.path_params
     return FilterRow.of(visit.request.query_params, _OF_ENGINE if is_of_engine else _OF_SERVICE)
@@ -291,8 +292,8 @@ def _filter_row(visit: Visit) -> FilterRow:
 async def show_events(visit: Visit) -> Response:
     """Show a page of events, or the API's error next to the filter."""
     path, here = _places(visit)
-    row = _filter_row(visit)
-    listed = await visit.listed(path, row.text_of_api())
+    row = _filterrow_of(visit)
+    listed = await visit.listed(path, row)
     return visit.render_list(
         "audit.html",
         row,
@@ -305,7 +306,7 @@ async def show_events(visit: Visit) -> Response:
 async def export(visit: Visit) -> Response:
     """Send all events that match the filter as a file."""
     path, _ = _places(visit)
-    return await visit.download(path, _filter_row(visit).text_of_api(), "audit.ndjson")
+    return await visit.download(path, _filterrow_of(visit).text_of_api(), "audit.ndjson")
 
 
 ROUTES = (

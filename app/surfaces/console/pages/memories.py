@@ -51,7 +51,7 @@ _FIELDS = (
 async def show(visit: Visit) -> Response:
     """Show a page of memories, or the API's error next to the filter."""
     row = row_of(visit)
-    return await list_memories(visit, "memories.html", row, row.text_of_api())
+    return await list_memories(visit, "memories.html", row)
 
 
 def row_of(visit: Visit) -> FilterRow:
@@ -61,10 +61,10 @@ def row_of(visit: Visit) -> FilterRow:
 
 
 async def list_memories(
-    visit: Visit, template: str, row: FilterRow, wanted: str, *more: tuple[str, str]
+    visit: Visit, template: str, row: FilterRow, *more: tuple[str, str], also: str = ""
 ) -> Response:
-    """Show a page of memories with their filter row."""
-    listed = await visit.listed(f"{visit.engine_path}/memories", wanted, *more)
+    """Show a page of memories with their filter row; `also` is a filter beside it."""
+    listed = await visit.listed(f"{visit.engine_path}/memories", row, *more, also=also)
     return visit.render_list(
         template,
         row,

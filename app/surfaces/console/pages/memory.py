@@ -96,7 +96,7 @@ async def show(visit: Visit) -> Response:
         memory=memory,
         memory_id=last_part(memory["name"]),
         revisions=revisions,
-        told=await asyncio.to_thread(_told, revisions),
+        told=await asyncio.to_thread(told, revisions),
         older=_older(chosen, listed["nextPageToken"]),
         chosen=chosen,
         elsewhere=_on_other_pages(chosen, revisions),
@@ -116,13 +116,18 @@ async def show(visit: Visit) -> Response:
     )
 
 
-def _told(revisions: Sequence[Json]) -> dict[str, "list[DiffPart] | None"]:
-    """Return, by revision, how its fact differs from the one before it; None: show it whole."""
+def told(revisions: Sequence[Json]) -> dict[str, "list[DiffPart] | None"]:
+    """Return, by revision, how its fact differs from the one before it; None: show it whole.
+
+    Of a deletion, the whole fact before it is removed.
+    """
     facts = [revision["fact"] or "" for revision in revisions]
     earlier = [*facts, ""][1:]
     return {
         last_part(revision["name"]): compare(old, new)
-        if old and new and max(len(old), len(new)) <= _TOLD_CHARS
+        if old
+        and (new or revision["action"] == "DELETED")
+        and max(len(old), len(new)) <= _TOLD_CHARS
         else None
         for revision, new, old in zip(revisions, facts, earlier, strict=True)
     }

@@ -18,7 +18,6 @@ from app.surfaces.console.filterrow import (
     named,
 )
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages import revisions
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import ENGINE, Route, Visit, redirect
@@ -83,7 +82,7 @@ def _operation(visit: Visit) -> str:
 async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
-    listed = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
+    listed = await visit.listed(f"{visit.engine_path}/operations", row)
     return visit.render_list(
         "operations.html",
         row,
@@ -167,19 +166,23 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
         status,
         operation=shown,
         revisions=listed["memoryRevisions"] or [],
-        filters=revisions.read_row(visit),
-        list_url=revisions.url_of(visit),
+        certificate=_certificate(operation),
         fault=fault,
         may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
         may_retry=_may_retry(visit, metadata),
         may_undo=shown["is_done"] and has_effect and visit.may(Permission.OPERATIONS_UNDO),
         may_see_operations=True,
         has_source=bool(metadata["source"]) or metadata["kind"] in _WITH_SOURCE,
-        may_see_memories=visit.may(Permission.MEMORIES_LIST),
         may_see_sessions=visit.may(Permission.SESSIONS_GET),
         here=url_of(visit),
         older=f"page={quote(token)}" if token else None,
     )
+
+
+def _certificate(operation: Json) -> Json | None:
+    """Return the certificate of an erasure; None: this is no erasure, or it has not ended."""
+    response = operation["response"] or Json()
+    return response if response["certificateId"] else None
 
 
 def _may_retry(visit: Visit, metadata: Json) -> bool:

@@ -38,7 +38,7 @@ def _path(visit: Visit) -> str:
     return f"{visit.engine_path}/memories/-/revisions"
 
 
-def read_row(visit: Visit) -> FilterRow:
+def _row(visit: Visit) -> FilterRow:
     """Return the filters from the URL."""
     return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, switches=("group",))
 
@@ -50,8 +50,8 @@ def url_of(visit: Visit) -> str:
 
 async def show(visit: Visit) -> Response:
     """Show a page of revisions, newest first, grouped by operation if the URL has `group`."""
-    row = read_row(visit)
-    listed = await visit.listed(_path(visit), row.text_of_api())
+    row = _row(visit)
+    listed = await visit.listed(_path(visit), row)
     revisions: list[Json] = listed.answer["memoryRevisions"] or []
     is_grouped = "group" in row.switches
     return visit.render_list(
@@ -97,7 +97,7 @@ async def suggest(visit: Visit) -> Response:
 
 async def export(visit: Visit) -> Response:
     """Send all revisions that match the filter, oldest first, one per line."""
-    return await visit.download(_path(visit), read_row(visit).text_of_api(), _FILE)
+    return await visit.download(_path(visit), _row(visit).text_of_api(), _FILE)
 
 
 _HERE = f"{ENGINE}/revisions"

@@ -18,7 +18,7 @@ from app.kernel.errors import NotFound
 from app.kernel.permissions import Permission
 from app.language.tokens import estimate_tokens
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json, Query
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import (
     FilterChips,
     FilterField,
@@ -68,15 +68,13 @@ async def show(visit: Visit) -> Response:
     path, id_ = path_of(visit), str(visit.request.path_params["session"])
     session, usage = await asyncio.gather(visit.api.get(path), visit.api.get(f"{path}/usage"))
     events, summaries, made = await asyncio.gather(
-        _listed(visit, Permission.EVENTS_LIST, f"{path}/events", visit.page_query()),
-        _listed(
-            visit,
+        visit.visible(Permission.EVENTS_LIST, f"{path}/events", visit.page_query()),
+        visit.visible(
             Permission.EVENTS_LIST,
             f"{path}/summaries",
             visit.page_query(parameter=_SUMMARIES),
         ),
-        _listed(
-            visit,
+        visit.visible(
             Permission.OPERATIONS_LIST,
             f"{visit.engine_path}/operations",
             [("filter", f"source.session={filters.quoted(id_)}"), ("pageSize", _MADE)],
@@ -100,11 +98,6 @@ async def show(visit: Visit) -> Response:
         may_delete=visit.may(Permission.SESSIONS_DELETE),
         here=url_of(visit),
     )
-
-
-async def _listed(visit: Visit, permission: Permission, path: str, query: Query) -> Json:
-    """Return a page of a list; empty if the user may not see it."""
-    return await visit.api.get(path, query) if visit.may(permission) else Json()
 
 
 def _next(visit: Visit, parameter: str, listed: Json) -> str | None:
@@ -213,7 +206,7 @@ async def delete(visit: Visit) -> Response:
 async def show_list(visit: Visit) -> Response:
     """Show a page of sessions."""
     row = FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS)
-    listed = await visit.listed(f"{visit.engine_path}/sessions", row.text_of_api())
+    listed = await visit.listed(f"{visit.engine_path}/sessions", row)
     return visit.render_list(
         "sessions.html",
         row,

@@ -46,7 +46,7 @@ def _row(visit: Visit) -> FilterRow:
 
 async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
     row = _row(visit)
-    listed = await visit.listed(f"{visit.engine_path}/streams", row.text_of_api())
+    listed = await visit.listed(f"{visit.engine_path}/streams", row)
     return visit.render_list(
         "streams.html",
         row,

@@ -950,6 +950,18 @@ GET_OPERATION: Call[types.Operation] = Call(
 )
 
 
+GET_OPERATIONS_USAGE: Call[types.OperationsUsage] = Call(
+    "getOperationsUsage", "GET", "{engine}/operations:usage", query={"filter": "filter"}
+)
+
+
+class GetOperationsUsage(TypedDict, total=False):
+    """Arguments of `getOperationsUsage`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+
+
 GET_READINESS: Call[types.Health] = Call("getReadiness", "GET", "/readyz")
 
 
@@ -1216,13 +1228,18 @@ class ListEvents(TypedDict, total=False):
 
 
 LIST_KEYS: Call[types.ListKeysResponse] = Call(
-    "listKeys", "GET", "/v1/keys", query={"page_size": "pageSize", "page_token": "pageToken"}
+    "listKeys",
+    "GET",
+    "/v1/keys",
+    query={"filter": "filter", "page_size": "pageSize", "page_token": "pageToken"},
 )
 
 
 class ListKeys(TypedDict, total=False):
     """Arguments of `listKeys`."""
 
+    filter: str | None
+    """An AIP-160 filter."""
     page_size: int | None
     """Rows of a page; 0 means the default, and too large a value the maximum."""
     page_token: str | None

@@ -2489,6 +2489,29 @@ class OperationTimes(TypedDict):
     """Time of its last change."""
 
 
+class OperationsUsage(TypedDict):
+    """The consumption of operations together."""
+
+    callCount: int
+    """Requests to models, including failed ones."""
+    inputTokenCount: int
+    """Tokens sent to models."""
+    outputTokenCount: int
+    """Tokens that models wrote."""
+    modelMilliseconds: int
+    """Time that the calls took together, in milliseconds."""
+    cost: NotRequired[Money | None]
+    """Sum of the known costs; absent: there are none."""
+    operationCount: int
+    """Operations that were summed up."""
+    firstTime: NotRequired[str | None]
+    """Creation time of the first of them; earlier ones are no longer kept. Absent: there
+    are none."""
+    unpricedCallCount: int
+    """Requests that `cost` leaves out: of operations without a known cost, or with one
+    in another currency than that of the configured prices."""
+
+
 class Output(TypedDict):
     """Output of a tool: its kind, and the one field for content of that kind."""
 

@@ -25,6 +25,10 @@ class AsyncOperations(AsyncGroup):
         """List operations."""
         return self._items(_calls.LIST_OPERATIONS, "operations", options)
 
+    async def usage(self, **options: Unpack[_calls.GetOperationsUsage]) -> types.OperationsUsage:
+        """Return the tokens and costs of all operations that a filter matches."""
+        return await self._ask(_calls.GET_OPERATIONS_USAGE, {}, options)
+
     async def wait(self, operation: str, seconds: float = 60) -> Any:  # noqa: ANN401 - of any kind
         """Return the response of an operation once it is done."""
         return await (await self.get(operation)).wait(seconds)

@@ -26,6 +26,10 @@ class Operations(Group):
         """List operations."""
         return self._items(_calls.LIST_OPERATIONS, "operations", options)
 
+    def usage(self, **options: Unpack[_calls.GetOperationsUsage]) -> types.OperationsUsage:
+        """Return the tokens and costs of all operations that a filter matches."""
+        return self._ask(_calls.GET_OPERATIONS_USAGE, {}, options)
+
     def wait(self, operation: str, seconds: float = 60) -> Any:  # noqa: ANN401 - of any kind
         """Return the response of an operation once it is done."""
         return (self.get(operation)).wait(seconds)
