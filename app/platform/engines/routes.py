@@ -100,8 +100,11 @@ async def list_operations(
 ) -> ListOperationsResponse:
     """List the operations of an engine, newest first, even after the engine was deleted.
 
-    Filter by `done`, `state`, `kind`, `error.code`, `error.reason`, `caller`, `create_time`,
-    `update_time`, `source.session`, `scope` and `scope."key"`, all as in `metadata` and `error`.
+    Filter by `done`, `state`, `retried`, `kind`, `error.code`, `error.reason`, `author`, `caller`,
+    `create_time`, `update_time`, `source.session`, `scope` and `scope."key"`, all as in `metadata`
+    and `error`, except `retried`: `retried=true` finds the failed operations of which a retry has
+    succeeded, or a retry of a retry and so on. `retried=false` finds all other operations: also a
+    failed one whose retry waits, has failed, was cancelled or has been deleted.
     `scope."user_id"="42"` finds the operations that name this value among their scopes;
     `source.session="123"` finds those that made memories of this session.
     """

@@ -93,6 +93,26 @@ async def test_operations_are_found_and_tell_how_they_ended(
     assert any(link.startswith(f"{MEMORIES}/") for link in detail.links)
 
 
+async def test_a_failure_that_a_retry_made_good_is_not_among_the_failures(
+    client: httpx.AsyncClient, runner: Runner, database: Database, signed_in: SignedIn
+) -> None:
+    viewer = await signed_in("viewer")
+    newer, older, lasting = [await _started(client) for _ in range(3)]
+    for one in (older, lasting):
+        await _fail(database, one)
+    name = f"projects/p/locations/l/reasoningEngines/1/operations/{newer.rpartition('/')[2]}"
+    await overwrite(database, older.rpartition("/")[2], details={"retriedBy": name})
+    await runner.run_pending()
+    all_of_them = {newer, older, lasting}
+    for path, expected in (
+        (OPERATIONS, all_of_them),
+        (f"{OPERATIONS}?state=FAILED", {lasting}),
+        (f"{OPERATIONS}?retried=true", {older}),
+        (OPERATIONS.rpartition("/")[0], {lasting}),
+    ):
+        assert set((await page(viewer, path)).links) & all_of_them == expected, path
+
+
 async def test_an_open_operation_refreshes_itself_and_can_be_cancelled_once(
     client: httpx.AsyncClient, signed_in: SignedIn
 ) -> None:

@@ -39,11 +39,19 @@ _KINDS = (
     "undo.undo",
 )
 """The most common kinds; for an unknown kind, the API's error lists all of them."""
+_ANSWERS = named("true", "false")
+FAILURES = "state=FAILED AND retried=false"
+"""Filter of the failures that no retry has made good."""
+
+
+def _in_state(state: str) -> str:
+    return FAILURES if state == "FAILED" else f"state={filters.quoted(state)}"
+
+
 _FIELDS = (
-    FilterField("state", TEXTS.state, equals("state"), "select", named(*_STATES)),
-    FilterField(
-        "done", TEXTS.done, lambda written: f"done={written}", "select", named("true", "false")
-    ),
+    FilterField("state", TEXTS.state, _in_state, "select", named(*_STATES)),
+    FilterField("retried", TEXTS.retried, lambda written: f"retried={written}", "select", _ANSWERS),
+    FilterField("done", TEXTS.done, lambda written: f"done={written}", "select", _ANSWERS),
     FilterField("kind", TEXTS.kind, equals("kind"), "text", named(*_KINDS)),
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("session", TEXTS.filter_session, equals("source.session")),
