@@ -262,6 +262,7 @@ _VIEWER = [
     Route("GET", ENGINE + ":usage", ("usage.get",), "viewer", Told.DENIED),
     Route("POST", ENGINE + "/contextCosts:estimate", ("engines.get",), "viewer", Told.ALL),
     _list(ENGINE + "/operations", ("operations.list",), make=with_memory),
+    _list(ENGINE + "/operations:groupFailures", ("operations.list",), make=with_failed_operation),
     _get(_OPERATION, ("operations.get",), make=with_memory),
     Route(
         "POST",

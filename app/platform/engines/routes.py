@@ -13,7 +13,11 @@ from app.platform.engines.schemas import (
 )
 from app.platform.engines.services.engines import EngineService
 from app.platform.engines.store import repository
-from app.platform.operations.schemas import ListOperationsResponse, Operation
+from app.platform.operations.schemas import (
+    GroupFailuresResponse,
+    ListOperationsResponse,
+    Operation,
+)
 from app.platform.operations.services.operations import OperationService
 from app.web.answers import documented, ndjson
 from app.web.context import Context, Mutation
@@ -37,6 +41,7 @@ router = Router(
 children = Router(
     demands={
         "listOperations": Demand(Permission.OPERATIONS_LIST, LIST),
+        "groupFailures": Demand(Permission.OPERATIONS_LIST, LIST),
         "listAuditEvents": Demand(Permission.AUDIT_LIST, LIST),
         "exportAuditEvents": Demand(Permission.AUDIT_LIST, WORK, is_costly=True),
     },
@@ -110,10 +115,36 @@ async def list_operations(
     """
     listing = await OperationService.of(context.resources).list_operations(engine, filter, page)
     if not listing.operations and not page.token:
-        # An empty first page does not prove that the engine exists or existed.
-        async with context.resources.db.snapshot() as session:
-            await repository.get(session, engine)
+        await _check_engine(context, engine)
     return listing
+
+
+@children.get(
+    ENGINE + "/operations:groupFailures",
+    summary="Count failed operations in groups",
+    operation_id="groupFailures",
+    tags=["operations"],
+)
+async def group_failures(
+    context: Context,
+    engine: EnginePath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> GroupFailuresResponse:
+    """Count the failed operations of an engine by reason, model and hour of their end.
+
+    The fields of `filter` are those of the list of operations; `retried=false` leaves out the
+    failures of which a retry has succeeded. Only the newest 10,000 matches are counted.
+    """
+    groups = await OperationService.of(context.resources).group_failures(engine, filter)
+    if not groups.operation_count:
+        await _check_engine(context, engine)
+    return groups
+
+
+async def _check_engine(context: Context, engine: EnginePath) -> None:
+    """Check that an engine exists, of which no operation was found."""
+    async with context.resources.db.snapshot() as session:
+        await repository.get(session, engine)
 
 
 @children.get(

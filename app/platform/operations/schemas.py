@@ -174,6 +174,36 @@ class ListOperationsResponse(WireModel):
     )
 
 
+class FailureGroup(WireModel):
+    """Operations that failed for the same reason, with the same model, within the same hour."""
+
+    reason: str | None = Field(
+        None, description="Reason of the error, as `error.reason` in filters; absent: it has none."
+    )
+    author: str | None = Field(
+        None, description="Id of the model, as `author` in filters; absent: no model was needed."
+    )
+    start_time: Timestamp = Field(
+        description="Beginning of the hour, in UTC, within which the operations ended."
+    )
+    operation_count: int = Field(description="Number of these operations.")
+
+
+class GroupFailuresResponse(WireModel):
+    """The failed operations of an engine in groups."""
+
+    failure_groups: list[FailureGroup] = Field(
+        description="The groups, those of the newest hour first, and the largest first within an"
+        " hour; at most 100."
+    )
+    operation_count: int = Field(
+        description="Number of the operations in all groups, also in those beyond the first 100."
+    )
+    is_capped: bool | None = Field(
+        None, description="True: more than 10,000 match, and only the newest were counted."
+    )
+
+
 class StoredEntry(BaseModel):
     """A part of a stored answer: what is read of it; the rest is returned as it is."""
 

@@ -113,6 +113,25 @@ async def test_a_failure_that_a_retry_made_good_is_not_among_the_failures(
         assert set((await page(viewer, path)).links) & all_of_them == expected, path
 
 
+async def test_failures_stand_in_groups_each_of_which_filters_the_list(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock, signed_in: SignedIn
+) -> None:
+    first, foreign = await _started(client), await _started(client, scope={"user_id": "7"})
+    clock.advance(timedelta(hours=1))
+    later = await _started(client)
+    for one in (first, foreign, later):
+        await _fail(database, one)
+    viewer = await signed_in("viewer")
+    assert "by reason" not in (await page(viewer, OPERATIONS)).text
+    shown = await page(viewer, f"{OPERATIONS}?state=FAILED&scope=user_id%3D42")
+    assert "Failures by reason, model and hour: 2" in shown.text
+    for told in ("MODEL_UNAVAILABLE", "builtin-rules/2", "2026-01-15 13:00 UTC"):
+        assert told in shown.text, told
+    groups = [link for link in shown.links if "ended_after=" in link]
+    found = [set((await page(viewer, link)).links) & {first, foreign, later} for link in groups]
+    assert found == [{later}, {first}]
+
+
 async def test_an_open_operation_refreshes_itself_and_can_be_cancelled_once(
     client: httpx.AsyncClient, signed_in: SignedIn
 ) -> None:

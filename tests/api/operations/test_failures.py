@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -11,10 +12,12 @@ from app.adapters.db.session import Database
 from app.adapters.llm.factory import open_models
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
 from app.process.worker import make_runner
-from tests.support.bank import ok
+from tests.support.bank import ENGINE_URL, Json, ok
+from tests.support.errors import refusal
 from tests.support.generation import said, start
 from tests.support.keys import client_with, make_key
 from tests.support.model_server import ModelServer, status
@@ -102,3 +105,50 @@ async def test_a_failure_is_made_good_by_the_last_of_its_retries(
         assert await _found(bound, open_failures) == {untouched}
     ok(await client.delete(third))
     assert await _found(client, "retried=true") == set(), "its outcome is unknown"
+
+
+async def test_failures_are_counted_by_reason_model_and_hour(
+    app: FastAPI,
+    client: httpx.AsyncClient,
+    runner: Runner,
+    server: ModelServer,
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    empty = ok(await client.get("/operations:groupFailures"))
+    assert empty == {"failureGroups": [], "operationCount": 0}
+    first = await _failed(client, runner)
+    await _failed(client, runner, scope=OTHER)
+    clock.advance(timedelta(hours=1))
+    server.always(status(400))
+    await _failed(client, runner, scope=OTHER)
+    await start(client, said(TEA))
+
+    away, refused = (
+        {
+            "reason": reason,
+            "author": "openai:small",
+            "startTime": f"2026-01-15T{hour}:00:00Z",
+            "operationCount": count,
+        }
+        for reason, hour, count in (("MODEL_UNAVAILABLE", 12, 2), ("MODEL_REFUSED", 13, 1))
+    )
+
+    async def groups(of: httpx.AsyncClient, text: str = "") -> Json:
+        return ok(await of.get("/operations:groupFailures", params={"filter": text}))
+
+    assert await groups(client) == {"failureGroups": [refused, away], "operationCount": 3}
+    by_reason = await groups(client, "error.reason=MODEL_UNAVAILABLE")
+    assert by_reason == {"failureGroups": [away], "operationCount": 2}
+    secret = await make_key(database, clock.now(), "user", scope_conditions={"user_id": ["42"]})
+    async with client_with(app, secret) as bound:
+        own = {"failureGroups": [{**away, "operationCount": 1}], "operationCount": 1}
+        assert await groups(bound) == own
+    server.always(facts(TEA))
+    await _again(client, first)
+    await runner.run_pending()
+    assert (await groups(client, "retried=false"))["operationCount"] == 2
+    unknown = await client.get("/operations:groupFailures", params={"filter": "model=x"})
+    assert refusal(unknown) == (400, "INVALID_ARGUMENT", Reason.FILTER_INVALID)
+    missing = await client.get(ENGINE_URL.removesuffix("/1") + "/77/operations:groupFailures")
+    assert refusal(missing)[0] == 404

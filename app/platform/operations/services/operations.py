@@ -11,6 +11,7 @@ from typing import Any
 from prometheus_client import Gauge
 
 from app.adapters.batches import SweepBatches
+from app.adapters.db.filters import read_filter
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
 from app.adapters.metrics import of_all
@@ -22,9 +23,21 @@ from app.kernel.names import EngineName, OperationName
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import INGEST, OperationState
-from app.platform.operations.schemas import ListOperationsResponse, Operation
+from app.platform.operations.schemas import (
+    FailureGroup,
+    GroupFailuresResponse,
+    ListOperationsResponse,
+    Operation,
+)
 from app.platform.operations.services.mutation import insert_queued, unlocked, write
-from app.platform.operations.store import idempotency, kept_requests, leases, queue, repository
+from app.platform.operations.store import (
+    failures,
+    idempotency,
+    kept_requests,
+    leases,
+    queue,
+    repository,
+)
 from app.platform.operations.store.filtering import operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -90,6 +103,28 @@ class OperationService:
             rows, token = await list_page(session, statement, asked)
         return ListOperationsResponse(
             operations=[Operation.from_row(row) for row in rows], next_page_token=token
+        )
+
+    async def group_failures(
+        self, engine: EngineName, filter_text: str | None
+    ) -> GroupFailuresResponse:
+        """Return the failed operations that a filter selects, by reason, model and hour."""
+        fields = operations(engine, self.kinds).fields
+        clause = read_filter(filter_text, fields, self.settings)
+        async with self.db.snapshot() as session:
+            counted = await failures.count_groups(session, engine, self.clock.now(), clause)
+        return GroupFailuresResponse(
+            failure_groups=[
+                FailureGroup(
+                    reason=group.reason,
+                    author=group.author,
+                    start_time=group.hour,
+                    operation_count=group.count,
+                )
+                for group in counted.groups
+            ],
+            operation_count=counted.count,
+            is_capped=counted.has_more or None,
         )
 
     async def wait(

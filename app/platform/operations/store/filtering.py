@@ -12,13 +12,13 @@ from app.adapters.db.resource_fields import ResourceField, ScopesField
 from app.kernel.errors import Reason, ServiceError
 from app.kernel.names import EngineName
 from app.platform.operations.logic.states import OperationState
+from app.platform.operations.store.failures import AUTHOR, REASON
 from app.platform.operations.store.kept_requests import RETRIED_BY
 from app.platform.operations.store.queue import FAILED, PENDING, RUNNING
 from app.platform.operations.store.tables import OperationRow, source_session
 
 _CODES = {error.status: str(error.code) for error in ServiceError.__subclasses__()}
 """The canonical codes of errors, with the numbers that are stored."""
-_ERROR = OperationRow.error
 
 
 def _has_recovered() -> ColumnElement[bool]:
@@ -63,9 +63,9 @@ _FIELDS: Fields = {
     ),
     "retried": BooleanField(_has_recovered(), ~_has_recovered()),
     "state": EnumField(OperationRow.state, tuple(OperationState)),
-    "error.code": EnumField(_ERROR["code"].astext, dict(sorted(_CODES.items()))),
-    "error.reason": EnumField(_ERROR["details"][0]["reason"].astext, tuple(Reason)),
-    "author": TextField(OperationRow.details["author"].astext),
+    "error.code": EnumField(OperationRow.error["code"].astext, dict(sorted(_CODES.items()))),
+    "error.reason": EnumField(REASON, tuple(Reason)),
+    "author": TextField(AUTHOR),
     "caller": TextField(OperationRow.caller),
     "create_time": TimestampField(OperationRow.create_time),
     "update_time": TimestampField(OperationRow.update_time),

@@ -1,8 +1,8 @@
 """Screen 9: the operations of an engine with their results, costs and changes."""
 
 from collections import Counter
-from datetime import datetime
-from urllib.parse import quote
+from datetime import datetime, timedelta
+from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
@@ -16,6 +16,8 @@ from app.surfaces.console.filterrow import (
     equals,
     made_between,
     named,
+    since,
+    until,
 )
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages import revisions
@@ -53,9 +55,13 @@ _FIELDS = (
     FilterField("retried", TEXTS.retried, lambda written: f"retried={written}", "select", _ANSWERS),
     FilterField("done", TEXTS.done, lambda written: f"done={written}", "select", _ANSWERS),
     FilterField("kind", TEXTS.kind, equals("kind"), "text", named(*_KINDS)),
+    FilterField("reason", TEXTS.reason, equals("error.reason")),
+    FilterField("author", TEXTS.model, equals("author")),
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("session", TEXTS.filter_session, equals("source.session")),
     *made_between(),
+    since("update_time", "ended_after", TEXTS.filter_ended_after),
+    until("update_time", "ended_before", TEXTS.filter_ended_before),
 )
 _WITH_SOURCE = frozenset(
     {
@@ -90,8 +96,10 @@ def _operation(visit: Visit) -> str:
 
 async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
-    row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
+    row = _row(visit)
     listed = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
+    has_failures = row.values["state"] == "FAILED" and bool(listed.answer["operations"])
+    failures = await _groups(visit, row) if has_failures else Json()
     return visit.render_list(
         "operations.html",
         row,
@@ -100,7 +108,33 @@ async def show(visit: Visit) -> Response:
             summary_of(operation, visit.now) for operation in listed.answer["operations"] or []
         ],
         here=f"{visit.engine_url}/operations",
+        failures=failures,
+        groups=[_group(row, group) for group in failures["failureGroups"] or []],
     )
+
+
+def _row(visit: Visit) -> FilterRow:
+    return FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
+
+
+async def _groups(visit: Visit, row: FilterRow) -> Json:
+    """Return the failures that the row shows in groups."""
+    query = [("filter", row.text_of_api())]
+    return await visit.api.get(f"{visit.engine_path}/operations:groupFailures", query)
+
+
+def _group(row: FilterRow, group: Json) -> Json:
+    """Return a group of failures with the query that filters the list by it."""
+    begin = datetime.fromisoformat(group["startTime"])
+    own = {
+        "reason": group["reason"],
+        "author": group["author"],
+        "ended_after": f"{begin:%Y-%m-%dT%H:%M}",
+        "ended_before": f"{begin + timedelta(hours=1):%Y-%m-%dT%H:%M}",
+    }
+    others = [(name, value) for name, value in row.chosen() if name not in own]
+    query = urlencode([*others, *((name, value) for name, value in own.items() if value)])
+    return Json(group, hour=f"{begin:%Y-%m-%d %H:%M} UTC", query=query)
 
 
 def summary_of(operation: Json, now: datetime) -> Json:

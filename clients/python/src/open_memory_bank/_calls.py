@@ -1015,6 +1015,18 @@ class GetUsage(TypedDict, total=False):
     by commas; absent: `day,model`."""
 
 
+GROUP_FAILURES: Call[types.GroupFailuresResponse] = Call(
+    "groupFailures", "GET", "{engine}/operations:groupFailures", query={"filter": "filter"}
+)
+
+
+class GroupFailures(TypedDict, total=False):
+    """Arguments of `groupFailures`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+
+
 IMPORT_MEMORIES: Call[types.ImportMemoriesResponse] = Call(
     "importMemories",
     "POST",

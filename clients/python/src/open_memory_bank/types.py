@@ -1434,6 +1434,20 @@ class ExtractedMemory(TypedDict):
     """Value of a field of a profile; absent for a fact."""
 
 
+class FailureGroup(TypedDict):
+    """Operations that failed for the same reason, with the same model, within the same
+    hour."""
+
+    reason: NotRequired[str | None]
+    """Reason of the error, as `error.reason` in filters; absent: it has none."""
+    author: NotRequired[str | None]
+    """Id of the model, as `author` in filters; absent: no model was needed."""
+    startTime: str
+    """Beginning of the hour, in UTC, within which the operations ended."""
+    operationCount: int
+    """Number of these operations."""
+
+
 class FileData(TypedDict):
     """A file stored elsewhere."""
 
@@ -1629,6 +1643,18 @@ class GranularTtlConfig(TypedDict):
     generateUpdatedTtl: NotRequired[str | None]
     """Life of memories from the time that generation updates them; above zero, at most a
     thousand years."""
+
+
+class GroupFailuresResponse(TypedDict):
+    """The failed operations of an engine in groups."""
+
+    failureGroups: list[FailureGroup]
+    """The groups, those of the newest hour first, and the largest first within an hour;
+    at most 100."""
+    operationCount: int
+    """Number of the operations in all groups, also in those beyond the first 100."""
+    isCapped: NotRequired[bool | None]
+    """True: more than 10,000 match, and only the newest were counted."""
 
 
 class Health(TypedDict):
