@@ -11,7 +11,7 @@ from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty
 from app.kernel.wire.scalars import Duration
 from app.platform.operations.schemas import Operation
-from app.platform.operations.services.operations import OperationService, retry
+from app.platform.operations.services.operations import OperationService, retried_kinds, retry
 from app.web.context import Context, Mutation
 from app.web.demands import WORK, Demand, change
 from app.web.names import OperationPath
@@ -63,8 +63,7 @@ async def retry_operation(context: Mutation, name: OperationPath) -> Operation:
     their request is kept. The new operation's metadata name the failed one in `retriedOperation`,
     and the failed one's metadata name the new one in `retriedBy`.
     """
-    ways = context.resources.registry.retries.values()
-    if not any(context.caller.may(way.permission) for way in ways):
+    if not retried_kinds(context.resources, context.caller):
         # Refused before the operation is looked up, as for every missing permission.
         context.require(Permission.MEMORIES_GENERATE)
     row = await retry(context.resources, name, context.once({}), context.require)

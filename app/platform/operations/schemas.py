@@ -204,6 +204,53 @@ class GroupFailuresResponse(WireModel):
     )
 
 
+class BatchRetryOperationsRequest(WireModel):
+    """The failed operations to run again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"filter": "error.reason=MODEL_UNAVAILABLE", "validateOnly": True}]
+        }
+    )
+
+    filter: str | None = Field(
+        None,
+        description="An AIP-160 filter with the fields of the list of operations; absent: all"
+        " failed operations.",
+    )
+    validate_only: bool | None = Field(
+        None, description="True: only count the operations; nothing runs."
+    )
+
+
+class BatchRetryOperationsResponse(WireModel):
+    """The effect of a retry of many operations."""
+
+    retry_count: int = Field(
+        description="Number of operations that were queued again; with `validateOnly`, that would"
+        " be."
+    )
+    refused_counts: dict[str, int] | None = Field(
+        None,
+        description="Operations that could not run again, by the reason of the error, such as"
+        " `REQUEST_NOT_KEPT`; absent: none.",
+    )
+    is_capped: bool | None = Field(
+        None,
+        description="True: more than 10,000 match, of which the oldest are taken; send the request"
+        " again for the others.",
+    )
+
+
+class QueuedBatchRetry(WireModel):
+    """A retry of many operations for a worker, which has the reach of the caller."""
+
+    operations: list[str]
+    is_capped: bool
+    engines: list[int] | None = None
+    conditions: dict[str, list[str]]
+
+
 class StoredEntry(BaseModel):
     """A part of a stored answer: what is read of it; the rest is returned as it is."""
 

@@ -22,6 +22,7 @@ from tests.support.generation import said, start
 from tests.support.keys import client_with, make_key
 from tests.support.model_server import ModelServer, status
 from tests.support.operations import path_of
+from tests.support.queue import overwrite
 from tests.support.scripted import facts
 
 TEA = "I like tea."
@@ -152,3 +153,107 @@ async def test_failures_are_counted_by_reason_model_and_hour(
     assert refusal(unknown) == (400, "INVALID_ARGUMENT", Reason.FILTER_INVALID)
     missing = await client.get(ENGINE_URL.removesuffix("/1") + "/77/operations:groupFailures")
     assert refusal(missing)[0] == 404
+
+
+async def _retry_all(client: httpx.AsyncClient, text: str = "", **more: object) -> Json:
+    body = {"filter": text, **more}
+    return ok(await client.post("/operations:batchRetry", json=body))
+
+
+async def test_all_failures_run_again_at_once_but_each_only_once(
+    client: httpx.AsyncClient, runner: Runner, server: ModelServer, database: Database
+) -> None:
+    """One that is refused, here since its request was erased meanwhile, concerns no other."""
+    failed = [await _failed(client, runner, text, scope={"user_id": text}) for text in "abcd"]
+    await _again(client, failed[0])
+    await runner.run_pending()
+    await _failed(client, runner, scope=OTHER)
+    server.always(facts(TEA))
+    text = 'scope."user_id"!="43"'
+    counted = await _retry_all(client, text, validateOnly=True)
+    assert counted["metadata"]["validateOnly"] is True
+    # The retry of the first has failed, too, and takes its place.
+    assert counted["response"]["retryCount"] == 4
+    assert await _found(client, "done=false") == set()
+
+    asked = {"requestId": "all"}
+    requests = [
+        client.post("/operations:batchRetry", params=asked, json={"filter": text}) for _ in "12"
+    ]
+    first, second = [ok(await request) for request in requests]
+    assert first == second
+    await overwrite(database, failed[3].rpartition("/")[2], request=None)
+    await runner.run_pending()
+    ended = ok(await client.get(path_of(first["name"])))
+    assert ended["response"] == {
+        "@type": "type.googleapis.com/google.cloud.aiplatform.v1beta1.BatchRetryOperationsResponse",
+        "retryCount": 3,
+        "refusedCounts": {"REQUEST_NOT_KEPT": 1},
+    }
+    made = ok(await client.get("/operations", params={"filter": "retried=true"}))["operations"]
+    assert {path_of(one["name"]) for one in made} > set(failed[:3])
+    again = await _retry_all(client, text, validateOnly=True)
+    assert again["response"]["retryCount"] == 0
+
+
+async def test_a_killed_worker_repeats_no_retry(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    server: ModelServer,
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    failed = await _failed(client, runner)
+    batch = await _retry_all(client)
+    server.always(facts(TEA))
+    await runner.run_pending()
+    before = await _found(client, "")
+    # As after a kill between the retry and the note of the progress.
+    request = {"operations": [failed.rpartition("/")[2]], "isCapped": False, "conditions": {}}
+    lost = {"state": "PENDING", "response": None, "remove_time": None, "due_time": clock.now()}
+    queued = {**request, "engines": None}
+    await overwrite(database, batch["name"].rpartition("/")[2], **lost, request=queued)
+    await runner.run_pending()
+    ended = ok(await client.get(path_of(batch["name"])))
+    assert ended["response"]["retryCount"] == 1
+    assert await _found(client, "") == before
+
+
+async def test_a_full_queue_is_waited_for(
+    served: Resources, client: httpx.AsyncClient, runner: Runner, clock: FixedClock
+) -> None:
+    for text in "abc":
+        await _failed(client, runner, text, scope={"user_id": text})
+    batch = path_of((await _retry_all(client))["name"])
+    settings = served.settings.model_copy(update={"engine_max_queued_operations": 1})
+    narrow = make_runner(replace(served, settings=settings))
+    for _ in range(4):
+        await narrow.run_pending()
+        clock.advance(timedelta(minutes=1))
+    assert ok(await client.get(batch))["response"]["retryCount"] == 3
+
+
+async def test_a_bound_key_retries_only_its_own(
+    app: FastAPI,
+    client: httpx.AsyncClient,
+    runner: Runner,
+    server: ModelServer,
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    own, foreign = await _failed(client, runner), await _failed(client, runner, scope=OTHER)
+    server.always(facts(TEA))
+    secret = await make_key(database, clock.now(), "user", scope_conditions={"user_id": ["42"]})
+    async with client_with(app, secret) as bound:
+        named = f'operation="{own.rpartition("/")[2]}" OR operation="{foreign.rpartition("/")[2]}"'
+        started = await _retry_all(bound, named)
+        await runner.run_pending()
+        ended = ok(await bound.get(path_of(started["name"])))
+    assert ended["response"]["retryCount"] == 1
+    assert await _found(client, "retried=true") == {own}
+    (newer,) = await _found(client, 'kind=generation.generate AND state="SUCCEEDED"')
+    assert ok(await client.get(newer))["metadata"]["caller"] == ended["metadata"]["caller"]
+    viewer = await make_key(database, clock.now(), "viewer")
+    async with client_with(app, viewer) as reader:
+        answer = await reader.post("/operations:batchRetry", json={})
+        assert refusal(answer) == (403, "PERMISSION_DENIED", Reason.PERMISSION_MISSING)

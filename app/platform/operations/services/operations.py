@@ -16,6 +16,7 @@ from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
 from app.adapters.metrics import of_all
 from app.adapters.resources import Resources, ResponseReader, Retry
+from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
 from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
@@ -119,11 +120,11 @@ class OperationService:
                     reason=group.reason,
                     author=group.author,
                     start_time=group.hour,
-                    operation_count=group.count,
+                    operation_count=group.operations,
                 )
                 for group in counted.groups
             ],
-            operation_count=counted.count,
+            operation_count=counted.operations,
             is_capped=counted.has_more or None,
         )
 
@@ -250,6 +251,12 @@ async def retry(
         row = await insert_queued(session, once, new.engine_id, begun=new, operation=renewed)
         await kept_requests.hand_on(session, locked, row.name)
         return row
+
+
+def retried_kinds(resources: Resources, caller: Caller) -> list[str]:
+    """Return the kinds of operations that a caller may retry."""
+    retries = resources.registry.retries
+    return [kind for kind, way in retries.items() if caller.may(way.permission)]
 
 
 def _renewed(resources: Resources, failed: OperationRow, now: datetime) -> NewOperation:

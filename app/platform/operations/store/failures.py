@@ -1,6 +1,7 @@
-"""Failed operations of an engine, counted in groups."""
+"""Failed operations of an engine: counted in groups, and found for a retry of many."""
 
-from datetime import datetime
+from collections.abc import Collection
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Select, func, select
@@ -9,6 +10,7 @@ from app.adapters.db.filters import Clause
 from app.adapters.db.session import Session
 from app.adapters.db.transaction_settings import limited
 from app.kernel.names import EngineName
+from app.platform.operations.store.kept_requests import RETRIED_BY
 from app.platform.operations.store.queue import FAILED
 from app.platform.operations.store.repository import select_operations
 from app.platform.operations.store.tables import OperationRow
@@ -27,19 +29,19 @@ class FailureCount(NamedTuple):
     reason: str | None
     author: str | None
     hour: datetime
-    count: int
+    operations: int
 
 
 class Counted(NamedTuple):
     """The groups of failed operations, those of the newest hour first.
 
     Attributes:
-        count: the number of operations that were counted, `MOST` at the most.
+        operations: the number of operations that were counted, `MOST` at the most.
         has_more: True if further operations have failed, which were not counted.
     """
 
     groups: list[FailureCount]
-    count: int
+    operations: int
     has_more: bool
 
 
@@ -70,3 +72,35 @@ async def count_groups(
         rows = (await session.execute(statement)).all()
     found = int(rows[0][-1]) if rows else 0
     return Counted([FailureCount(*row[:-1]) for row in rows], min(found, MOST), found > MOST)
+
+
+async def find_retryable(
+    session: Session,
+    engine: EngineName,
+    ended: tuple[datetime, timedelta],
+    clause: Clause,
+    kinds: Collection[str],
+) -> list[str]:
+    """Return the ids of at most `MOST + 1` operations that can be retried, the oldest first.
+
+    Args:
+        session: the transaction, which shows what its caller may see.
+        engine: the engine.
+        ended: the present time, and how long the requests of failed operations are kept.
+        clause: the filter.
+        kinds: the kinds of operations to retry.
+    """
+    now, kept = ended
+    statement = (
+        _select_failed(engine, now, clause)
+        .where(
+            OperationRow.kind.in_(kinds),
+            OperationRow.request.is_not(None),
+            OperationRow.update_time > now - kept,
+            ~OperationRow.details.bool_op("?")(RETRIED_BY),
+        )
+        .order_by(OperationRow.operation_id)
+        .with_only_columns(OperationRow.operation_id)
+    )
+    async with limited(session, clause.seconds):
+        return list((await session.execute(statement)).scalars())

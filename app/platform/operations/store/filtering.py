@@ -77,6 +77,7 @@ def operations(engine: EngineName, kinds: Collection[str]) -> List:
     """Return the list of an engine's operations; `kinds` are those that the features register."""
     fields = {
         **_FIELDS,
+        "operation": ResourceField(OperationRow.operation_id, engine, "operations/([^/]+)"),
         "kind": EnumField(OperationRow.kind, kinds),
         "source.session": ResourceField(source_session(), engine, "sessions/([^/]+)"),
     }

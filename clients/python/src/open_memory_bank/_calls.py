@@ -107,6 +107,27 @@ class BatchCreateMemories(TypedDict, total=False):
     """Id of the request, of at most 128 characters; absent: a random one."""
 
 
+BATCH_RETRY_OPERATIONS: Call[types.Operation] = Call(
+    "batchRetryOperations",
+    "POST",
+    "{engine}/operations:batchRetry",
+    body={"filter": "filter", "validate_only": "validateOnly"},
+    is_change=True,
+)
+
+
+class BatchRetryOperations(TypedDict, total=False):
+    """Arguments of `batchRetryOperations`."""
+
+    filter: str | None
+    """An AIP-160 filter with the fields of the list of operations; absent: all failed
+    operations."""
+    validate_only: bool | None
+    """True: only count the operations; nothing runs."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
 CALL_MEMORY_TOOL: Call[types.CallMemoryToolResponse] = Call(
     "callMemoryTool",
     "POST",

@@ -551,6 +551,39 @@ class BatchResult(TypedDict):
     """Error of a memory that was not created."""
 
 
+class BatchRetryOperationsRequest(TypedDict):
+    """The failed operations to run again."""
+
+    filter: NotRequired[str | None]
+    """An AIP-160 filter with the fields of the list of operations; absent: all failed
+    operations."""
+    validateOnly: NotRequired[bool | None]
+    """True: only count the operations; nothing runs."""
+
+
+_BatchRetryOperationsResponseBase = TypedDict(
+    "_BatchRetryOperationsResponseBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.BatchRetryOperationsResponse"
+        ]
+    },
+)
+
+
+class BatchRetryOperationsResponse(_BatchRetryOperationsResponseBase):
+    """The effect of a retry of many operations."""
+
+    retryCount: int
+    """Number of operations that were queued again; with `validateOnly`, that would be."""
+    refusedCounts: NotRequired[dict[str, int] | None]
+    """Operations that could not run again, by the reason of the error, such as
+    `REQUEST_NOT_KEPT`; absent: none."""
+    isCapped: NotRequired[bool | None]
+    """True: more than 10,000 match, of which the oldest are taken; send the request
+    again for the others."""
+
+
 class BestCap(TypedDict):
     """The cheapest cap for a strategy."""
 
@@ -2370,6 +2403,7 @@ class Operation(TypedDict):
     """False: it waits or runs; poll again later."""
     response: NotRequired[
         BatchCreateMemoriesResponse
+        | BatchRetryOperationsResponse
         | AnsweredEmpty
         | EraseScopeResponse
         | GenerateMemoriesResponse
