@@ -447,6 +447,14 @@ _USER = [
         make=with_failed_operation,
         of_named=("memories.generate",),
     ),
+    _user(
+        "POST",
+        ENGINE + "/operations:batchRetry",
+        ("operations.list", "memories.generate"),
+        scope=Told.NOTHING,
+        make=with_failed_operation,
+        body=lambda _: {"validateOnly": True},
+    ),
     _user("POST", _OPERATION + ":cancel", ("operations.cancel",), make=with_waiting_operation),
 ]
 

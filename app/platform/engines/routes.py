@@ -43,7 +43,7 @@ router = Router(
 children = Router(
     demands={
         "listOperations": Demand(Permission.OPERATIONS_LIST, LIST),
-        # And the permission of the kind's own method, for each operation.
+        # And that of generations; other kinds are left out without that of their own method.
         "batchRetryOperations": change(Permission.OPERATIONS_LIST, WORK, is_costly=True),
         "groupFailures": Demand(Permission.OPERATIONS_LIST, LIST),
         "listAuditEvents": Demand(Permission.AUDIT_LIST, LIST),
@@ -162,9 +162,7 @@ async def batch_retry_operations(
     each as `:retry` does. One that is refused, for example since its request was erased meanwhile,
     is counted and concerns no other. With `validateOnly` they are counted, and nothing runs.
     """
-    kinds = retried_kinds(context.resources, context.caller)
-    if not kinds:
-        context.require(Permission.MEMORIES_GENERATE)
+    context.require(Permission.MEMORIES_GENERATE)
     once = context.once(body.sent())
     row = await batch_retry.start(
         context.resources,
@@ -172,7 +170,7 @@ async def batch_retry_operations(
         body,
         once,
         caller=context.caller,
-        kinds=kinds,
+        kinds=retried_kinds(context.resources, context.caller),
     )
     return Operation.from_row(row)
 
