@@ -204,6 +204,18 @@ class GroupFailuresResponse(WireModel):
     )
 
 
+class RetryOperationRequest(WireModel):
+    """Options of a retry."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"validateOnly": True}]})
+
+    validate_only: bool | None = Field(
+        None,
+        description="True: run a preview, which writes nothing; only for generations. The failed"
+        " operation keeps its request, and can still be retried.",
+    )
+
+
 class BatchRetryOperationsRequest(WireModel):
     """The failed operations to run again."""
 

@@ -16,7 +16,7 @@ from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
 from app.process.worker import make_runner
-from tests.support.bank import ENGINE_URL, Json, ok
+from tests.support.bank import ENGINE_URL, Json, field_of, listed, ok
 from tests.support.errors import refusal
 from tests.support.generation import said, start
 from tests.support.keys import client_with, make_key
@@ -257,3 +257,35 @@ async def test_a_bound_key_retries_only_its_own(
     async with client_with(app, viewer) as reader:
         answer = await reader.post("/operations:batchRetry", json={})
         assert refusal(answer) == (403, "PERMISSION_DENIED", Reason.PERMISSION_MISSING)
+
+
+async def test_a_failed_generation_is_previewed_and_can_still_be_retried(
+    client: httpx.AsyncClient, runner: Runner, server: ModelServer, database: Database
+) -> None:
+    failed = await _failed(client, runner)
+    body = {"validateOnly": True}
+    server.always(facts(TEA))
+    preview = ok(await client.post(f"{failed}:retry", json=body))
+    await runner.run_pending()
+    shown = ok(await client.get(path_of(preview["name"])))
+    assert shown["metadata"]["kind"] == "generation.preview"
+    assert shown["metadata"]["retriedOperation"] == ok(await client.get(failed))["name"]
+    (change,) = shown["response"]["plannedChanges"]
+    assert (change["action"], change["after"]["fact"]) == ("CREATED", TEA)
+    assert await listed(client) == []
+    assert await _found(client, "retried=true") == set()
+    again = await _again(client, failed)
+    await runner.run_pending()
+    assert await listed(client) == [TEA]
+    refused = await client.post(f"{again}:retry", json=body)
+    assert refusal(refused)[2] == Reason.OPERATION_NOT_FAILED
+    other = await _failed_of_kind(client, database, "undo.undo")
+    answer = await client.post(f"{other}:retry", json=body)
+    assert field_of(answer) == "validateOnly"
+    assert "undo.undo have no previews" in answer.text
+
+
+async def _failed_of_kind(client: httpx.AsyncClient, database: Database, kind: str) -> str:
+    path = await start(client, said(TEA))
+    await overwrite(database, path.rpartition("/")[2], kind=kind, state="FAILED", key=None)
+    return path

@@ -96,7 +96,7 @@ def _operation(visit: Visit) -> str:
 
 async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
-    row = _row(visit)
+    row = row_of(visit)
     listed = await visit.listed(f"{visit.engine_path}/operations", row.text_of_api())
     has_failures = row.values["state"] == "FAILED" and bool(listed.answer["operations"])
     failures = await _groups(visit, row) if has_failures else Json()
@@ -105,15 +105,20 @@ async def show(visit: Visit) -> Response:
         row,
         listed,
         operations=[
-            summary_of(operation, visit.now) for operation in listed.answer["operations"] or []
+            Json(
+                summary_of(operation, visit.now), may_retry=_may_retry(visit, operation["metadata"])
+            )
+            for operation in listed.answer["operations"] or []
         ],
+        may_retry=has_failures and visit.may(Permission.MEMORIES_GENERATE),
         here=f"{visit.engine_url}/operations",
         failures=failures,
         groups=[_group(row, group) for group in failures["failureGroups"] or []],
     )
 
 
-def _row(visit: Visit) -> FilterRow:
+def row_of(visit: Visit) -> FilterRow:
+    """Read the filter row of the list."""
     return FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
 
 
@@ -173,6 +178,9 @@ def _counts(operation: Json) -> dict[str, int]:
     )
     if not fates:
         fates.update({fate: metadata[name] or 0 for name, fate in _CHANGED.items()})
+    fates.update(
+        {TEXTS.run_again: response["retryCount"] or 0, **(response["refusedCounts"] or {})}
+    )
     fates[TEXTS.dropped] = sum(int(metadata[name] or 0) for name in _DROPPED)
     fates.update({fate: metadata[name] or 0 for name, fate in TEXTS.passed_over_chips.items()})
     fates[TEXTS.older_facts] = (metadata["droppedFactCounts"] or {}).get("OLDER", 0)
@@ -214,6 +222,7 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
         fault=fault,
         may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
         may_retry=_may_retry(visit, metadata),
+        has_preview=metadata["kind"] == "generation.generate",
         may_undo=shown["is_done"] and has_effect and visit.may(Permission.OPERATIONS_UNDO),
         may_see_operations=True,
         has_source=bool(metadata["source"]) or metadata["kind"] in _WITH_SOURCE,
@@ -261,6 +270,19 @@ async def retry(visit: Visit) -> Response:
     return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
 
 
+async def preview(visit: Visit) -> Response:
+    """Run a failed generation without writing, and show what it would write."""
+    form = await read_form(visit.request, ChangeForm, visit.session)
+    body = {"validateOnly": True}
+    try:
+        operation = await visit.api.send(
+            "POST", f"{path_of(visit)}:retry", body, request_id=form.request_id
+        )
+    except ApiRefusal as refused:
+        return await _refused(visit, refused)
+    return redirect(f"{visit.engine_url}/settings/try?operation={last_part(operation['name'])}")
+
+
 async def _refused(visit: Visit, refused: ApiRefusal) -> Response:
     if refused.is_forbidden:
         raise refused
@@ -272,4 +294,5 @@ ROUTES = (
     Route(PATH, get=show_operation),
     Route(f"{PATH}/cancel", post=cancel),
     Route(f"{PATH}/retry", post=retry),
+    Route(f"{PATH}/try", post=preview),
 )

@@ -1871,13 +1871,20 @@ class RetrieveProfiles(TypedDict, total=False):
 
 
 RETRY_OPERATION: Call[types.Operation] = Call(
-    "retryOperation", "POST", "{engine}/operations/{operation}:retry", is_change=True
+    "retryOperation",
+    "POST",
+    "{engine}/operations/{operation}:retry",
+    body={"validate_only": "validateOnly"},
+    is_change=True,
 )
 
 
 class RetryOperation(TypedDict, total=False):
     """Arguments of `retryOperation`."""
 
+    validate_only: bool | None
+    """True: run a preview, which writes nothing; only for generations. The failed
+    operation keeps its request, and can still be retried."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 

@@ -3294,6 +3294,14 @@ class RetrievedMemory(TypedDict):
     """Reasons for its place; only with `explain`."""
 
 
+class RetryOperationRequest(TypedDict):
+    """Options of a retry."""
+
+    validateOnly: NotRequired[bool | None]
+    """True: run a preview, which writes nothing; only for generations. The failed
+    operation keeps its request, and can still be retried."""
+
+
 class RevisionLabel(TypedDict):
     """A label that is in use: its key, or its key with one of the key's values."""
 
