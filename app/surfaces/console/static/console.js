@@ -127,7 +127,6 @@
     for (const fault of document.querySelectorAll("[id^=fault-]")) mark(document.getElementById(fault.id.slice(6)), fault);
     mark(find("[data-filter]"), find("#results #fault"));
   };
-  // Only while one looks.
   document.addEventListener("htmx:before:request", (event) => {
     if (event.target.id === "live" && (document.hidden || find("#live :checked"))) event.preventDefault();
   });
