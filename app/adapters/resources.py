@@ -72,10 +72,12 @@ class Retry:
         renew: completes the new operation in the transaction that inserts it. The arguments are
             the caller's resources, the session, the failed operation's row and the
             `NewOperation`, which already has the row's request.
+        preview: the kind of the operation that previews the retry; None: there are no previews.
     """
 
     permission: Permission
     renew: "Callable[[Resources, Session, Any, Any], Awaitable[Any]]"
+    preview: str | None = None
 
 
 @dataclass(frozen=True)

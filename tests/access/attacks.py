@@ -19,7 +19,8 @@ _SPELLINGS = (
 )
 _ENGINES = ENGINE.removesuffix("/{engine}")
 _LISTED: dict[str, Sequence[str]] = {
-    ENGINE + "/operations": [""],
+    ENGINE + "/operations": ["author"],
+    ENGINE + "/operations:groupFailures": ["author"],
     ENGINE + "/memories": ["fact", "display_name", "scope.user_id"],
     ENGINE + "/memories/-/revisions": ["labels.k", "caller", "scope.user_id"],
     ENGINE + "/memories/-/revisions:export": ["labels.k", "author"],

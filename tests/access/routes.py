@@ -263,6 +263,7 @@ _VIEWER = [
     Route("POST", ENGINE + "/contextCosts:estimate", ("engines.get",), "viewer", Told.ALL),
     _list(ENGINE + "/operations", ("operations.list",), make=with_memory),
     _list(ENGINE + "/operations:usage", ("operations.list",), make=with_memory),
+    _list(ENGINE + "/operations:groupFailures", ("operations.list",), make=with_failed_operation),
     _get(_OPERATION, ("operations.get",), make=with_memory),
     Route(
         "POST",
@@ -446,6 +447,14 @@ _USER = [
         ("operations.get", "memories.generate"),
         make=with_failed_operation,
         of_named=("memories.generate",),
+    ),
+    _user(
+        "POST",
+        ENGINE + "/operations:batchRetry",
+        ("operations.list", "memories.generate"),
+        scope=Told.NOTHING,
+        make=with_failed_operation,
+        body=lambda _: {"validateOnly": True},
     ),
     _user("POST", _OPERATION + ":cancel", ("operations.cancel",), make=with_waiting_operation),
 ]

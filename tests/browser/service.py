@@ -33,6 +33,10 @@ class Service:
         """Insert memories by SQL."""
         self._command({"engine": engine, "rows": rows})
 
+    def insert_failures(self, engine: str, failures: int) -> None:
+        """Insert failed generations by SQL."""
+        self._command({"engine": engine, "failures": failures})
+
     def _command(self, command: Json) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(command) + "\n")

@@ -1,7 +1,10 @@
-"""Operations: undo a generation as its preview said; retry one that failed, once."""
+"""Operations: undone as the preview said; failed ones retried, one or many; a list that renews."""
+
+import re
 
 from playwright.sync_api import expect
 
+from tests.browser.conftest import SignIn, judge
 from tests.browser.hands import Pointer
 from tests.browser.service import Bank, Service
 
@@ -50,3 +53,69 @@ def test_a_failed_generation_is_tried_again_and_remembers_once(
     expect(page.locator("#changed")).to_contain_text(_TEXT)
     page.goto(f"/console/e/{bank.engine}/memories")
     expect(page.locator("tr[data-row]")).to_have_count(1)
+
+
+_ROWS = "tr[data-row]"
+
+
+def test_210_failures_run_again_in_three_clicks(
+    bank: Bank, service: Service, open_page: SignIn
+) -> None:
+    service.insert_failures(bank.engine, 210)
+    page = open_page()
+    page.goto(f"/console/e/{bank.engine}")
+    page.locator("main a[href$='operations?state=FAILED']").click()
+    expect(page.locator("#live")).to_contain_text("by reason, model and hour: 210")
+    assert judge(page) == []
+    page.emulate_media(color_scheme="light")
+    page.get_by_role("link", name="Run all 210 again").click()
+    expect(page.get_by_role("main")).to_contain_text("Operations that would run again: 210.")
+    assert judge(page) == []
+    page.get_by_role("button", name="Run all 210 again").click()
+    expect(page.locator(".tally")).to_contain_text(re.compile("run again 210"), timeout=90_000)
+    page.goto(f"/console/e/{bank.engine}/operations?state=FAILED")
+    expect(page.locator(".empty")).to_be_visible(timeout=90_000)
+
+
+def test_ticked_failures_run_again(bank: Bank, service: Service, hand: Pointer) -> None:
+    service.insert_failures(bank.engine, 3)
+    page = hand.page
+    page.goto(f"/console/e/{bank.engine}/operations?state=FAILED")
+    for box in page.locator("[name=operation]").all()[:2]:
+        hand.tick(box)
+    hand.press(page.get_by_role("button", name="Run these again"))
+    hand.await_text(page.get_by_role("main"), "Succeeded")
+    expect(page.locator(".tally")).to_contain_text("run again 2")
+
+
+def test_a_failed_generation_is_tried_without_writing(
+    bank: Bank, service: Service, hand: Pointer
+) -> None:
+    service.insert_failures(bank.engine, 1)
+    page = hand.page
+    page.goto(f"/console/e/{bank.engine}/operations?state=FAILED")
+    hand.press(page.locator(f"{_ROWS} a").first)
+    hand.press(page.get_by_role("button", name="Try again without writing"))
+    hand.await_text(page.get_by_role("main"), "I like tea number 1")
+    page.goto(f"/console/e/{bank.engine}/memories")
+    expect(page.locator(".empty")).to_be_visible()
+
+
+def test_new_operations_appear_unless_a_row_is_chosen(
+    bank: Bank, service: Service, open_page: SignIn
+) -> None:
+    page = open_page()
+    page.goto(f"/console/e/{bank.engine}/operations")
+    rows = page.locator(_ROWS)
+    before = rows.count()
+    bank.remember("I like green tea.")
+    expect(rows).to_have_count(before + 1)
+    service.insert_failures(bank.engine, 1)
+    page.goto(f"/console/e/{bank.engine}/operations?state=FAILED")
+    box = page.locator("[name=operation]")
+    box.check()
+    bank.call("DELETE", "operations/200000000000000001")
+    page.wait_for_timeout(6_000)
+    expect(box).to_be_checked()
+    box.uncheck()
+    expect(page.locator(".empty")).to_be_visible()

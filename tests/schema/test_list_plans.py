@@ -100,6 +100,12 @@ _CASES: dict[str, tuple[str, dict[str, str], set[str], int]] = {
     "operations": ("/operations", {}, {"pk_operations"}, 100),
     "open": ("/operations", {"filter": "done=false"}, {"ix_operations_open"}, 60),
     "failed": ("/operations", {"filter": 'state="FAILED"'}, {"ix_operations_failed"}, 60),
+    "lasting failures": (
+        "/operations",
+        {"filter": "state=FAILED AND retried=false"},
+        {"ix_operations_failed"},
+        60,
+    ),
     "of a session": (
         "/operations",
         {"filter": 'source.session="s"'},

@@ -5,6 +5,7 @@ with its input. So those tests need nothing of the service's own environment. Wi
 `rules`, no model writes the memories.
 
     {"rows": 60000, "engine": "2"}                           inserts memories
+    {"failures": 210, "engine": "2"}                         inserts failed generations
     {"answers": [{"facts": []}, 500]}                        orders what the model says next
 """
 
@@ -31,6 +32,23 @@ select %(engine)s, 'm' || n, 1, jsonb_build_object('user_id', (n %% 1000)::text)
        sha256(convert_to('{"user_id":"' || n %% 1000 || '"}', 'UTF8')),
        'Fact number ' || n, '[]', '{}', 'NATURAL_LANGUAGE_COLLECTION', now(), now(), 'english', '{}'
 from generate_series(0, %(rows)s - 1) as n
+"""
+
+_FAILURES = """
+insert into operations (engine_id, operation_id, engine_name, kind, state, request, error, details,
+                        create_time, update_time, due_time, remove_time, scopes)
+select %(engine)s::text::bigint, (200000000000000000 + n)::text,
+       'projects/default/locations/local/reasoningEngines/' || %(engine)s::text,
+       'generation.generate', 'FAILED',
+       jsonb_build_object(
+           'scope', jsonb_build_object('user_id', n::text), 'directMemoriesSource',
+           jsonb_build_object('directMemories', jsonb_build_array(
+               jsonb_build_object('fact', 'I like tea number ' || n)))),
+       '{"code": 14, "message": "Away.", "details": [{"reason": "MODEL_UNAVAILABLE"}]}',
+       '{"@type": "type.googleapis.com/Test", "author": "openai:scripted"}',
+       now() - interval '1 minute', now() - interval '1 minute', now(), now() + interval '1 day',
+       jsonb_build_object('user_id', jsonb_build_array(n::text))
+from generate_series(1, %(failures)s) as n
 """
 
 
@@ -72,6 +90,9 @@ def _obey(command: dict[str, Any], url: str, model: ModelServer) -> None:
             connection.execute(b"set session_replication_role = replica")
             connection.execute(_ROWS.encode(), command)
             connection.execute(b"vacuum (analyze) memories")
+    elif "failures" in command:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_FAILURES.encode(), command)
     else:
         model.reset()
         model.will(*(status(one) if isinstance(one, int) else one for one in command["answers"]))

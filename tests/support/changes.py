@@ -94,6 +94,11 @@ async def _import(client: httpx.AsyncClient, _: Runner) -> httpx.Request:
     return client.build_request("POST", "/memories:import", content=line, headers=headers)
 
 
+@_changes("batchRetryOperations")
+async def _batch_retry_operations(client: httpx.AsyncClient, _: Runner) -> httpx.Request:
+    return client.build_request("POST", "/operations:batchRetry", json={})
+
+
 @_changes("cancelOperation")
 async def _cancel_operation(client: httpx.AsyncClient, _: Runner) -> httpx.Request:
     return client.build_request("POST", f"{await start(client, given(TEA))}:cancel")

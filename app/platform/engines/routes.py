@@ -13,8 +13,14 @@ from app.platform.engines.schemas import (
 )
 from app.platform.engines.services.engines import EngineService
 from app.platform.engines.store import repository
-from app.platform.operations.schemas import ListOperationsResponse, Operation
-from app.platform.operations.services.operations import OperationService
+from app.platform.operations.schemas import (
+    BatchRetryOperationsRequest,
+    GroupFailuresResponse,
+    ListOperationsResponse,
+    Operation,
+)
+from app.platform.operations.services import batch_retry
+from app.platform.operations.services.operations import OperationService, retried_kinds
 from app.web.answers import documented, ndjson
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, WORK, Demand, change
@@ -37,6 +43,9 @@ router = Router(
 children = Router(
     demands={
         "listOperations": Demand(Permission.OPERATIONS_LIST, LIST),
+        # And that of generations; other kinds are left out without that of their own method.
+        "batchRetryOperations": change(Permission.OPERATIONS_LIST, WORK, is_costly=True),
+        "groupFailures": Demand(Permission.OPERATIONS_LIST, LIST),
         "listAuditEvents": Demand(Permission.AUDIT_LIST, LIST),
         "exportAuditEvents": Demand(Permission.AUDIT_LIST, WORK, is_costly=True),
     },
@@ -100,18 +109,76 @@ async def list_operations(
 ) -> ListOperationsResponse:
     """List the operations of an engine, newest first, even after the engine was deleted.
 
-    Filter by `name`, `done`, `state`, `kind`, `error.code`, `error.reason`, `caller`,
-    `create_time`, `update_time`, `source.session`, `scope` and `scope."key"`, all as in `metadata`
-    and `error`.
+    Filter by `name` (or id), `done`, `state`, `retried`, `kind`, `error.code`,
+    `error.reason`, `author`, `caller`, `create_time`, `update_time`, `source.session`, `scope` and
+    `scope."key"`, all as in `metadata` and `error`, except `retried`: `retried=true` finds the
+    failed operations of which a retry has succeeded, or a retry of a retry and so on.
+    `retried=false` finds all other operations: also a failed one whose retry waits, has failed, was
+    cancelled or has been deleted.
     `scope."user_id"="42"` finds the operations that name this value among their scopes;
     `source.session="123"` finds those that made memories of this session.
     """
     listing = await OperationService.of(context.resources).list_operations(engine, filter, page)
     if not listing.operations and not page.token:
-        # An empty first page does not prove that the engine exists or existed.
-        async with context.resources.db.snapshot() as session:
-            await repository.get(session, engine)
+        await _check_engine(context, engine)
     return listing
+
+
+@children.get(
+    ENGINE + "/operations:groupFailures",
+    summary="Count failed operations in groups",
+    operation_id="groupFailures",
+    tags=["operations"],
+)
+async def group_failures(
+    context: Context,
+    engine: EnginePath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> GroupFailuresResponse:
+    """Count the failed operations of an engine by reason, model and hour of their end.
+
+    The fields of `filter` are those of the list of operations; `retried=false` leaves out the
+    failures of which a retry has succeeded. Only the newest 10,000 matches are counted.
+    """
+    groups = await OperationService.of(context.resources).group_failures(engine, filter)
+    if not groups.operation_count:
+        await _check_engine(context, engine)
+    return groups
+
+
+@children.post(
+    ENGINE + "/operations:batchRetry",
+    summary="Retry failed operations",
+    operation_id="batchRetryOperations",
+    tags=["operations"],
+)
+async def batch_retry_operations(
+    context: Mutation, engine: EnginePath, body: BatchRetryOperationsRequest
+) -> Operation:
+    """Run the requests of failed operations again, each as a new operation of the caller.
+
+    The operations are chosen at once: those that match `filter`, whose request is kept, which were
+    not retried before, and of kinds whose own method the caller may call. A worker then retries
+    each as `:retry` does. One that is refused, for example since its request was erased meanwhile,
+    is counted and concerns no other. With `validateOnly` they are counted, and nothing runs.
+    """
+    context.require(Permission.MEMORIES_GENERATE)
+    once = context.once(body.sent())
+    row = await batch_retry.start(
+        context.resources,
+        repository.locked(engine),
+        body,
+        once,
+        caller=context.caller,
+        kinds=retried_kinds(context.resources, context.caller),
+    )
+    return Operation.from_row(row)
+
+
+async def _check_engine(context: Context, engine: EnginePath) -> None:
+    """Check that an engine exists, of which no operation was found."""
+    async with context.resources.db.snapshot() as session:
+        await repository.get(session, engine)
 
 
 @children.get(

@@ -10,8 +10,8 @@ from fastapi import Query, Request
 from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty
 from app.kernel.wire.scalars import Duration
-from app.platform.operations.schemas import Operation
-from app.platform.operations.services.operations import OperationService, retry
+from app.platform.operations.schemas import Operation, RetryOperationRequest
+from app.platform.operations.services.operations import OperationService, retried_kinds, retry
 from app.web.context import Context, Mutation
 from app.web.demands import WORK, Demand, change
 from app.web.names import OperationPath
@@ -56,18 +56,27 @@ async def wait_operation(
 
 
 @router.post(_ONE + ":retry", summary="Retry a failed operation", operation_id="retryOperation")
-async def retry_operation(context: Mutation, name: OperationPath) -> Operation:
+async def retry_operation(
+    context: Mutation, name: OperationPath, body: RetryOperationRequest | None = None
+) -> Operation:
     """Run the request of a failed operation again, as a new operation of the caller.
 
     Generations, undos, re-embeddings and regenerated summaries can be retried, once each, while
     their request is kept. The new operation's metadata name the failed one in `retriedOperation`,
-    and the failed one's metadata name the new one in `retriedBy`.
+    and the failed one's metadata name the new one in `retriedBy`. With `validateOnly`, a generation
+    runs as a preview: its response has the facts, decisions and reasons, and nothing is written.
     """
-    ways = context.resources.registry.retries.values()
-    if not any(context.caller.may(way.permission) for way in ways):
+    if not retried_kinds(context.resources, context.caller):
         # Refused before the operation is looked up, as for every missing permission.
         context.require(Permission.MEMORIES_GENERATE)
-    row = await retry(context.resources, name, context.once({}), context.require)
+    request = body or RetryOperationRequest()
+    row = await retry(
+        context.resources,
+        name,
+        context.once(request.sent()),
+        context.require,
+        validate_only=request.validate_only or False,
+    )
     return Operation.from_row(row)
 
 

@@ -174,6 +174,95 @@ class ListOperationsResponse(WireModel):
     )
 
 
+class FailureGroup(WireModel):
+    """Operations that failed for the same reason, with the same model, within the same hour."""
+
+    reason: str | None = Field(
+        None, description="Reason of the error, as `error.reason` in filters; absent: it has none."
+    )
+    author: str | None = Field(
+        None, description="Id of the model, as `author` in filters; absent: no model was needed."
+    )
+    start_time: Timestamp = Field(
+        description="Beginning of the hour, in UTC, within which the operations ended."
+    )
+    operation_count: int = Field(description="Number of these operations.")
+
+
+class GroupFailuresResponse(WireModel):
+    """The failed operations of an engine in groups."""
+
+    failure_groups: list[FailureGroup] = Field(
+        description="The groups, those of the newest hour first, and the largest first within an"
+        " hour; at most 100."
+    )
+    operation_count: int = Field(
+        description="Number of the operations in all groups, also in those beyond the first 100."
+    )
+    is_capped: bool | None = Field(
+        None, description="True: more than 10,000 match, and only the newest were counted."
+    )
+
+
+class RetryOperationRequest(WireModel):
+    """Options of a retry."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"validateOnly": True}]})
+
+    validate_only: bool | None = Field(
+        None,
+        description="True: run a preview, which writes nothing; only for generations. The failed"
+        " operation keeps its request, and can still be retried.",
+    )
+
+
+class BatchRetryOperationsRequest(WireModel):
+    """The failed operations to run again."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"filter": "error.reason=MODEL_UNAVAILABLE", "validateOnly": True}]
+        }
+    )
+
+    filter: str | None = Field(
+        None,
+        description="An AIP-160 filter with the fields of the list of operations; absent: all"
+        " failed operations.",
+    )
+    validate_only: bool | None = Field(
+        None, description="True: only count the operations; nothing runs."
+    )
+
+
+class BatchRetryOperationsResponse(WireModel):
+    """The effect of a retry of many operations."""
+
+    retry_count: int = Field(
+        description="Number of operations that were queued again; with `validateOnly`, that would"
+        " be."
+    )
+    refused_counts: dict[str, int] | None = Field(
+        None,
+        description="Operations that could not run again, by the reason of the error, such as"
+        " `REQUEST_NOT_KEPT`; absent: none.",
+    )
+    is_capped: bool | None = Field(
+        None,
+        description="True: more than 10,000 match, of which the oldest are taken; send the request"
+        " again for the others.",
+    )
+
+
+class QueuedBatchRetry(WireModel):
+    """A retry of many operations for a worker, which has the reach of the caller."""
+
+    operations: list[str]
+    is_capped: bool
+    engines: list[int] | None = None
+    conditions: dict[str, list[str]]
+
+
 class StoredEntry(BaseModel):
     """A part of a stored answer: what is read of it; the rest is returned as it is."""
 

@@ -15,8 +15,8 @@ from prometheus_client import Counter
 from app.adapters.db.clock import database_now
 from app.adapters.db.filters import read_filter
 from app.adapters.db.session import Database, Session
-from app.adapters.llm.models import TextModels
 from app.adapters.db.transaction_settings import limited
+from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, Usage
 from app.adapters.metrics import of_all
 from app.adapters.resources import CountOfEngine, Resources

@@ -36,6 +36,8 @@ UNKNOWN = "unknown"
 _SECURE_COOKIE = "__Host-memory-bank"
 _PLAIN_COOKIE = "memory-bank-console"
 _VALUE_BYTES = 32
+_LIVE = "div#live"
+"""The part of a page that renews itself, which does not show that somebody is there."""
 _USE_PRECISION = timedelta(minutes=1)
 _FORM_LABEL = b"memory-bank console form"
 _PORT = 80
@@ -133,7 +135,8 @@ class Sessions:
             await self.end(value)
             return None
         check_reserve(request.scope, caller)
-        await self._note_use(row)
+        if request.headers.get("hx-source") != _LIVE:
+            await self._note_use(row)
         return OpenSession(value, caller)
 
     async def _caller(self, row: ConsoleSessionRow) -> Caller:

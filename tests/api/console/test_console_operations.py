@@ -93,6 +93,109 @@ async def test_operations_are_found_and_tell_how_they_ended(
     assert any(link.startswith(f"{MEMORIES}/") for link in detail.links)
 
 
+async def test_a_failure_that_a_retry_made_good_is_not_among_the_failures(
+    client: httpx.AsyncClient, runner: Runner, database: Database, signed_in: SignedIn
+) -> None:
+    viewer = await signed_in("viewer")
+    newer, older, lasting = [await _started(client) for _ in range(3)]
+    for one in (older, lasting):
+        await _fail(database, one)
+    name = f"projects/p/locations/l/reasoningEngines/1/operations/{newer.rpartition('/')[2]}"
+    await overwrite(database, older.rpartition("/")[2], details={"retriedBy": name})
+    await runner.run_pending()
+    all_of_them = {newer, older, lasting}
+    for path, expected in (
+        (OPERATIONS, all_of_them),
+        (f"{OPERATIONS}?state=FAILED", {lasting}),
+        (f"{OPERATIONS}?retried=true", {older}),
+        (OPERATIONS.rpartition("/")[0], {lasting}),
+    ):
+        assert set((await page(viewer, path)).links) & all_of_them == expected, path
+
+
+async def test_failures_stand_in_groups_each_of_which_filters_the_list(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock, signed_in: SignedIn
+) -> None:
+    first, foreign = await _started(client), await _started(client, scope={"user_id": "7"})
+    clock.advance(timedelta(hours=1))
+    later = await _started(client)
+    for one in (first, foreign, later):
+        await _fail(database, one)
+    viewer = await signed_in("viewer")
+    assert "by reason" not in (await page(viewer, OPERATIONS)).text
+    shown = await page(viewer, f"{OPERATIONS}?state=FAILED&scope=user_id%3D42")
+    assert "Failures by reason, model and hour: 2" in shown.text
+    for told in ("MODEL_UNAVAILABLE", "builtin-rules/2", "2026-01-15 13:00 UTC"):
+        assert told in shown.text, told
+    groups = [link for link in shown.links if "ended_after=" in link]
+    found = [set((await page(viewer, link)).links) & {first, foreign, later} for link in groups]
+    assert found == [{later}, {first}]
+
+
+async def _shown_failures(client: httpx.AsyncClient, database: Database, *texts: str) -> list[str]:
+    """Start generations and fail them; return their paths in the console."""
+    failed = [await _started(client, text, scope={"user_id": text}) for text in texts]
+    for one in failed:
+        await _fail(database, one)
+    return failed
+
+
+async def test_failures_run_again_all_or_those_that_are_ticked(
+    client: httpx.AsyncClient, runner: Runner, database: Database, signed_in: SignedIn
+) -> None:
+    failed = await _shown_failures(client, database, "1", "2", "3")
+    viewer, user = await signed_in("viewer"), await signed_in("user")
+    failures, retries = f"{OPERATIONS}?state=FAILED", f"{OPERATIONS.rpartition('/')[0]}/retries"
+    assert retries not in (await page(viewer, failures)).forms
+    assert retries not in (await page(user, OPERATIONS)).forms
+    shown = await page(user, failures)
+    assert "Run all 3 again" in shown.text
+    form = shown.forms[retries]
+    assert (await user.post(retries, data=form)).status_code == 400
+    ticked = {**form, "operation": failed[0].rpartition("/")[2]}
+    answer = await user.post(retries, data=ticked)
+    assert answer.status_code == 303
+    await runner.run_pending()
+    assert "run again 1" in (await page(user, answer.headers["location"])).text
+
+    asked = await page(user, f"{retries}?state=FAILED")
+    assert "Operations that would run again: 2." in asked.text
+    for _ in range(2):
+        answer = await user.post(retries, data=asked.forms[retries])
+    await runner.run_pending()
+    assert "run again 2" in (await page(user, answer.headers["location"])).text
+    assert not {*(await page(user, failures)).links} & {*failed}
+    assert "None of these can run again" in (await page(user, f"{retries}?state=FAILED")).text
+
+
+async def test_a_failed_generation_is_tried_without_writing(
+    client: httpx.AsyncClient, runner: Runner, database: Database, signed_in: SignedIn
+) -> None:
+    [failed] = await _shown_failures(client, database, "1")
+    user = await signed_in("user")
+    form = (await page(user, failed)).forms[f"{failed}/try"]
+    answer = await user.post(f"{failed}/try", data=form)
+    await runner.run_pending()
+    shown = await page(user, answer.headers["location"])
+    assert "What would be remembered" in shown.text
+    assert await listed(client) == []
+    assert f"{failed}/retry" in (await page(user, failed)).forms
+
+
+async def test_the_list_renews_its_first_page_without_keeping_the_session(
+    clock: FixedClock, signed_in: SignedIn
+) -> None:
+    viewer = await signed_in("viewer")
+    for path in (OPERATIONS, f"{OPERATIONS}?state=FAILED"):
+        shown = (await viewer.get(path)).text
+        assert 'hx-trigger="every 5s"' in shown
+    renewed = {"hx-source": "div#live"}
+    for _ in range(4):
+        clock.advance(timedelta(minutes=20))
+        answer = await viewer.get(OPERATIONS, headers=renewed)
+    assert answer.status_code == 303, "it was idle for an hour"
+
+
 async def test_an_open_operation_refreshes_itself_and_can_be_cancelled_once(
     client: httpx.AsyncClient, signed_in: SignedIn
 ) -> None:

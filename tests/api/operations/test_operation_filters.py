@@ -79,6 +79,10 @@ _CASES = {
     "error.code!=UNAVAILABLE": "abdefg",
     "error.reason=OPERATION_CANCELLED": "d",
     "error.reason!=MODEL_UNAVAILABLE": "abdefg",
+    "retried=true": "",
+    "retried=false": "abcdefg",
+    "author:builtin-rules": "bcde",
+    "author!=engine": "abcdefg",
     "caller:*": "abcdefg",
     'caller!="none"': "abcdefg",
     'caller=~"no.*"': "",
@@ -116,7 +120,10 @@ async def test_operations_are_found_by_each_field(
         (r'scope:"{\"user_id\": \"42\"}"', "scope takes the operators"),
         ('scope.user_id=~"4.*"', 'scope."key" takes the operators != : ='),
         ("caller>x", "caller takes the operators"),
-        ("start_time>5", "done, state, error.code, error.reason, caller, create_time, update_time"),
+        (
+            "start_time>5",
+            "done, retried, state, error.code, error.reason, author, caller, create_time, ",
+        ),
     ],
 )
 async def test_what_operations_cannot_be_asked_is_refused_with_what_can(

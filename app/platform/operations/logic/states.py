@@ -10,6 +10,7 @@ EMPTY = {"@type": _EMPTY_TYPE}
 
 Answered = Literal[
     "BatchCreateMemoriesResponse",
+    "BatchRetryOperationsResponse",
     "Empty",
     "EraseScopeResponse",
     "GenerateMemoriesResponse",
@@ -37,6 +38,8 @@ SUMMARIZE: Final = "sessions.summarize"
 SOON = timedelta(seconds=5)
 """Longest time between polls by workers that are notified of new operations."""
 
+BATCH_RETRY: Final = "operations.batchRetry"
+"""Retries failed operations."""
 ERASE_SCOPE: Final = "engines.eraseScope"
 """Erases all data of a scope, but not this operation itself."""
 SCAN_PRIVACY: Final = "engines.scanPrivacy"

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -11,20 +11,34 @@ from typing import Any
 from prometheus_client import Gauge
 
 from app.adapters.batches import SweepBatches
+from app.adapters.db.filters import read_filter
 from app.adapters.db.lists import list_page
 from app.adapters.db.session import Database, Session
 from app.adapters.metrics import of_all
 from app.adapters.resources import Resources, ResponseReader, Retry
+from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey
 from app.kernel.clock import Clock
-from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
+from app.kernel.errors import AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.names import EngineName, OperationName
 from app.kernel.paging import PageRequest
 from app.kernel.permissions import Permission
 from app.platform.operations.logic.states import INGEST, OperationState
-from app.platform.operations.schemas import ListOperationsResponse, Operation
+from app.platform.operations.schemas import (
+    FailureGroup,
+    GroupFailuresResponse,
+    ListOperationsResponse,
+    Operation,
+)
 from app.platform.operations.services.mutation import insert_queued, unlocked, write
-from app.platform.operations.store import idempotency, kept_requests, leases, queue, repository
+from app.platform.operations.store import (
+    failures,
+    idempotency,
+    kept_requests,
+    leases,
+    queue,
+    repository,
+)
 from app.platform.operations.store.filtering import operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -90,6 +104,28 @@ class OperationService:
             rows, token = await list_page(session, statement, asked)
         return ListOperationsResponse(
             operations=[Operation.from_row(row) for row in rows], next_page_token=token
+        )
+
+    async def group_failures(
+        self, engine: EngineName, filter_text: str | None
+    ) -> GroupFailuresResponse:
+        """Return the failed operations that a filter selects, by reason, model and hour."""
+        fields = operations(engine, self.kinds).fields
+        clause = read_filter(filter_text, fields, self.settings)
+        async with self.db.snapshot() as session:
+            counted = await failures.count_groups(session, engine, self.clock.now(), clause)
+        return GroupFailuresResponse(
+            failure_groups=[
+                FailureGroup(
+                    reason=group.reason,
+                    author=group.author,
+                    start_time=group.hour,
+                    operation_count=group.operations,
+                )
+                for group in counted.groups
+            ],
+            operation_count=counted.operations,
+            is_capped=counted.has_more or None,
         )
 
     async def wait(
@@ -180,15 +216,19 @@ async def retry(
     name: OperationName,
     once: IdempotencyKey | None,
     require: Callable[[Permission], None],
+    *,
+    validate_only: bool = False,
 ) -> OperationRow:
     """Queue a failed operation's request as a new operation of the caller.
 
-    `require` checks the permission that the kind's own method demands.
+    `require` checks the permission that the kind's own method demands. With `validate_only`, the
+    new operation is a preview, and the failed one keeps its request.
 
     Raises:
         AlreadyExists: the operation was retried.
         FailedPrecondition: the operation has not failed, its kind is not retried, or its
             request is not kept.
+        InvalidArgument: the kind has no previews.
         NotFound: the operation does not exist.
         PermissionDenied: the caller may not call the kind's own method.
         ResourceExhausted: a limit of the kind's own method is reached, or the queue is full.
@@ -200,6 +240,8 @@ async def retry(
         if way is not None:
             require(way.permission)
         new = _renewed(resources, failed, now)
+        if validate_only:
+            new = _previewing(new, failed, way)
         known = await idempotency.begin(session, once, new.engine_id, now, operation=new)
         if known is not None:
             return await known.operation(session, name.engine, now)
@@ -213,8 +255,15 @@ async def retry(
             raise NotFound.of(name)
         _checked(resources, locked, now)
         row = await insert_queued(session, once, new.engine_id, begun=new, operation=renewed)
-        await kept_requests.hand_on(session, locked, row.name)
+        if not validate_only:
+            await kept_requests.hand_on(session, locked, row.name)
         return row
+
+
+def retried_kinds(resources: Resources, caller: Caller) -> list[str]:
+    """Return the kinds of operations that a caller may retry."""
+    retries = resources.registry.retries
+    return [kind for kind, way in retries.items() if caller.may(way.permission)]
 
 
 def _renewed(resources: Resources, failed: OperationRow, now: datetime) -> NewOperation:
@@ -231,6 +280,18 @@ def _renewed(resources: Resources, failed: OperationRow, now: datetime) -> NewOp
         failed.request,
         scopes=failed.scopes,
     )
+
+
+def _previewing(new: NewOperation, failed: OperationRow, way: Retry | None) -> NewOperation:
+    """Return the preview of a retry; it waits for no other operation, since it writes nothing."""
+    if way is None or way.preview is None:
+        raise InvalidArgument.of_field(
+            "validateOnly", f"must be false: operations of the kind {failed.kind} have no previews."
+        )
+    # What earlier rounds have written is no part of the preview.
+    rest = {key: value for key, value in (failed.request or {}).items() if key != "answered"}
+    kind = replace(new, kind=way.preview).noting(validateOnly=True)
+    return kind.queued(None, {**rest, "validateOnly": True})
 
 
 def _checked(resources: Resources, row: OperationRow, now: datetime) -> Retry:

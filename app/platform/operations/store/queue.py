@@ -22,7 +22,7 @@ UNREACHED = "unreachedSince"
 # Literals, not parameters: a generic plan must see them to use the partial indexes.
 PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
 RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
-_FAILED: ColumnElement[str] = literal_column(f"'{OperationState.FAILED}'")
+FAILED: ColumnElement[str] = literal_column(f"'{OperationState.FAILED}'")
 _MOST = 8
 """Operations found at once; that many workers can each take one without another search."""
 _MOST_ENGINES = 1_000
@@ -134,7 +134,7 @@ async def last_errors(
             row.engine_id == engine_id,
             row.kind == kind,
             row.key.in_(keys),
-            or_(row.state == _FAILED, row.state == PENDING, row.state == RUNNING),
+            or_(row.state == FAILED, row.state == PENDING, row.state == RUNNING),
             message.is_not(None),
         )
         .order_by(row.operation_id)
@@ -152,7 +152,7 @@ async def next_due(db: Database, now: datetime) -> datetime | None:
 async def count_failed(session: Session, since: datetime) -> int:
     """Return the number of operations of all engines that have failed since a time."""
     statement = select(func.count()).where(
-        OperationRow.state == _FAILED, OperationRow.update_time >= since
+        OperationRow.state == FAILED, OperationRow.update_time >= since
     )
     return (await session.execute(statement)).scalar_one()
 

@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.surfaces import filters
 from app.surfaces.api import Json, Query
-from app.surfaces.console.pages import server, streams, usage
+from app.surfaces.console.pages import operations, server, streams, usage
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import ENGINE, ROWS, Route, Visit
@@ -60,7 +59,7 @@ async def show(visit: Visit) -> Response:
             _engine(visit), _part(visit, ":usage", Permission.USAGE_GET, span), _server(visit)
         ),
         asyncio.gather(
-            _some(visit, "/operations", f"state={filters.quoted('FAILED')}"),
+            _some(visit, "/operations", operations.FAILURES),
             _some(visit, "/operations", "done=false"),
             _some(visit, "/streams", streams.FAILING),
             _deleted(visit),

@@ -1,8 +1,8 @@
 """Screen 9: the operations of an engine with their results, costs and changes."""
 
 from collections import Counter
-from datetime import datetime
-from urllib.parse import quote
+from datetime import datetime, timedelta
+from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
@@ -16,6 +16,8 @@ from app.surfaces.console.filterrow import (
     equals,
     made_between,
     named,
+    since,
+    until,
 )
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.templating import last_part
@@ -38,15 +40,27 @@ _KINDS = (
     "undo.undo",
 )
 """The most common kinds; for an unknown kind, the API's error lists all of them."""
+_ANSWERS = named("true", "false")
+FAILURES = "state=FAILED AND retried=false"
+"""Filter of the failures that no retry has made good."""
+
+
+def _in_state(state: str) -> str:
+    return FAILURES if state == "FAILED" else f"state={filters.quoted(state)}"
+
+
 _FIELDS = (
-    FilterField("state", TEXTS.state, equals("state"), "select", named(*_STATES)),
-    FilterField(
-        "done", TEXTS.done, lambda written: f"done={written}", "select", named("true", "false")
-    ),
+    FilterField("state", TEXTS.state, _in_state, "select", named(*_STATES)),
+    FilterField("retried", TEXTS.retried, lambda written: f"retried={written}", "select", _ANSWERS),
+    FilterField("done", TEXTS.done, lambda written: f"done={written}", "select", _ANSWERS),
     FilterField("kind", TEXTS.kind, equals("kind"), "text", named(*_KINDS)),
+    FilterField("reason", TEXTS.reason, equals("error.reason")),
+    FilterField("author", TEXTS.model, equals("author")),
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("session", TEXTS.filter_session, equals("source.session")),
     *made_between(),
+    since("update_time", "ended_after", TEXTS.filter_ended_after),
+    until("update_time", "ended_before", TEXTS.filter_ended_before),
 )
 _WITH_SOURCE = frozenset(
     {
@@ -81,17 +95,50 @@ def _operation(visit: Visit) -> str:
 
 async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
-    row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
+    row = row_of(visit)
     listed = await visit.listed(f"{visit.engine_path}/operations", row)
+    has_failures = row.values["state"] == "FAILED" and bool(listed.answer["operations"])
+    failures = await _groups(visit, row) if has_failures else Json()
     return visit.render_list(
         "operations.html",
         row,
         listed,
         operations=[
-            summary_of(operation, visit.now) for operation in listed.answer["operations"] or []
+            Json(
+                summary_of(operation, visit.now), may_retry=_may_retry(visit, operation["metadata"])
+            )
+            for operation in listed.answer["operations"] or []
         ],
+        may_retry=has_failures and visit.may(Permission.MEMORIES_GENERATE),
         here=f"{visit.engine_url}/operations",
+        failures=failures,
+        groups=[_group(row, group) for group in failures["failureGroups"] or []],
     )
+
+
+def row_of(visit: Visit) -> FilterRow:
+    """Read the filter row of the list."""
+    return FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
+
+
+async def _groups(visit: Visit, row: FilterRow) -> Json:
+    """Return the failures that the row shows in groups."""
+    query = [("filter", row.text_of_api())]
+    return await visit.api.get(f"{visit.engine_path}/operations:groupFailures", query)
+
+
+def _group(row: FilterRow, group: Json) -> Json:
+    """Return a group of failures with the query that filters the list by it."""
+    begin = datetime.fromisoformat(group["startTime"])
+    own = {
+        "reason": group["reason"],
+        "author": group["author"],
+        "ended_after": f"{begin:%Y-%m-%dT%H:%M}",
+        "ended_before": f"{begin + timedelta(hours=1):%Y-%m-%dT%H:%M}",
+    }
+    others = [(name, value) for name, value in row.chosen() if name not in own]
+    query = urlencode([*others, *((name, value) for name, value in own.items() if value)])
+    return Json(group, hour=f"{begin:%Y-%m-%d %H:%M} UTC", query=query)
 
 
 def summary_of(operation: Json, now: datetime) -> Json:
@@ -130,6 +177,9 @@ def _counts(operation: Json) -> dict[str, int]:
     )
     if not fates:
         fates.update({fate: metadata[name] or 0 for name, fate in _CHANGED.items()})
+    fates.update(
+        {TEXTS.run_again: response["retryCount"] or 0, **(response["refusedCounts"] or {})}
+    )
     fates[TEXTS.dropped] = sum(int(metadata[name] or 0) for name in _DROPPED)
     fates.update({fate: metadata[name] or 0 for name, fate in TEXTS.passed_over_chips.items()})
     fates[TEXTS.older_facts] = (metadata["droppedFactCounts"] or {}).get("OLDER", 0)
@@ -170,6 +220,7 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
         fault=fault,
         may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
         may_retry=_may_retry(visit, metadata),
+        has_preview=metadata["kind"] == "generation.generate",
         may_undo=shown["is_done"] and has_effect and visit.may(Permission.OPERATIONS_UNDO),
         may_see_operations=True,
         has_source=bool(metadata["source"]) or metadata["kind"] in _WITH_SOURCE,
@@ -222,6 +273,19 @@ async def retry(visit: Visit) -> Response:
     return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
 
 
+async def preview(visit: Visit) -> Response:
+    """Run a failed generation without writing, and show what it would write."""
+    form = await read_form(visit.request, ChangeForm, visit.session)
+    body = {"validateOnly": True}
+    try:
+        operation = await visit.api.send(
+            "POST", f"{path_of(visit)}:retry", body, request_id=form.request_id
+        )
+    except ApiRefusal as refused:
+        return await _refused(visit, refused)
+    return redirect(f"{visit.engine_url}/settings/try?operation={last_part(operation['name'])}")
+
+
 async def _refused(visit: Visit, refused: ApiRefusal) -> Response:
     if refused.is_forbidden:
         raise refused
@@ -233,4 +297,5 @@ ROUTES = (
     Route(PATH, get=show_operation),
     Route(f"{PATH}/cancel", post=cancel),
     Route(f"{PATH}/retry", post=retry),
+    Route(f"{PATH}/try", post=preview),
 )

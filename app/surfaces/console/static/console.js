@@ -57,8 +57,8 @@
 
   // What needs this file is hidden until it runs.
   const offer = () => {
-    const wanted = navigator.clipboard ? "[data-copy], [data-text], [data-all], [data-scripted]" : "[data-all], [data-scripted]";
-    for (const each of document.querySelectorAll(wanted)) each.hidden = false;
+    const copies = navigator.clipboard ? "[data-copy], [data-text], " : "";
+    for (const each of document.querySelectorAll(`${copies}[data-all], [data-scripted]`)) each.hidden = false;
   };
   offer();
   const turn = (button, from, to) => {
@@ -92,7 +92,7 @@
     const all = target.matches("[data-all]") ? target : null;
     const form = target.form;
     if (!form) return;
-    const boxes = [...form.querySelectorAll("[type=checkbox][name=memory]")];
+    const boxes = [...form.querySelectorAll("[type=checkbox][name]")];
     if (all) for (const box of boxes) box.checked = all.checked;
     else if (boxes.includes(target)) {
       const head = form.querySelector("[data-all]");
@@ -127,6 +127,9 @@
     for (const fault of document.querySelectorAll("[id^=fault-]")) mark(document.getElementById(fault.id.slice(6)), fault);
     mark(find("[data-filter]"), find("#results #fault"));
   };
+  document.addEventListener("htmx:before:request", (event) => {
+    if (event.target.id === "live" && (document.hidden || find("#live :checked"))) event.preventDefault();
+  });
   document.addEventListener("htmx:before:swap", remember);
   document.addEventListener("htmx:after:swap", () => { offer(); markAll(); refocus(); });
   const fault = find("[aria-invalid=true], [role=alert]:not([hidden])");

@@ -107,6 +107,27 @@ class BatchCreateMemories(TypedDict, total=False):
     """Id of the request, of at most 128 characters; absent: a random one."""
 
 
+BATCH_RETRY_OPERATIONS: Call[types.Operation] = Call(
+    "batchRetryOperations",
+    "POST",
+    "{engine}/operations:batchRetry",
+    body={"filter": "filter", "validate_only": "validateOnly"},
+    is_change=True,
+)
+
+
+class BatchRetryOperations(TypedDict, total=False):
+    """Arguments of `batchRetryOperations`."""
+
+    filter: str | None
+    """An AIP-160 filter with the fields of the list of operations; absent: all failed
+    operations."""
+    validate_only: bool | None
+    """True: only count the operations; nothing runs."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
 CALL_MEMORY_TOOL: Call[types.CallMemoryToolResponse] = Call(
     "callMemoryTool",
     "POST",
@@ -1051,6 +1072,18 @@ class GetUsage(TypedDict, total=False):
     by commas; absent: `day,model`."""
 
 
+GROUP_FAILURES: Call[types.GroupFailuresResponse] = Call(
+    "groupFailures", "GET", "{engine}/operations:groupFailures", query={"filter": "filter"}
+)
+
+
+class GroupFailures(TypedDict, total=False):
+    """Arguments of `groupFailures`."""
+
+    filter: str | None
+    """An AIP-160 filter."""
+
+
 IMPORT_MEMORIES: Call[types.ImportMemoriesResponse] = Call(
     "importMemories",
     "POST",
@@ -1879,13 +1912,20 @@ class RetrieveProfiles(TypedDict, total=False):
 
 
 RETRY_OPERATION: Call[types.Operation] = Call(
-    "retryOperation", "POST", "{engine}/operations/{operation}:retry", is_change=True
+    "retryOperation",
+    "POST",
+    "{engine}/operations/{operation}:retry",
+    body={"validate_only": "validateOnly"},
+    is_change=True,
 )
 
 
 class RetryOperation(TypedDict, total=False):
     """Arguments of `retryOperation`."""
 
+    validate_only: bool | None
+    """True: run a preview, which writes nothing; only for generations. The failed
+    operation keeps its request, and can still be retried."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 

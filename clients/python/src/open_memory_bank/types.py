@@ -551,6 +551,39 @@ class BatchResult(TypedDict):
     """Error of a memory that was not created."""
 
 
+class BatchRetryOperationsRequest(TypedDict):
+    """The failed operations to run again."""
+
+    filter: NotRequired[str | None]
+    """An AIP-160 filter with the fields of the list of operations; absent: all failed
+    operations."""
+    validateOnly: NotRequired[bool | None]
+    """True: only count the operations; nothing runs."""
+
+
+_BatchRetryOperationsResponseBase = TypedDict(
+    "_BatchRetryOperationsResponseBase",
+    {
+        "@type": Literal[
+            "type.googleapis.com/google.cloud.aiplatform.v1beta1.BatchRetryOperationsResponse"
+        ]
+    },
+)
+
+
+class BatchRetryOperationsResponse(_BatchRetryOperationsResponseBase):
+    """The effect of a retry of many operations."""
+
+    retryCount: int
+    """Number of operations that were queued again; with `validateOnly`, that would be."""
+    refusedCounts: NotRequired[dict[str, int] | None]
+    """Operations that could not run again, by the reason of the error, such as
+    `REQUEST_NOT_KEPT`; absent: none."""
+    isCapped: NotRequired[bool | None]
+    """True: more than 10,000 match, of which the oldest are taken; send the request
+    again for the others."""
+
+
 class BestCap(TypedDict):
     """The cheapest cap for a strategy."""
 
@@ -1463,6 +1496,20 @@ class ExtractedMemory(TypedDict):
     """Value of a field of a profile; absent for a fact."""
 
 
+class FailureGroup(TypedDict):
+    """Operations that failed for the same reason, with the same model, within the same
+    hour."""
+
+    reason: NotRequired[str | None]
+    """Reason of the error, as `error.reason` in filters; absent: it has none."""
+    author: NotRequired[str | None]
+    """Id of the model, as `author` in filters; absent: no model was needed."""
+    startTime: str
+    """Beginning of the hour, in UTC, within which the operations ended."""
+    operationCount: int
+    """Number of these operations."""
+
+
 class FileData(TypedDict):
     """A file stored elsewhere."""
 
@@ -1658,6 +1705,18 @@ class GranularTtlConfig(TypedDict):
     generateUpdatedTtl: NotRequired[str | None]
     """Life of memories from the time that generation updates them; above zero, at most a
     thousand years."""
+
+
+class GroupFailuresResponse(TypedDict):
+    """The failed operations of an engine in groups."""
+
+    failureGroups: list[FailureGroup]
+    """The groups, those of the newest hour first, and the largest first within an hour;
+    at most 100."""
+    operationCount: int
+    """Number of the operations in all groups, also in those beyond the first 100."""
+    isCapped: NotRequired[bool | None]
+    """True: more than 10,000 match, and only the newest were counted."""
 
 
 class Health(TypedDict):
@@ -2383,6 +2442,7 @@ class Operation(TypedDict):
     """False: it waits or runs; poll again later."""
     response: NotRequired[
         BatchCreateMemoriesResponse
+        | BatchRetryOperationsResponse
         | AnsweredEmpty
         | EraseScopeResponse
         | GenerateMemoriesResponse
@@ -2501,15 +2561,17 @@ class OperationsUsage(TypedDict):
     modelMilliseconds: int
     """Time that the calls took together, in milliseconds."""
     cost: NotRequired[Money | None]
-    """Sum of the known costs; absent: there are none."""
+    """Absent unless every call's model had a configured price at the time."""
+    knownCost: NotRequired[Money | None]
+    """Cost of the calls whose model had a price; absent: no such cost is known."""
+    unpricedCallCount: int
+    """Calls that `knownCost` lacks: of operations without a known cost, or with one in
+    another currency than that of the configured prices."""
     operationCount: int
     """Operations that were summed up."""
     firstTime: NotRequired[str | None]
     """Creation time of the first of them; earlier ones are no longer kept. Absent: there
     are none."""
-    unpricedCallCount: int
-    """Requests that `cost` leaves out: of operations without a known cost, or with one
-    in another currency than that of the configured prices."""
 
 
 class Output(TypedDict):
@@ -3294,6 +3356,14 @@ class RetrievedMemory(TypedDict):
     at 0. In the ranking `vector` it is the Euclidean distance of the embeddings."""
     explanation: NotRequired[Explanation | None]
     """Reasons for its place; only with `explain`."""
+
+
+class RetryOperationRequest(TypedDict):
+    """Options of a retry."""
+
+    validateOnly: NotRequired[bool | None]
+    """True: run a preview, which writes nothing; only for generations. The failed
+    operation keeps its request, and can still be retried."""
 
 
 class RevisionLabel(TypedDict):
