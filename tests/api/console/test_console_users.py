@@ -11,7 +11,7 @@ from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from app.surfaces.console.templating import read_scope, scope_path
 from tests.api.console.conftest import SignedIn
-from tests.support.bank import Json, id_of, ok
+from tests.support.bank import ENGINE_URL, Json, id_of, ok
 from tests.support.console import MEMORIES, Page, page, submit
 from tests.support.generation import run
 from tests.support.operations import create_memory, path_of
@@ -238,9 +238,11 @@ async def test_a_person_is_erased_after_a_dry_run_and_typed_words(
         "1 memory revisions",
         "1 sessions",
         "Nothing brings them back",
-        "Erase 1",
     ):
         assert words in asked.text, words
+    body = {"scope": {"user_id": USER}, "validateOnly": True}
+    counts = ok(await client.post(f"{ENGINE_URL}:eraseScope", json=body))["response"]["counts"]
+    assert f"Erase {sum(counts.values())} rows" in asked.text
     answer = await submit(admin, url, url, typed="user_id=user-0043")
     assert (answer.status_code, "This is not the scope" in answer.text) == (400, True)
     assert TEA in (await page(admin, MINE)).text
