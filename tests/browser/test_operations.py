@@ -63,7 +63,7 @@ def test_210_failures_run_again_in_three_clicks(
     page = open_page()
     page.goto(f"/console/e/{bank.engine}")
     page.locator("main a[href$='operations?state=FAILED']").click()
-    expect(page.locator("#live")).to_contain_text("by reason, model and hour: 210")
+    expect(page.locator("#live")).to_contain_text("Run all 210 again")
     assert judge(page) == []
     page.emulate_media(color_scheme="light")
     page.get_by_role("link", name="Run all 210 again").click()
