@@ -42,7 +42,7 @@ def _row(engine: Json, use: Json | None) -> Json:
         writer=None if use is None else use["generation"]["model"],
         target=None if use is None else use["embedding"]["target"],
         used=use,
-        change="" if use is None else usage.change_of(use, usage.DAYS),
+        change=usage.change_of(use, usage.DAYS),
     )
 
 
@@ -72,7 +72,7 @@ async def show(visit: Visit) -> Response:
         used=used,
         quotas=usage.QUOTAS,
         charts=usage.bars_of(used["usage"], days) if used else {},
-        change=usage.change_of(used, usage.DAYS) if used else "",
+        change=usage.change_of(used, usage.DAYS),
         changes=None if changed is None else changed["memoryRevisions"] or [],
         may_search=visit.may(Permission.MEMORIES_RETRIEVE),
         work=[

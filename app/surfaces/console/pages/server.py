@@ -33,7 +33,7 @@ async def show(visit: Visit) -> Response:
         server=server,
         findings=findings(server, visit.now),
         used=used,
-        change="" if used is None else usage.change_of(used, usage.DAYS),
+        change=usage.change_of(used, usage.DAYS),
     )
 
 

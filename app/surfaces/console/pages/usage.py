@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from io import StringIO
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from starlette.responses import Response
@@ -83,7 +84,7 @@ def bars_of(lines: Sequence[Json], days: Sequence[str]) -> dict[str, StackedBars
         part = line["model"] or line["kind"] or TEXTS.usage_all
         count = line["inputTokenCount"] + line["outputTokenCount"]
         tokens.append((line["day"], part, count))
-        if line["knownCost"]:
+        if line["knownCost"] and line["knownCost"]["amount"]:
             money.append((line["day"], part, line["knownCost"]["amount"]))
     charts = {}
     if tokens:
@@ -95,19 +96,26 @@ def bars_of(lines: Sequence[Json], days: Sequence[str]) -> dict[str, StackedBars
     return charts
 
 
-def change_of(found: Json, days: int) -> str:
-    """Describe the change of the cost against the days before; without prices, of the tokens.
+class Change(NamedTuple):
+    """A change against the days before, in short and in whole; empty: nothing to compare."""
 
-    Empty: the days before have nothing to compare with.
-    """
+    short: str = ""
+    whole: str = ""
+
+
+def change_of(found: Json | None, days: int) -> Change:
+    """Describe the change of the cost against the days before; without prices, of the tokens."""
+    if found is None:
+        return Change()
     now, before = found["total"], found["previousTotal"]
     words, amounts = TEXTS.usage_change_tokens, (_tokens(now), _tokens(before))
     if now["cost"] and before["cost"]:
         words, amounts = TEXTS.usage_change, (now["cost"]["amount"], before["cost"]["amount"])
     if not amounts[1]:
-        return ""
+        return Change()
     change = round(100 * (amounts[0] / amounts[1] - 1))
-    return str(words).format(change=f"{change:+,} %".replace("-", "\N{MINUS SIGN}"), days=days)
+    short = words.format(change=f"{change:+,} %".replace("-", "\N{MINUS SIGN}"))
+    return Change(short, TEXTS.usage_against.format(change=short, days=days))
 
 
 async def show(visit: Visit) -> Response:
@@ -136,7 +144,7 @@ async def show(visit: Visit) -> Response:
         fault=fault,
         lines=lines[::-1][:_ROWS],
         is_cut=len(lines) > _ROWS,
-        change=change_of(answer, len(asked.days())) if lines else "",
+        change=change_of(answer if lines else None, len(asked.days()) if lines else 0),
         most=max((_tokens(line) for line in lines), default=0),
         charts=bars_of(lines, asked.days()) if has_days and lines else {},
         found=answer,
