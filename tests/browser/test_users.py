@@ -33,8 +33,9 @@ def test_four_clicks_erase_a_person(bank: Bank, hand: Pointer) -> None:
 
 @pytest.mark.parametrize("width", [_WIDE, _PHONE])
 def test_long_and_foreign_scopes_fit(bank: Bank, open_page: SignIn, width: int) -> None:
-    for scope in ({"user_id": "عميل-٤٢", "tenant": "x" * 180}, {"user_id": "عميل-٤٢"}):
-        memory = bank.remember("word" * 200, scope)
+    scope = {"user_id": "عميل-٤٢"}
+    bank.remember("word" * 200, {**scope, "tenant": "x" * 180})
+    memory = bank.remember("word" * 200, scope)
     bank.change(memory, "يفضّل القهوة.")
     bank.call("DELETE", f"memories/{bank.remember('It is deleted.', scope)}")
     bank.call("POST", "sessions", {"userId": "عميل-٤٢"})

@@ -154,12 +154,13 @@ async def test_keys_are_found_by_the_scopes_that_bind_them(client: httpx.AsyncCl
     assert await found("scope_conditions.app=x AND scope_conditions.user_id=7") == [1]
     assert await found("scope_conditions.user_id!=7") == [2, 3]
     assert await found("scope_conditions.app:*") == [1, 2]
-    pages = {"filter": "scope_conditions.app=x", "pageSize": 1}
+    pages: dict[str, str | int] = {"filter": "scope_conditions.app=x", "pageSize": 1}
     first = ok(await client.get(_KEYS, params=pages))
     token = {"pageToken": first["nextPageToken"]}
     second = ok(await client.get(_KEYS, params={**pages, **token}))
     assert [key["name"] for key in first["keys"] + second["keys"]] == [names[2], names[1]]
-    for params in (token, {"filter": "roles=admin"}):
+    refused: list[dict[str, str]] = [token, {"filter": "roles=admin"}]
+    for params in refused:
         assert (await client.get(_KEYS, params=params)).status_code == 400
 
 

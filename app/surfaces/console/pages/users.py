@@ -41,7 +41,7 @@ _TOLD = 20
 """Revisions on a page of the timeline; their operations are asked for by their names."""
 
 
-class ErasureForm(ChangeForm):
+class PersonErasureForm(ChangeForm):
     """The erasure of a scope: its pairs as they were typed."""
 
     typed: str = ""
@@ -192,7 +192,7 @@ async def _preview(visit: Visit, status: int, fault: str = "") -> Response:
 
 async def erase(visit: Visit) -> Response:
     """Erase a scope if the user typed its pairs; then show the operation with the certificate."""
-    form = await read_form(visit.request, ErasureForm, visit.session)
+    form = await read_form(visit.request, PersonErasureForm, visit.session)
     scope = _scope(visit)
     wanted = " ".join(pairs(scope))
     # Hidden characters cannot be typed; the page shows them as code points.
