@@ -479,6 +479,7 @@ _service = partial(Route, role="admin", scope=Told.DENIED, engine=Told.DENIED, p
 _SERVICE = [
     _service("GET", "/metrics", ("metrics.get",)),
     _service("GET", "/v1/server", ("server.get",)),
+    _service("GET", "/v1/server:usage", ("server.get",)),
     _service("GET", "/v1/auditEvents", ("audit.listAll",)),
     _service("GET", "/v1/auditEvents:export", ("audit.listAll",)),
     _service("GET", "/v1/keys", ("keys.manage",), make=with_key),
