@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -100,8 +100,7 @@ class UsageLine:
     unpriced_calls: int | None
 
 
-@dataclass(frozen=True)
-class UsageLines:
+class UsageLines(NamedTuple):
     """The usage of a range of days.
 
     Attributes:

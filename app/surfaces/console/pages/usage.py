@@ -96,26 +96,26 @@ def bars_of(lines: Sequence[Json], days: Sequence[str]) -> dict[str, StackedBars
     return charts
 
 
-class Change(NamedTuple):
+class CostChange(NamedTuple):
     """A change against the days before, in short and in whole; empty: nothing to compare."""
 
     short: str = ""
     whole: str = ""
 
 
-def change_of(found: Json | None, days: int) -> Change:
+def change_of(found: Json | None, days: int) -> CostChange:
     """Describe the change of the cost against the days before; without prices, of the tokens."""
     if found is None:
-        return Change()
+        return CostChange()
     now, before = found["total"], found["previousTotal"]
     words, amounts = TEXTS.usage_change_tokens, (_tokens(now), _tokens(before))
     if now["cost"] and before["cost"]:
         words, amounts = TEXTS.usage_change, (now["cost"]["amount"], before["cost"]["amount"])
     if not amounts[1]:
-        return Change()
+        return CostChange()
     change = round(100 * (amounts[0] / amounts[1] - 1))
     short = words.format(change=f"{change:+,} %".replace("-", "\N{MINUS SIGN}"))
-    return Change(short, TEXTS.usage_against.format(change=short, days=days))
+    return CostChange(short, TEXTS.usage_against.format(change=short, days=days))
 
 
 async def show(visit: Visit) -> Response:
