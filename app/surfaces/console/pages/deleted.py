@@ -30,8 +30,8 @@ async def show(visit: Visit) -> Response:
     """Show a page of restorable memories, the last deleted first."""
     conditions = visit.session.caller.reach.conditions
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
-    newest = (("showDeleted", "true"), ("orderBy", "delete_time desc"))
-    return await list_memories(visit, "deleted.html", row, *newest, also="delete_time:*")
+    deleted, newest = ("showDeleted", "true"), ("orderBy", "delete_time desc")
+    return await list_memories(visit, "deleted.html", row, deleted, newest, also="delete_time:*")
 
 
 async def bring_back_chosen(visit: Visit) -> Response:
