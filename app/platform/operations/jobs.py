@@ -45,8 +45,8 @@ async def batch_retry(job: Job, resources: Resources) -> None:
         Postponed: the engine has the maximum number of waiting operations.
     """
     request = QueuedBatchRetry.model_validate(job.claim.request)
-    progress = _Progress.of(job.claim.details)
-    batch = _Batch(job, _as_the_caller(job, resources, request))
+    progress = _RetryProgress.of(job.claim.details)
+    batch = _BatchRetry(job, _as_the_caller(job, resources, request))
     while progress.position < len(request.operations):
         await job.step()
         begin = progress.position
@@ -75,7 +75,7 @@ def _as_the_caller(job: Job, resources: Resources, request: QueuedBatchRetry) ->
 
 
 @dataclass(frozen=True)
-class _Progress:
+class _RetryProgress:
     """The number of operations that were looked at, and what became of them."""
 
     position: int
@@ -83,7 +83,7 @@ class _Progress:
     refused: dict[str, int]
 
     @classmethod
-    def of(cls, details: dict[str, Any]) -> "_Progress":
+    def of(cls, details: dict[str, Any]) -> "_RetryProgress":
         stored = details.get(_PROGRESS, {})
         refused = stored.get("refused", {})
         return cls(stored.get("position", 0), stored.get("retried", 0), refused)
@@ -92,7 +92,7 @@ class _Progress:
         stored = {"position": self.position, "retried": self.retried, "refused": self.refused}
         return {_PROGRESS: stored}
 
-    def after(self, refusal: ServiceError | None) -> "_Progress":
+    def after(self, refusal: ServiceError | None) -> "_RetryProgress":
         """Return the progress after one more operation."""
         if refusal is None:
             return replace(self, position=self.position + 1, retried=self.retried + 1)
@@ -101,7 +101,7 @@ class _Progress:
 
 
 @dataclass(frozen=True)
-class _Batch:
+class _BatchRetry:
     job: Job
     resources: Resources
 
@@ -115,7 +115,7 @@ class _Batch:
                 return True
         return False
 
-    async def retry(self, operation_id: str, progress: _Progress) -> _Progress:
+    async def retry(self, operation_id: str, progress: _RetryProgress) -> _RetryProgress:
         """Retry one operation; a refusal is counted and concerns no other."""
         claim = self.job.claim
         name = OperationName(EngineName.parse(claim.engine_name), operation_id)

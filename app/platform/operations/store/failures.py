@@ -1,7 +1,7 @@
 """Failed operations of an engine: counted in groups, and found for a retry of many."""
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Select, func, select
@@ -32,7 +32,7 @@ class FailureCount(NamedTuple):
     operations: int
 
 
-class Counted(NamedTuple):
+class CountedFailures(NamedTuple):
     """The groups of failed operations, those of the newest hour first.
 
     Attributes:
@@ -52,7 +52,7 @@ def _select_failed(engine: EngineName, now: datetime, clause: Clause) -> Select[
 
 async def count_groups(
     session: Session, engine: EngineName, now: datetime, clause: Clause
-) -> Counted:
+) -> CountedFailures:
     """Count the newest failed operations that a filter selects."""
     hour = func.date_trunc("hour", OperationRow.update_time, "UTC")
     newest = (
@@ -71,13 +71,16 @@ async def count_groups(
     async with limited(session, clause.seconds):
         rows = (await session.execute(statement)).all()
     found = int(rows[0][-1]) if rows else 0
-    return Counted([FailureCount(*row[:-1]) for row in rows], min(found, MOST), found > MOST)
+    return CountedFailures(
+        [FailureCount(*row[:-1]) for row in rows], min(found, MOST), found > MOST
+    )
 
 
 async def find_retryable(
     session: Session,
     engine: EngineName,
-    ended: tuple[datetime, timedelta],
+    now: datetime,
+    since: datetime,
     clause: Clause,
     kinds: Collection[str],
 ) -> list[str]:
@@ -86,17 +89,17 @@ async def find_retryable(
     Args:
         session: the transaction, which shows what its caller may see.
         engine: the engine.
-        ended: the present time, and how long the requests of failed operations are kept.
+        now: the present time.
+        since: the time after which they must have failed; earlier requests are not kept.
         clause: the filter.
         kinds: the kinds of operations to retry.
     """
-    now, kept = ended
     statement = (
         _select_failed(engine, now, clause)
         .where(
             OperationRow.kind.in_(kinds),
             OperationRow.request.is_not(None),
-            OperationRow.update_time > now - kept,
+            OperationRow.update_time > since,
             ~OperationRow.details.bool_op("?")(RETRIED_BY),
         )
         .order_by(OperationRow.operation_id)
