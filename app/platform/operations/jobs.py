@@ -46,7 +46,7 @@ async def batch_retry(job: Job, resources: Resources) -> None:
     """
     request = QueuedBatchRetry.model_validate(job.claim.request)
     progress = _RetryProgress.of(job.claim.details)
-    batch = _Retries(job, _as_the_caller(job, resources, request))
+    batch = _BatchRetry(job, _as_the_caller(job, resources, request))
     while progress.position < len(request.operations):
         await job.step()
         begin = progress.position
@@ -101,7 +101,7 @@ class _RetryProgress:
 
 
 @dataclass(frozen=True)
-class _Retries:
+class _BatchRetry:
     job: Job
     resources: Resources
 

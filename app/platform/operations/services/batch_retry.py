@@ -47,8 +47,8 @@ async def start(
         engine, now = EngineName.parse(change.operation.engine_name), change.operation.now
         fields = operations(engine, resources.registry.kinds).fields
         clause = read_filter(request.filter, fields, resources.settings)
-        kept = resources.settings.failed_request_retention
-        found = await failures.find_retryable(change.session, engine, now, kept, clause, kinds)
+        since = now - resources.settings.failed_request_retention
+        found = await failures.find_retryable(change.session, engine, now, since, clause, kinds)
         chosen, is_capped = found[: failures.MOST], len(found) > failures.MOST
         change.within(scopes_of(change.session))
         if request.validate_only:

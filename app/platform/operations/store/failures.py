@@ -1,7 +1,7 @@
 """Failed operations of an engine: counted in groups, and found for a retry of many."""
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Select, func, select
@@ -32,7 +32,7 @@ class FailureCount(NamedTuple):
     operations: int
 
 
-class FailureCounts(NamedTuple):
+class CountedFailures(NamedTuple):
     """The groups of failed operations, those of the newest hour first.
 
     Attributes:
@@ -52,7 +52,7 @@ def _select_failed(engine: EngineName, now: datetime, clause: Clause) -> Select[
 
 async def count_groups(
     session: Session, engine: EngineName, now: datetime, clause: Clause
-) -> FailureCounts:
+) -> CountedFailures:
     """Count the newest failed operations that a filter selects."""
     hour = func.date_trunc("hour", OperationRow.update_time, "UTC")
     newest = (
@@ -71,14 +71,16 @@ async def count_groups(
     async with limited(session, clause.seconds):
         rows = (await session.execute(statement)).all()
     found = int(rows[0][-1]) if rows else 0
-    return FailureCounts([FailureCount(*row[:-1]) for row in rows], min(found, MOST), found > MOST)
+    return CountedFailures(
+        [FailureCount(*row[:-1]) for row in rows], min(found, MOST), found > MOST
+    )
 
 
 async def find_retryable(
     session: Session,
     engine: EngineName,
     now: datetime,
-    kept: timedelta,
+    since: datetime,
     clause: Clause,
     kinds: Collection[str],
 ) -> list[str]:
@@ -87,8 +89,8 @@ async def find_retryable(
     Args:
         session: the transaction, which shows what its caller may see.
         engine: the engine.
-        now: the time of the request.
-        kept: how long the requests of failed operations are kept.
+        now: the present time.
+        since: the time after which they must have failed; earlier requests are not kept.
         clause: the filter.
         kinds: the kinds of operations to retry.
     """
@@ -97,7 +99,7 @@ async def find_retryable(
         .where(
             OperationRow.kind.in_(kinds),
             OperationRow.request.is_not(None),
-            OperationRow.update_time > now - kept,
+            OperationRow.update_time > since,
             ~OperationRow.details.bool_op("?")(RETRIED_BY),
         )
         .order_by(OperationRow.operation_id)

@@ -47,6 +47,25 @@ class AsyncOperations(AsyncGroup):
         """Run a failed operation again."""
         return await self._start(_calls.RETRY_OPERATION, {"operation": operation}, options)
 
+    async def group_failures(
+        self, **options: Unpack[_calls.GroupFailures]
+    ) -> types.GroupFailuresResponse:
+        """Count failed operations by reason, model and hour."""
+        found: types.GroupFailuresResponse = await self._ask(_calls.GROUP_FAILURES, {}, options)
+        return found
+
+    async def start_batch_retry(
+        self, **options: Unpack[_calls.BatchRetryOperations]
+    ) -> AsyncOperation[types.BatchRetryOperationsResponse]:
+        """Begin to run the failed operations that match a filter again."""
+        return await self._start(_calls.BATCH_RETRY_OPERATIONS, {}, options)
+
+    async def batch_retry(
+        self, *, wait_seconds: float = 60, **options: Unpack[_calls.BatchRetryOperations]
+    ) -> types.BatchRetryOperationsResponse:
+        """Run failed operations again; with `validate_only` count them."""
+        return await (await self.start_batch_retry(**options)).wait(wait_seconds)
+
     async def start_undo(
         self, operation: str, **options: Unpack[_calls.UndoOperation]
     ) -> AsyncOperation[types.UndoOperationResponse]:

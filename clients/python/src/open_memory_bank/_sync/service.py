@@ -46,6 +46,25 @@ class Operations(Group):
         """Run a failed operation again."""
         return self._start(_calls.RETRY_OPERATION, {"operation": operation}, options)
 
+    def group_failures(
+        self, **options: Unpack[_calls.GroupFailures]
+    ) -> types.GroupFailuresResponse:
+        """Count failed operations by reason, model and hour."""
+        found: types.GroupFailuresResponse = self._ask(_calls.GROUP_FAILURES, {}, options)
+        return found
+
+    def start_batch_retry(
+        self, **options: Unpack[_calls.BatchRetryOperations]
+    ) -> Operation[types.BatchRetryOperationsResponse]:
+        """Begin to run the failed operations that match a filter again."""
+        return self._start(_calls.BATCH_RETRY_OPERATIONS, {}, options)
+
+    def batch_retry(
+        self, *, wait_seconds: float = 60, **options: Unpack[_calls.BatchRetryOperations]
+    ) -> types.BatchRetryOperationsResponse:
+        """Run failed operations again; with `validate_only` count them."""
+        return (self.start_batch_retry(**options)).wait(wait_seconds)
+
     def start_undo(
         self, operation: str, **options: Unpack[_calls.UndoOperation]
     ) -> Operation[types.UndoOperationResponse]:
