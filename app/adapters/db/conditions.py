@@ -280,8 +280,9 @@ class ByScopes:
         scopes = getattr(columns, self.column)
         return and_(
             *(
-                # The first clause uses the index; the second is the actual condition.
-                _holds_any(scopes, [{key: [value]} for value in sorted(values)])
+                # The first clause uses the index; the second is the actual condition. A caller who
+                # reaches no scope has rows that concern none, such as a purge of nothing.
+                (_holds_any(scopes, [{key: [value]} for value in sorted(values)] or [{key: []}]))
                 & _is_within(scopes, key, sorted(values))
                 for key, values in sorted(conditions.items())
             )
@@ -294,7 +295,9 @@ class ByScopes:
         for number, (key, some) in enumerate(sorted(conditions.items())):
             parts.append(f"{scopes} @> any(%(reach_{number})s::jsonb[])")
             parts.append(f"({scopes} -> %(key_{number})s::text) <@ %(within_{number})s::jsonb")
-            values[f"reach_{number}"] = [Jsonb({key: [value]}) for value in sorted(some)]
+            values[f"reach_{number}"] = [
+                Jsonb({key: reached}) for reached in [[value] for value in sorted(some)] or [[]]
+            ]
             values[f"key_{number}"] = key
             values[f"within_{number}"] = Jsonb(sorted(some))
         return " and ".join(parts), values

@@ -4,13 +4,16 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
+from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import SCOPES, Bound, facts
 from tests.support.cases import in_one_test
 from tests.support.ingestion import IDLE, TEA, ingest, read, runs_after
+from tests.support.keys import client_with, make_key
 from tests.support.operations import path_of
 from tests.support.undo import undo, undone
 
@@ -46,6 +49,20 @@ async def test_a_purge_takes_what_the_key_sees_and_no_more(
         ok(await bank.get(f"/memories/{memory_id}/revisions"))
     again = await _purge(bound.client, force=True, permanent=permanent)
     assert again["response"]["purgeCount"] == 0
+
+
+@in_one_test("force", [False, True])
+async def test_a_caller_that_reaches_no_scope_purges_nothing(
+    app: FastAPI, bank: httpx.AsyncClient, database: Database, clock: FixedClock, *, force: bool
+) -> None:
+    nothing = await make_key(database, clock.now(), "admin", scope_conditions={"user_id": []})
+    async with client_with(app, nothing) as caller:
+        done = await _purge(caller, force=force)
+        assert done["response"]["purgeCount"] == 0
+        listed = ok(await caller.get("/operations"))["operations"]
+        assert listed[0]["name"] == done["name"]
+        assert {one["metadata"]["kind"] for one in listed} == {"memories.purge"}
+    assert await facts(bank) == [*SCOPES]
 
 
 async def test_a_purge_of_a_foreign_scope_finds_nothing(
