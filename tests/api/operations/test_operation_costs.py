@@ -80,6 +80,8 @@ async def test_an_operation_tells_what_the_usage_sums_up(
             "outputTokenCount": got,
             "modelMilliseconds": metadata["modelMilliseconds"],
             "cost": metadata["cost"],
+            "knownCost": metadata["cost"],
+            "unpricedCallCount": 0,
         }
     ]
     assert found["budget"]["usedTokenCount"] == sent + got
