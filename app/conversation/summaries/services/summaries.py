@@ -237,11 +237,16 @@ def _model_sums(spent: SummarySpending, settings: Settings) -> ModelSums:
 
 
 def _sums(spent: Sequence[SummarySpending], settings: Settings) -> dict[str, Any]:
-    sums = Sums.of(spent)
+    sums, currency = Sums.of(spent), settings.price_currency
+    amounts = [model_spent.cost for model_spent in spent]
     return {
         "call_count": sums.calls,
         "input_token_count": sums.input_tokens,
         "output_token_count": sums.output_tokens,
         "model_milliseconds": sums.milliseconds,
-        "cost": money([model_spent.cost for model_spent in spent], settings.price_currency),
+        "cost": money(amounts, currency),
+        "known_cost": money([amount for amount in amounts if amount is not None], currency),
+        "unpriced_call_count": sum(
+            model_spent.calls for model_spent in spent if model_spent.cost is None
+        ),
     }
