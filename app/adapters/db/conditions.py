@@ -282,7 +282,7 @@ class ByScopes:
             *(
                 # The first clause uses the index; the second is the actual condition. A caller who
                 # reaches no scope has rows that concern none, such as a purge of nothing.
-                (_holds_any(scopes, [{key: [value]} for value in sorted(values)] or [{key: []}]))
+                _holds_any(scopes, [{key: [value]} for value in sorted(values)] or [{key: []}])
                 & _is_within(scopes, key, sorted(values))
                 for key, values in sorted(conditions.items())
             )

@@ -145,7 +145,7 @@ class Embedders:
 
     @property
     def names(self) -> list[str]:
-        """The ids that a caller may choose, sorted: without those of former models."""
+        """The ids that a caller may choose, sorted: without the ids of former models."""
         return sorted({embedder.model_id for embedder in self.by_id.values()} - SUCCESSORS.keys())
 
     def serving(self, engine_id: int, embedding_model: str | None) -> str:

@@ -332,7 +332,7 @@ class EstimateContextCostsResponse(WireModel):
     )
     note: str | None = Field(None, description="Warning about `published_tables`.")
     currency: str | None = Field(
-        None, description="Currency of configured prices; absent: that of the request's prices."
+        None, description="Currency of configured prices; absent: the request has the prices."
     )
     priced_models: list[str] | None = Field(
         None, description="Models with a configured price; absent: the request has the prices."

@@ -43,7 +43,7 @@ router = Router(
 children = Router(
     demands={
         "listOperations": Demand(Permission.OPERATIONS_LIST, LIST),
-        # And that of generations; other kinds are left out without that of their own method.
+        # And permission to generate; other kinds are left out without permission for their method.
         "batchRetryOperations": change(Permission.OPERATIONS_LIST, WORK, is_costly=True),
         "groupFailures": Demand(Permission.OPERATIONS_LIST, LIST),
         "listAuditEvents": Demand(Permission.AUDIT_LIST, LIST),
@@ -137,7 +137,7 @@ async def group_failures(
 ) -> GroupFailuresResponse:
     """Count the failed operations of an engine by reason, model and hour of their end.
 
-    The fields of `filter` are those of the list of operations; `retried=false` leaves out the
+    The filter has the fields of the list of operations; `retried=false` leaves out the
     failures of which a retry has succeeded. Only the newest 10,000 matches are counted.
     """
     groups = await OperationService.of(context.resources).group_failures(engine, filter)

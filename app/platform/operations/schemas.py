@@ -193,7 +193,7 @@ class GroupFailuresResponse(WireModel):
     """The failed operations of an engine in groups."""
 
     failure_groups: list[FailureGroup] = Field(
-        description="The groups, those of the newest hour first, and the largest first within an"
+        description="The groups, the newest hour first, and the largest group first within an"
         " hour; at most 100."
     )
     operation_count: int = Field(

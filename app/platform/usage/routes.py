@@ -85,7 +85,8 @@ async def get_operations_usage(
 ) -> OperationsUsage:
     """Return the usage of the operations that a filter matches and that are still kept.
 
-    The filter is that of their list: `scope."user_id"="42"` sums up the work for this user.
+    The filter has the fields of the list of operations: `scope."user_id"="42"` sums up the work for
+    this user.
     """
     resources = context.resources
     service = UsageService.of(resources)

@@ -243,7 +243,7 @@ class OperationsUsage(UsageSums):
     )
     unpriced_call_count: int = Field(
         description="Calls that `knownCost` lacks: of operations without a known cost, or with one"
-        " in another currency than that of the configured prices."
+        " in another currency than the configured prices have."
     )
 
 

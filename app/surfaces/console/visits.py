@@ -133,7 +133,7 @@ class Visit:
     ) -> Listed:
         """Return a page of a list, or the API's error message about the filter.
 
-        `also` is a filter beside that of the row.
+        `also` is a further filter.
 
         Raises:
             ApiRefusal: the API refuses for any reason except the filter.

@@ -26,7 +26,7 @@ class WrongKeys:
     _waiting: int = 0
 
     def note(self, address: str | None, now: datetime) -> int:
-        """Count a wrong key; return its number among those of its address, from 1."""
+        """Count a wrong key; return how many its address has sent by now."""
         source = _source_of(address)
         number, last = self._numbers.pop(source, (0, now))
         if now - last > _REMEMBERED:

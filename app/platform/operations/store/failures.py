@@ -33,7 +33,7 @@ class FailureCount(NamedTuple):
 
 
 class CountedFailures(NamedTuple):
-    """The groups of failed operations, those of the newest hour first.
+    """The groups of failed operations, the newest hour first.
 
     Attributes:
         operations: the number of operations that were counted, `MOST` at the most.

@@ -179,7 +179,7 @@ async def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: 
 
 
 def _in_words(faults: Mapping[str, str]) -> dict[str, str]:
-    """Return faults by the labels of the form; those of one field in one sentence."""
+    """Return faults by the labels of the form; a field's faults make one sentence."""
     said: dict[str, list[str]] = {}
     for path, fault in faults.items():
         name = _FIELD.match(path)

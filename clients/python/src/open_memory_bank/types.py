@@ -1330,7 +1330,7 @@ class EstimateContextCostsResponse(TypedDict):
     note: NotRequired[str | None]
     """Warning about `published_tables`."""
     currency: NotRequired[str | None]
-    """Currency of configured prices; absent: that of the request's prices."""
+    """Currency of configured prices; absent: the request has the prices."""
     pricedModels: NotRequired[list[str] | None]
     """Models with a configured price; absent: the request has the prices."""
     model: NotRequired[str | None]
@@ -1711,8 +1711,8 @@ class GroupFailuresResponse(TypedDict):
     """The failed operations of an engine in groups."""
 
     failureGroups: list[FailureGroup]
-    """The groups, those of the newest hour first, and the largest first within an hour;
-    at most 100."""
+    """The groups, the newest hour first, and the largest group first within an hour; at
+    most 100."""
     operationCount: int
     """Number of the operations in all groups, also in those beyond the first 100."""
     isCapped: NotRequired[bool | None]
@@ -2566,7 +2566,7 @@ class OperationsUsage(TypedDict):
     """Cost of the calls whose model had a price; absent: no such cost is known."""
     unpricedCallCount: int
     """Calls that `knownCost` lacks: of operations without a known cost, or with one in
-    another currency than that of the configured prices."""
+    another currency than the configured prices have."""
     operationCount: int
     """Operations that were summed up."""
     firstTime: NotRequired[str | None]
