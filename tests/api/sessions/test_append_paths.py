@@ -57,7 +57,10 @@ _LEFT = {
     # As texts: JSON is stored as it was sent.
     "events": "select t\\:\\:text from session_events t order by seq",
     "session": "select t\\:\\:text from sessions t",
-    "requests": "select to_jsonb(t) - 'request_id' from request_ids t where request_id like :run",
+    "requests": """
+        select to_jsonb(t) - 'request_id' from request_ids t
+        where request_id like :run order by request_id
+    """,
     "audit": """
         select to_jsonb(t) - 'event_id' - 'request_id' from audit_events t
         where method = 'appendEvent' order by event_id desc limit :count
