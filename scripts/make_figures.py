@@ -34,7 +34,8 @@ def _table(given: Mapping[str, Any]) -> str:
     table = "".join(
         "|" + "".join(f" {cell} |" if cell else " |" for cell in one) + "\n" for one in lines
     )
-    return f"{table}\n`{given['command']}`, {given['taken']}. Embedder: {given['embedder']}.\n"
+    ways = f"Embedder: {given['embedder']}; key: {given['key']}; request id: {given['request id']}"
+    return f"{table}\n`{given['command']}`, {given['taken']}. {ways}.\n"
 
 
 def main() -> None:

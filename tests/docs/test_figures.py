@@ -8,6 +8,7 @@ import pytest
 from scripts.make_figures import FIGURES, PAGES, with_figures
 
 TABLES = tomllib.loads(FIGURES.read_text())
+TOLD = ("command", "taken", "embedder", "key", "request id")
 
 
 def test_the_pages_show_the_present_figures() -> None:
@@ -23,7 +24,7 @@ def test_each_table_is_shown_and_tells_what_makes_it() -> None:
     }
     assert shown == set(TABLES)
     for table in TABLES.values():
-        assert set(table) == {"command", "embedder", "taken", "columns", "rows"}
+        assert set(table) == {*TOLD, "columns", "rows"}
         assert {len(row) for row in table["rows"]} == {len(table["columns"])}
 
 
@@ -43,17 +44,17 @@ def test_the_short_table_of_searches_is_a_part_of_the_long_one() -> None:
     }
     for name, *cells in short["rows"]:
         assert [cell.strip("*") for cell in cells] == measured[name]
-    for told in ("command", "embedder", "taken"):
+    for told in TOLD:
         assert short[told] == whole[told]
 
 
 def test_a_changed_figure_is_written() -> None:
     page = "Before.\n<!-- figures: x -->\nold\n<!-- end of figures -->\nAfter.\n"
-    told = {"command": "make x", "taken": "today", "embedder": "none"}
+    told = dict(zip(TOLD, ("make x", "today", "MiniLM", "bound", "none"), strict=True))
     tables = {"x": {**told, "columns": ["", "a"], "rows": [["b", "1"], ["c", ""]]}}
     assert with_figures(page, tables) == (
         "Before.\n<!-- figures: x -->\n\n| | a |\n| --- | --- |\n| b | 1 |\n| c | |\n\n"
-        "`make x`, today. Embedder: none.\n\n"
+        "`make x`, today. Embedder: MiniLM; key: bound; request id: none.\n\n"
         "<!-- end of figures -->\nAfter.\n"
     )
     with pytest.raises(KeyError):
