@@ -140,6 +140,8 @@ async def upload_artifact(
     the caller may not know them. To know them, it needs `artifacts.content` or, unless the
     namespace is sensitive, `artifacts.derive`. Without `Content-Length`, the upload counts as the
     longest possible artifact until it ends.
+
+    A request id changes nothing: the bytes decide whether a request is a repetition.
     """
     check_whole(request.headers)
     upload = Upload(
