@@ -1,7 +1,4 @@
-"""Traces of a scope in rows outside it: names, records of requests, callers and keys.
-
-Each step processes one batch in the caller's transaction, and changes it unless `is_dry`.
-"""
+"""Traces of a scope in rows outside it: names, records of requests, callers and keys."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -122,10 +119,8 @@ class Traces:
         return len(changed), rows[-1] if len(rows) == limit else None
 
     async def rename_refusals(self, session: Session, since: datetime) -> int:
-        """Replace all names in the events of writes refused during the erasure; return the count.
-
-        The caller may have named a resource that was already gone, and its scope is then unknown.
-        """
+        """Replace all names in events of writes refused during the erasure; return the count."""
+        # The scope of a resource that was already gone is unknown.
         rows = await events.list_refused(
             session, self.subject.engine_id, Reason.SCOPE_BEING_ERASED, since
         )
@@ -236,8 +231,6 @@ class Traces:
 
 
 class _ReadEvent(NamedTuple):
-    """An audit event with the mentions in its resource and its operation."""
-
     row: NamedEvent
     resource: Sequence[Mention]
     operation: Sequence[Mention]
@@ -249,12 +242,9 @@ class _ReadEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class BoundKeys:
-    """The keys whose conditions name a scope.
+    """The keys whose conditions name a scope, with the remaining conditions; None ends a key.
 
-    Attributes:
-        changed: the keys that an erasure ends or narrows, with their remaining conditions; None
-            ends a key.
-        are_spared: True if other keys stay unchanged, since they reach other engines.
+    `are_spared` is True if other keys stay unchanged, since they reach other engines.
     """
 
     changed: Sequence[tuple[ApiKeyRow, Mapping[str, list[str]] | None]]
@@ -269,8 +259,6 @@ class TraceStep:
         table: its name in the certificate.
         work: processes a limited number of rows after a given one (None: the start). It returns
             the number that concern the scope, and the row to continue after (None: the end).
-        slice_rows: rows that are read at once.
-        removes: True if it removes the rows; False if it changes them.
     """
 
     table: str

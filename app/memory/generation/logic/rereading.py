@@ -1,8 +1,8 @@
-"""Recognition of lines that a generation of the scope has read before (pure).
+"""Recognition of lines that a generation of the scope has read before.
 
 Clients send conversations again: whole after each turn, as a window, or in a retry. A user's line
-that was read is context; it creates, changes, deletes and forgets nothing a second time. A line is
-recognised by digests alone. They contain no engine's id, so an archive can move them elsewhere.
+that was read is context; it creates, changes, deletes and forgets nothing a second time. The
+digests of lines contain no engine's id, so an archive can move them elsewhere.
 """
 
 import hashlib
@@ -32,11 +32,9 @@ class LineStanding(Enum):
 
 @dataclass(frozen=True)
 class SaidLine:
-    """A user's line in a request or a session.
+    """A user's line in a request or a session; `text` has its words and a digest of its files.
 
-    Attributes:
-        text: its words, with a digest of its files.
-        session: the session and its creation time, if the line is an event of a session.
+    `session` is the session and its creation time, if the line is an event of a session.
     """
 
     turn: int

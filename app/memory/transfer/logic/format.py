@@ -101,12 +101,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Trailer:
-    """The last line.
-
-    Attributes:
-        counts: the number of lines of each kind; likewise their digests.
-        left: `{"count", "reason"}` of the rows that were left out, by their name.
-    """
+    """The last line; `left` has `{"count", "reason"}` of the rows that were left out, by name."""
 
     counts: Mapping[str, int]
     sha256: Mapping[str, str]
@@ -131,10 +126,7 @@ def line_of(kind: str, fields: Mapping[str, Any]) -> bytes:
 def memory_fields(
     memory: Mapping[str, Any], revisions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the fields of a memory's line, which contains the first revisions.
-
-    `Kind.encode` has encoded both arguments. The line's revisions omit the id of the memory.
-    """
+    """Return the encoded fields of a memory's line, which contains the first revisions."""
     inner = [
         {name: value for name, value in revision.items() if name != _MEMORY_ID}
         for revision in revisions
@@ -229,10 +221,8 @@ class ArchiveWriter:
     def add_memory(
         self, memory: Mapping[str, Any], revisions: Sequence[Mapping[str, Any]]
     ) -> bytes:
-        """Return the line of a memory with its revisions, and any check lines.
-
-        Later revisions become separate lines if the memory's line would be too long.
-        """
+        """Return the line of a memory with its revisions, and any check lines."""
+        # Later revisions become separate lines if the memory's line would be too long.
         kept = len(revisions)
         while True:
             line = line_of(MEMORY.name, memory_fields(memory, revisions[:kept]))

@@ -1,8 +1,7 @@
-"""The kinds of lines in an archive, with their tables and columns.
+"""The kinds of lines in an archive, with their tables and columns, for export and restore.
 
-Export, `reading.py` and restore all use this table. It names tables and columns as text, since
-some belong to features that this package must not import; tests compare it with the schema.
-Column names key the values of a restore; fields of lines have names in camelCase.
+Tables and columns are text, since some belong to features that this package must not import; tests
+compare them with the schema.
 """
 
 from app.memory.transfer.logic.fields import (

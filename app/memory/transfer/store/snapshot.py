@@ -1,7 +1,6 @@
 """Snapshot of an engine's rows by server-side cursors; for use in a thread, since calls block.
 
-The statements are derived from the table of kinds. All have the parameters `engine` (the engine's
-id), `now` and `reads_sensitive`.
+All statements have the parameters `engine` (the engine's id), `now` and `reads_sensitive`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -166,9 +165,8 @@ class ServingModel(NamedTuple):
 
 
 class EngineSnapshot:
-    """Consistent view of one engine.
+    """Consistent view of one engine, in an open snapshot transaction, without expired rows.
 
-    The connection has an open snapshot transaction. Rows that have expired at `now` are left out.
     `reads_sensitive` reads the bytes of sensitive artifacts.
     """
 
