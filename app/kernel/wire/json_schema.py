@@ -84,11 +84,11 @@ def read_schema(schema: Mapping[str, Any]) -> JsonObject:
     Raises:
         ValueError: the schema is invalid, too large, or refers to itself or outside itself.
     """
-    plain = _Reader(schema).read(dict(schema), 0)
+    plain = _SchemaReader(schema).read(dict(schema), 0)
     return plain if isinstance(plain, dict) else {}
 
 
-class _Reader:
+class _SchemaReader:
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._left = MAX_SCHEMAS

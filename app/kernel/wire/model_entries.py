@@ -188,7 +188,9 @@ class EntriesReply(BaseModel):
                 )
         if not raw:
             return None
-        reading = {name: _Reading(kind, raw.get(name, ())).read() for name, kind in types.items()}
+        reading = {
+            name: _ListReading(kind, raw.get(name, ())).read() for name, kind in types.items()
+        }
         lists = {name: done.entries for name, done in reading.items()}
         reply = cls.model_validate(lists)
         for name, done in reading.items():
@@ -200,7 +202,7 @@ def _entry_types(reply: type[EntriesReply]) -> _Types:
     return {name: get_args(field.annotation)[0] for name, field in reply.model_fields.items()}
 
 
-class _Reading:
+class _ListReading:
     def __init__(self, kind: type[ModelEntry], raw: Sequence[FoundValue]) -> None:
         self._kind, self._raw = kind, raw
         self.entries: list[ModelEntry] = []

@@ -93,7 +93,7 @@ _COUNTS: Mapping[Resolution, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class _Chunk:
+class _PreparedChunk:
     """Memories requested by a chunk of lines; `counts` has the lines that need no write."""
 
     last_line: int
@@ -113,7 +113,7 @@ class _Counts:
     done: Counter[str] = field(default_factory=Counter)
     errors: list[LineError] = field(default_factory=list)
 
-    def add(self, chunk: _Chunk) -> None:
+    def add(self, chunk: _PreparedChunk) -> None:
         self.lines = chunk.last_line
         self.done.update(chunk.counts)
         self.failed += len(chunk.failed)
@@ -167,7 +167,7 @@ class Import:
             await self._writing.settle()
         return self._answer()
 
-    async def _prepare(self, lines: Sequence[ImportLine]) -> _Chunk:
+    async def _prepare(self, lines: Sequence[ImportLine]) -> _PreparedChunk:
         now = self._service.memories.clock.now()
         read = await self._read(lines, now)
         read, masked = await self._service.admitted(self._name, read)
@@ -188,7 +188,7 @@ class Import:
                 counts.update(_COUNTS[how])
         left = [item for item in lasting if decided[item.place] not in UNWRITTEN]
         vectors = await self._service.embedded(self._name.engine, left)
-        return _Chunk(lines[-1].number, now, left, vectors, counts, failed, masked)
+        return _PreparedChunk(lines[-1].number, now, left, vectors, counts, failed, masked)
 
     async def _read(self, lines: Sequence[ImportLine], now: datetime) -> list[Read]:
         reading = partial(read_line, self._service.memories.settings, self._options, now)
@@ -197,10 +197,10 @@ class Import:
             return await asyncio.to_thread(lambda: [reading(line) for line in lines])
         return await each(lines, reading)
 
-    async def _write(self, chunk: _Chunk) -> None:
+    async def _write(self, chunk: _PreparedChunk) -> None:
         self._counts.add(await self._written(chunk))
 
-    async def _written(self, chunk: _Chunk) -> _Chunk:
+    async def _written(self, chunk: _PreparedChunk) -> _PreparedChunk:
         """Write the memories of a chunk in one transaction; return it with the results."""
         if chunk.items:
             async with self._service.memories.db.transaction() as session:
@@ -248,7 +248,7 @@ class Import:
             ) from None
         return replace(new, operation_id=known.operation_id)
 
-    async def _record(self, session: Session, new: NewOperation, chunk: _Chunk) -> None:
+    async def _record(self, session: Session, new: NewOperation, chunk: _PreparedChunk) -> None:
         """Store the operation with the first memories; later, add to its counts."""
         if self._operation is None:
             new = new.noting(**noted(chunk.masked), **_given(chunk.counts))
@@ -298,7 +298,9 @@ def _given(counts: Mapping[str, int]) -> dict[str, object]:
     return given(sum(counts[name] for name in _RECORDED))
 
 
-def _with_results(chunk: _Chunk, results: Mapping[int, Resolution | ServiceError]) -> _Chunk:
+def _with_results(
+    chunk: _PreparedChunk, results: Mapping[int, Resolution | ServiceError]
+) -> _PreparedChunk:
     counts, failed = Counter(chunk.counts), dict(chunk.failed)
     for line, result in results.items():
         if isinstance(result, Resolution):

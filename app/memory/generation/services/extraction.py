@@ -190,7 +190,7 @@ async def by_model(
     for position, piece in enumerate(pieces):
         # The files go with the last chunk, since a separate call would not be worth its cost.
         shown = files if position == len(pieces) - 1 else []
-        read = _Reading(model, material, piece, shown)
+        read = _PieceReading(model, material, piece, shown)
         await read.into(result, meter)
     if len(pieces) > 1:
         result.count("pieceCount", len(pieces))
@@ -198,7 +198,7 @@ async def by_model(
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _PieceReading:
     """One chunk of a conversation; a truncated reply leads to two calls if it `may_halve`."""
 
     model: TextModel

@@ -196,7 +196,7 @@ class ArchiveField:
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class LineKind:
     """A kind of lines.
 
     Attributes:

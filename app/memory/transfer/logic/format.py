@@ -16,7 +16,7 @@ from uuid import UUID
 
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.release import RELEASE
-from app.memory.transfer.logic.fields import Kind, read_time, write_time
+from app.memory.transfer.logic.fields import LineKind, read_time, write_time
 from app.memory.transfer.logic.kinds import MEMORY, REVISION
 
 FORMAT = "open-memory-bank/1"
@@ -206,11 +206,11 @@ class ArchiveWriter:
         """Return the first line."""
         return line_of(HEADER, header.wire())
 
-    def add(self, kind: Kind, fields: Mapping[str, Any]) -> bytes:
+    def add(self, kind: LineKind, fields: Mapping[str, Any]) -> bytes:
         """Return a line, followed by a check line if it ends a block."""
         return self._added(kind, line_of(kind.name, fields))
 
-    def _added(self, kind: Kind, line: bytes) -> bytes:
+    def _added(self, kind: LineKind, line: bytes) -> bytes:
         if len(line) > MAX_LINE_BYTES:
             raise ValueError(f"A line of the kind {kind.name} has more than {MAX_LINE_BYTES} bytes")
         self._tally.add(kind.name, line)

@@ -27,7 +27,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.release import RELEASE
 from app.kernel.text import is_storable
 from app.memory.transfer.logic.checking import LineChecks
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import (
     CHECK,
     FORMAT,
@@ -64,7 +64,7 @@ class Line:
     """
 
     number: int
-    kind: Kind
+    kind: LineKind
     values: dict[str, Any]
     revisions: Sequence[dict[str, Any]] = ()
 
@@ -272,7 +272,7 @@ class ArchiveReader:
                 raise ValueError(f"{REVISIONS}[{place}].{error}") from None
         return decoded
 
-    def _values(self, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _values(self, kind: LineKind, fields: Mapping[str, Any]) -> dict[str, Any]:
         values = kind.decode(fields, engine=self._engine)
         return values if self._checks is None else self._checks.checked(kind, values)
 

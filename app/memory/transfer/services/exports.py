@@ -20,7 +20,7 @@ from app.adapters.resources import Resources
 from app.kernel.errors import Cancelled, DeadlineExceeded, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName
 from app.kernel.release import RELEASE
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import REVISIONS_IN_LINE, ArchiveWriter, Header
 from app.memory.transfer.logic.kinds import (
     ARTIFACT_KINDS,
@@ -58,7 +58,7 @@ class ExportOptions:
         return {"vectors": self.vectors, "artifacts": self.artifacts, "sessions": self.sessions}
 
     @property
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[LineKind]:
         """The kinds of lines in order, without revisions, which are written with memories."""
         unwanted = {REVISION}
         unwanted |= set() if self.vectors else {MEMORY_VECTOR}
@@ -191,7 +191,7 @@ class _EngineWriting:
             yield from self._memories() if kind is MEMORY else self._rows(kind, engine)
         yield self.writer.end(self.snapshot.left_out(self.options.wire()))
 
-    def _rows(self, kind: Kind, engine: str) -> Iterator[bytes]:
+    def _rows(self, kind: LineKind, engine: str) -> Iterator[bytes]:
         pace = Pace()
         for row in self.snapshot.rows(kind, pace):
             line = self.writer.add(kind, kind.encode(row, engine=engine))

@@ -20,7 +20,7 @@ from app.kernel.wire.scalars import format_timestamp, parse_timestamp
 from app.memory.memories.logic.restored import RestoredMemory
 from app.memory.memories.store import ledger, vectors
 from app.memory.memories.store.vectors import Vector
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import RefusedArchive, refused
 from app.memory.transfer.logic.kinds import (
     ARTIFACT,
@@ -236,7 +236,7 @@ def _refused(lines: Sequence[Line], reason: str) -> RefusedArchive:
     return refused(f"{numbers} ({kinds}): {reason}", lines=f"{first}-{last}", kinds=kinds)
 
 
-def _broken(kind: Kind, error: DBAPIError) -> str:
+def _broken(kind: LineKind, error: DBAPIError) -> str:
     """Return the field that violates a constraint, or a field of the key if none is known."""
     name = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
     table = table_of(kind.table)
@@ -247,7 +247,9 @@ def _broken(kind: Kind, error: DBAPIError) -> str:
     return kind.path_of((columns or [*kind.key, kind.name])[-1])
 
 
-async def _write_kind(session: Session, target: Target, kind: Kind, lines: Sequence[Line]) -> None:
+async def _write_kind(
+    session: Session, target: Target, kind: LineKind, lines: Sequence[Line]
+) -> None:
     engine_id = target.name.engine
     rows = _attributes(kind, [line.values for line in lines])
     if kind is MEMORY:
@@ -270,7 +272,7 @@ async def _write_kind(session: Session, target: Target, kind: Kind, lines: Seque
         await insert_rows(row_of(kind.table), session, whole, _TAKEN.get(kind.name), as_sent=True)
 
 
-def _attributes(kind: Kind, rows: Sequence[Values]) -> Sequence[Values]:
+def _attributes(kind: LineKind, rows: Sequence[Values]) -> Sequence[Values]:
     """Rename columns to their class's attributes, in place, and return the rows."""
     for column, attribute in renamed_of(kind.table).items():
         for row in rows:
