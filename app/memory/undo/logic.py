@@ -74,6 +74,11 @@ class Before:
     expire_time: datetime | None = None
     """Expiry of the memory itself at that time."""
 
+    def restored(self, now: datetime) -> Undone | Skipped:
+        """Decide to restore a deleted memory, unless its earlier expiry time has passed."""
+        is_over = self.expire_time is not None and self.expire_time <= now
+        return Skipped.EXPIRED if is_over else Undone.RESTORED
+
 
 def verdict(
     trace: Trace, present: Present | None, before: Before | None, now: datetime
@@ -89,13 +94,7 @@ def verdict(
         return Undone.RESTORED if is_whole else Skipped.REVISION_NOT_KEPT
     if before is None or before.is_deletion:
         return None if present.is_deleted else Undone.DELETED
-    return _restored(before, now) if present.is_deleted else Undone.UPDATED
-
-
-def _restored(before: Before, now: datetime) -> Undone | Skipped:
-    """Decide to restore a deleted memory, unless its earlier expiry time has passed."""
-    is_over = before.expire_time is not None and before.expire_time <= now
-    return Skipped.EXPIRED if is_over else Undone.RESTORED
+    return before.restored(now) if present.is_deleted else Undone.UPDATED
 
 
 def _obstacle(trace: Trace, present: Present, now: datetime) -> Skipped | None:

@@ -233,7 +233,7 @@ class ErasureService:
             "start_time": now,
             "end_time": now,
             "counts": counts,
-            "pseudonymised": pseudonymised | {"api_keys": len(bound.changed)},
+            "pseudonymised": pseudonymised | bound.counts,
             "verified": False,
             "not_covered": not_covered(subject, spares_keys=bound.are_spared),
         }

@@ -35,6 +35,27 @@ _each = partial(each, pause_seconds=_PAUSE_SECONDS)
 
 
 @dataclass(frozen=True)
+class BoundKeys:
+    """The keys whose conditions name a scope, with the remaining conditions; None ends a key.
+
+    `are_spared` is True if other keys stay unchanged, since they reach other engines.
+    """
+
+    changed: Sequence[tuple[ApiKeyRow, Mapping[str, list[str]] | None]]
+    are_spared: bool
+
+    @property
+    def ended(self) -> set[str]:
+        """Ids of the keys that are bound to the scope alone."""
+        return {key.key_id for key, left in self.changed if left is None}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of changed rows, by table."""
+        return {"api_keys": len(self.changed)}
+
+
+@dataclass(frozen=True)
 class Traces:
     """The traces of one scope.
 
@@ -66,7 +87,7 @@ class Traces:
 
     async def keys(
         self, session: Session, engine: EngineName, *, for_update: bool = False
-    ) -> "BoundKeys":
+    ) -> BoundKeys:
         """Return the keys of the engine whose conditions name the scope."""
         scope = self.subject.scope
         bound = [
@@ -82,9 +103,9 @@ class Traces:
         ]
         return BoundKeys(changed, are_spared=len(named) > len(changed))
 
-    def callers(self, bound: "BoundKeys") -> set[str]:
+    def callers(self, bound: BoundKeys) -> set[str]:
         """Return the keys and tokens that are bound to the scope alone."""
-        return {key.key_id for key, left in bound.changed if left is None} | set(self.tokens)
+        return bound.ended | set(self.tokens)
 
     def steps(self, callers: Collection[str], *, is_dry: bool = False) -> Sequence["TraceStep"]:
         """Return the steps over the tables with traces; with `is_dry`, they change nothing."""
@@ -213,7 +234,7 @@ class Traces:
         }
 
     async def end_keys(
-        self, session: Session, bound: "BoundKeys", now: datetime
+        self, session: Session, bound: BoundKeys, now: datetime
     ) -> tuple[dict[str, int], dict[str, int]]:
         """End the keys bound to the scope alone, and narrow the others.
 
@@ -227,7 +248,7 @@ class Traces:
             else:
                 await keys.narrow(session, key, left)
         removed = {"rate_buckets": await forget_keys(session, self.callers(bound))}
-        return removed, {"api_keys": len(bound.changed)}
+        return removed, bound.counts
 
 
 class _ReadEvent(NamedTuple):
@@ -238,17 +259,6 @@ class _ReadEvent(NamedTuple):
     @classmethod
     def of(cls, row: NamedEvent) -> Self:
         return cls(row, mentions(row.resource or ""), mentions(row.operation or ""))
-
-
-@dataclass(frozen=True)
-class BoundKeys:
-    """The keys whose conditions name a scope, with the remaining conditions; None ends a key.
-
-    `are_spared` is True if other keys stay unchanged, since they reach other engines.
-    """
-
-    changed: Sequence[tuple[ApiKeyRow, Mapping[str, list[str]] | None]]
-    are_spared: bool
 
 
 @dataclass(frozen=True)

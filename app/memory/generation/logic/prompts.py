@@ -102,6 +102,12 @@ class Example:
     said: str
     facts: tuple[str, ...]
 
+    def line(self) -> str:
+        """Return the line of the prompt."""
+        facts = "; ".join(self.facts) or "nothing"
+        said = _flat(self.said[:_MAX_EXAMPLE_CHARS])
+        return f"Example: {said} => {_flat(facts[:_MAX_EXAMPLE_CHARS])}"
+
 
 @dataclass(frozen=True)
 class Guide:
@@ -131,18 +137,12 @@ def extraction(guide: Guide) -> str:
         parts.append(_FACTS.format(person=person, topics=topics, **sample))
     if guide.fields:
         parts.append(_FIELDS)
-    parts += [_example(example) for example in guide.examples]
+    parts += [example.line() for example in guide.examples]
     return "\n".join(parts)
 
 
 def _meaning(topic: Topic) -> str:
     return _MANAGED.get(topic.label, "") if topic.managed else _flat(topic.description)
-
-
-def _example(example: Example) -> str:
-    facts = "; ".join(example.facts) or "nothing"
-    said = _flat(example.said[:_MAX_EXAMPLE_CHARS])
-    return f"Example: {said} => {_flat(facts[:_MAX_EXAMPLE_CHARS])}"
 
 
 def _flat(text: str) -> str:
