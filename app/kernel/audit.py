@@ -38,8 +38,5 @@ class Auditor(Protocol):
         ...
 
     async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:
-        """Record a request that changed nothing, with its outcome, in a separate transaction.
-
-        Called for refused changes and, depending on the settings, for reads.
-        """
+        """Record a request that changed nothing, with its outcome, in a separate transaction."""
         ...

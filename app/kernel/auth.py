@@ -46,12 +46,9 @@ def all_meet(scopes: Scopes, conditions: Conditions) -> bool:
 
 @dataclass(frozen=True)
 class Reach:
-    """The resources that a caller can see; all others do not exist for them.
+    """The resources that a caller can see; all others do not exist for them. None means all.
 
-    Attributes:
-        projects: the projects of the engines. None: all.
-        engines: the engines. None: all.
-        conditions: the conditions on the scopes of memories, sessions and operations.
+    `conditions` are on the scopes of memories, sessions and operations.
     """
 
     projects: frozenset[str] | None = None
@@ -163,12 +160,9 @@ class EngineDirectory(Protocol):
     """The port that looks up the locations of engines."""
 
     async def location_of(self, engine_id: int, reach: Reach) -> LocationName | None:
-        """Return the location of an engine, deleted engines included.
+        """Return the location of an engine, deleted ones included; None if none is within reach.
 
         The lookup takes the same time for a missing engine and for one out of reach.
-
-        Returns:
-            None: no such engine is within reach.
         """
         ...
 

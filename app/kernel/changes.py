@@ -21,8 +21,6 @@ _UPPER = re.compile(r"[A-Z]")
 def parse_mask(text: str | None) -> tuple[str, ...] | None:
     """Return the paths in snake_case, each once, in their order. None: no mask was sent.
 
-    A lone `*` stays as it is: `check` replaces it.
-
     Raises:
         InvalidArgument: a path is empty, or the mask is too long.
     """

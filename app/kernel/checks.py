@@ -70,7 +70,6 @@ class Examination:
     """A check of stored rows by one statement; many may belong to the same check.
 
     Attributes:
-        check: the check that it belongs to.
         finds: SQL with the columns `level` (of `Level`), `problem` (words, never a stored text),
             `engine_id` and `name` (of the resource, below its engine). Its parameters are
             `share` (the part of the rows to sample, up to 1) and `lengths` (of vectors, by model,

@@ -347,10 +347,8 @@ class DeadlineExceeded(ServiceError):
 
 
 def describe(error: BaseException) -> str:
-    """Return the types of the error and its causes, and the innermost frames, for logs.
-
-    Its message is left out: messages of the database and of libraries quote the text of memories.
-    """
+    """Return the types of the error and its causes, and the innermost frames, for logs."""
+    # Messages are left out: the database and libraries quote the text of memories in theirs.
     frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
     places = " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
     names = [type(error).__name__]

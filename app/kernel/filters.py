@@ -153,7 +153,7 @@ def _nested_text(term: Node) -> str:
 
 
 def parse_filter(text: str | None) -> Node | None:
-    """Parse a filter. None: it is absent or blank.
+    """Parse a filter; None: it is absent or blank.
 
     Raises:
         InvalidArgument: the text is not a filter; the error gives the column.
@@ -166,8 +166,6 @@ def parse_filter(text: str | None) -> Node | None:
 
 
 class _Parser:
-    """A recursive descent over one text."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0

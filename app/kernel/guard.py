@@ -26,11 +26,7 @@ _open: ContextVar[OpenTransaction | None] = ContextVar("transaction_open", defau
 def transaction_open(
     conditions: Conditions = NO_CONDITIONS, caller: str | None = None
 ) -> Iterator[None]:
-    """Mark the block as running inside a transaction restricted to conditions.
-
-    Raises:
-        RuntimeError: a transaction is already open; transactions do not nest.
-    """
+    """Mark the block as running inside a transaction restricted to conditions, the only one."""
     if _open.get() is not None:
         raise RuntimeError("A transaction is already open in this task.")
     token = _open.set(OpenTransaction(caller, conditions))

@@ -2,8 +2,7 @@
 
 An id has 18 decimal digits, ordered by time: the milliseconds of its creation, a number from 0 to
 96, and the bucket. A bucket is one of 1,024 parts of an engine: the first bits of a scope's digest.
-Older ids, and ids from clients or archives, carry no bucket. The table `ids_carry_buckets_from`
-records since when ids carry one.
+Older ids, and ids from clients or archives, carry no bucket: see `ids_carry_buckets_from`.
 """
 
 import hashlib
@@ -59,11 +58,9 @@ def new_id(now: datetime, bucket: int) -> int:
 
 
 def draw_again(taken: Id, draws: int) -> Id:
-    """Return a new id with the prefix and the bucket of one that another process has also drawn.
-
-    The new id lies some milliseconds later, twice as many after each draw: the other process may
-    have drawn thousands at once.
-    """
+    """Return a new id with the prefix and the bucket of one that another process has also drawn."""
+    # The new id lies some milliseconds later, twice as many after each draw: the other process
+    # may have drawn thousands at once.
     text = str(taken)
     prefix, made = text[:-_DIGITS], int(text[-_DIGITS:])
     number = _maker.next(made // _PER_MILLISECOND + 2**draws, bucket_of(made))
@@ -96,10 +93,7 @@ def bucket_of_user(user_id: str) -> int:
 
 
 def bucket_of_scopes(scopes: Mapping[str, Sequence[str]] | None) -> int:
-    """Return the bucket of the only scope that the work concerns, by the values of its keys.
-
-    Return `NO_BUCKET` for work that may concern several scopes.
-    """
+    """Return the bucket of the only scope that the work concerns, or `NO_BUCKET` for several."""
     if not scopes or any(len(values) != 1 for values in scopes.values()):
         return NO_BUCKET
     return bucket_of_hash(scope_hash({key: values[0] for key, values in scopes.items()}))

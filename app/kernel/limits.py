@@ -54,9 +54,7 @@ class Limits(Protocol):
     """The port that enforces rates, concurrency and quotas."""
 
     async def charge(self, caller: Caller, engine_id: int | None, cost: int) -> None:
-        """Charge the cost of a request to the key's rate and to the engine's.
-
-        Without an `engine_id`, the request concerns no engine. `cost` is in units.
+        """Charge the cost of a request, in units, to the key's rate and to the engine's, if any.
 
         Raises:
             ResourceExhausted: too little is left; the error gives the time to retry.
@@ -72,11 +70,9 @@ class Limits(Protocol):
     ) -> HeldBody:
         """Register a body before it is read, until it is released.
 
-        Args:
-            caller: the caller. None if no key is needed: the body then counts for its address.
-            address: the client's address.
-            give_up: stops waiting for the rest of the body. It is called at most once, before the
-                body is complete, if another connection needs the slot.
+        Without a `caller`, the body counts for its address. `give_up` stops waiting for the rest of
+        the body. It is called at most once, before the body is complete, if another connection
+        needs the slot.
         """
         ...
 
@@ -85,11 +81,7 @@ class Limits(Protocol):
         ...
 
     def give_up_body(self, *, slow: bool) -> bool:
-        """Give up a body of the caller with the most open bodies, unless that number is small.
-
-        Returns:
-            True if a body was given up.
-        """
+        """Give up a body of the caller with the most open bodies; False if that number is small."""
         ...
 
     async def check_quota(self, engine_id: int, added: Counted) -> None:

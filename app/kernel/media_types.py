@@ -1,4 +1,4 @@
-"""Declared media types: validated, shortened and normalised (pure).
+"""Declared media types: validated, shortened and normalised.
 
 Source: RFC 9110, section 8.3; RFC 6838, section 4.2.
 """

@@ -160,10 +160,7 @@ class EngineName:
 
     @classmethod
     def parse(cls, text: str, field: str = "name", form: str = ENGINE_FORM) -> Self:
-        """Parse a full name; `memoryBanks` is an alias of the collection.
-
-        `form` is the form of the longer name that begins with it.
-        """
+        """Parse a full name; `form` is the form of the longer name that begins with it."""
         head, _, identity = text.rpartition("/")
         head, _, collection = head.rpartition("/")
         if collection not in _ENGINE_COLLECTIONS or not identity:

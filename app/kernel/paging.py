@@ -104,9 +104,7 @@ def decode_token(token: str, query: Query) -> list[str | int | float | None]:
 
 
 def typed_key(key: Sequence[object], /, *types: type[object] | UnionType) -> tuple[Any, ...]:
-    """Check the parts of a decoded key against their types; times, in UTC, and bytes are parsed.
-
-    A part of a type such as `str | None` may be missing.
+    """Check the parts of a decoded key against their types; parse times, in UTC, and bytes.
 
     Raises:
         InvalidArgument: a part is missing, is one too many, or has another type.
@@ -155,7 +153,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _is_scalar(part: object) -> bool:
-    """Return True if a column can hold the part: no bool, and no text that Postgres rejects."""
+    # A column can hold neither bools nor text that Postgres rejects.
     if part is None or isinstance(part, bool):
         return part is None
     match part:

@@ -13,11 +13,7 @@ from datetime import timedelta
 
 @dataclass
 class Reads:
-    """The reads of one request.
-
-    Attributes:
-        age: the greatest age of data read from a standby; None: no standby was read.
-    """
+    """The reads of one request; `age` is the greatest age of data from a standby, if any."""
 
     age: timedelta | None = None
     _is_open: bool = field(default=True, init=False)
@@ -39,10 +35,8 @@ _reads: ContextVar[Reads | None] = ContextVar("reads", default=None)
 
 @contextmanager
 def reads_of_request() -> Iterator[Reads]:
-    """Allow a standby to answer the reads of the block, which serves a request.
-
-    A nested request within the process passes the age of its reads on to the outer request.
-    """
+    """Allow a standby to answer the reads of the block, which serves a request."""
+    # A nested request within the process passes the age of its reads on to the outer request.
     reads, outer = Reads(), _reads.get()
     token = _reads.set(reads)
     try:

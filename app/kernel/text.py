@@ -149,10 +149,8 @@ def _marks_in(separators: re.Match[str]) -> str:
 
 
 def after_all_with(prefix: str) -> str | None:
-    """Return the least text, in byte order, that is greater than every text with a prefix.
-
-    The byte order of UTF-8 is the order of the characters. Return None if there is no greater text.
-    """
+    """Return the least text that is greater than all texts with a prefix; None: there is none."""
+    # The byte order of UTF-8 is the order of the characters.
     kept = prefix.rstrip(chr(sys.maxunicode))
     if not kept:
         return None

@@ -25,10 +25,7 @@ class ToolName(StrEnum):
 
 
 def openai(name: str, description: str, schema: Schema) -> Schema:
-    """Declare an OpenAI function.
-
-    The declaration is not `strict`, because `strict` makes every parameter required.
-    """
+    """Declare an OpenAI function, not `strict`, because `strict` makes every parameter required."""
     function = {"name": name, "description": description, "parameters": schema}
     return {"type": "function", "function": function}
 
@@ -44,7 +41,6 @@ def gemini(name: str, description: str, schema: Schema) -> Schema:
 
 
 def _upper(schema: Mapping[str, Any]) -> Schema:
-    """Convert a schema for Gemini: types in capitals, no `additionalProperties`."""
     converted = {key: value for key, value in schema.items() if key != "additionalProperties"}
     converted["type"] = converted["type"].upper()
     if "properties" in schema:

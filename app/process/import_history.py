@@ -31,7 +31,7 @@ from app.memory.bulk.schemas import ImportedMemory
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.schemas.memories import stored_type
 from app.memory.revisions.schemas import ExtractedMemory
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import REVISIONS_IN_LINE, ArchiveWriter, Header
 from app.memory.transfer.logic.kinds import ENGINE, MEMORY, REVISION
 from app.process.imports.files import opened
@@ -316,7 +316,7 @@ def _is_same(version: Json, present: Json) -> bool:
     )
 
 
-def _encoded(kind: Kind, values: Mapping[str, Any]) -> Json:
+def _encoded(kind: LineKind, values: Mapping[str, Any]) -> Json:
     missing: Json = {"labels": {}, "extractedMemories": []}
     return kind.encode([values.get(field.wire, missing.get(field.wire)) for field in kind.fields])
 

@@ -94,7 +94,6 @@ class ConnectionSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_connections(self) -> Self:
-        """Refuse a reserve that leaves no connections for other clients."""
         if self.reserved_connections >= self.max_connections:
             raise PydanticCustomError(
                 "reserve",
@@ -104,7 +103,6 @@ class ConnectionSettings(BaseModel):
 
 
 def _one_or_several(value: object) -> object:
-    """Parse a text, or a JSON array of texts."""
     if not isinstance(value, str):
         return value
     return json.loads(value) if value.startswith("[") else [value] if value else None
@@ -159,7 +157,6 @@ class TokenSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_tokens(self) -> Self:
-        """Refuse an incomplete token configuration."""
         needed = ("jwt_issuer", "jwt_audience", "jwt_jwks")
         missing = [name for name in needed if not getattr(self, name)]
         if missing and len(missing) < len(needed):

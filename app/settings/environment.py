@@ -45,8 +45,7 @@ def environment() -> MutableMapping[str, str]:
 def misspelt(variables: Mapping[str, str], settings: Iterable[str]) -> dict[str, str]:
     """Map each misspelt name to the nearest setting, which is at most two edits away.
 
-    `settings` are names of fields and of files with secrets. An edit inserts, deletes or replaces
-    one letter, or swaps two neighbours.
+    `settings` are names of fields and of files with secrets.
     """
     names = [name.upper() for name in settings]
     nearest_settings = {}
@@ -71,10 +70,7 @@ def unknown(variables: Mapping[str, str], settings: Iterable[str]) -> list[str]:
 
 
 def _edits(name: str, other: str) -> int:
-    """Return the number of edits between two names: insert, delete, replace, swap neighbours.
-
-    Source: the optimal string alignment distance.
-    """
+    # The optimal string alignment distance: insert, delete, replace, swap neighbours.
     before: list[int] = []
     row = list(range(len(other) + 1))
     for at, sign in enumerate(name, start=1):
@@ -137,9 +133,7 @@ def take_provider_keys(variables: MutableMapping[str, str]) -> None:
 def clean_provider_addresses(
     variables: MutableMapping[str, str], providers: Collection[str]
 ) -> None:
-    """Clean the addresses of these providers. Addresses of other providers are for other programs.
-
-    One of blanks alone counts as absent.
+    """Clean the addresses of these providers; the others are for other programs.
 
     Raises:
         SecretError: an address is none, or has a query that its provider does not take.
@@ -173,7 +167,7 @@ def _is_secret(annotation: Any) -> bool:  # noqa: ANN401 - an annotation may be 
 
 
 def _in_capitals(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with names in capitals, because the case of names is ignored."""
+    # The case of names is ignored.
     return {name.upper(): value for name, value in variables.items()}
 
 

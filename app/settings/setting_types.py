@@ -38,8 +38,6 @@ def _listed() -> str:
 
 
 def _at_least(least: int, command: str, otherwise: str) -> Callable[[SecretStr], SecretStr]:
-    """Return a validator of a key's length; its message names a command for a good key."""
-
     def check(key: SecretStr) -> SecretStr:
         # An empty key counts as absent, because Docker Compose passes variables without a value.
         if 0 < len(key) < least:

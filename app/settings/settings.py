@@ -353,7 +353,6 @@ class Settings(
 
     @model_validator(mode="after")
     def _check_pooler(self) -> Self:
-        """Refuse a setting for poolers if there is no pooler."""
         if self.database_pooler_prepared and not self.database_behind_pooler:
             raise PydanticCustomError(
                 "pooler",

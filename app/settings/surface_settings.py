@@ -145,7 +145,6 @@ class TaskSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
-        """Refuse limits that would accept artifacts too large to store."""
         if self.task_max_artifact_bytes > self.task_max_namespace_bytes:
             raise PydanticCustomError(
                 "sizes",

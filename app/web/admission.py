@@ -1,8 +1,8 @@
 """Admission of requests: permission, reach, rate, concurrency and quota; with the audit log.
 
-Admission surrounds each of our routes and precedes the parsing of parameters and body. `admitted`
-checks in a fixed order. A missing permission is reported before a missing resource, and an engine
-out of the caller's reach is never charged.
+Admission surrounds each of our routes and precedes the parsing of parameters and body. A missing
+permission is reported before a missing resource, and an engine out of the caller's reach is never
+charged.
 """
 
 import asyncio
@@ -118,7 +118,6 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
 async def _check_access(
     gate: Gate, caller: Caller, demand: Demand, path: Mapping[str, Any]
 ) -> EngineName | None:
-    """Return the engine named in the path, if any."""
     try:
         if demand.permission is not None:
             require(caller, demand.permission)
@@ -130,13 +129,12 @@ async def _check_access(
 
 
 def _choose_server(demand: Demand) -> None:
-    """Read only the primary for a request that needs the current state."""
+    # A request that needs the current state reads only the primary.
     if demand.is_change or demand.waits:
         read_primary_only()
 
 
 async def _check_state(request: Request, engine: EngineName | None, demand: Demand) -> None:
-    """Check that the state allows the request."""
     if demand.is_change:
         # Checked before costly work, such as embeddings.
         resources: Resources = request.app.state.resources
@@ -166,7 +164,6 @@ def require(caller: Caller, permission: Permission) -> None:
 async def _engine(
     directory: EngineDirectory, caller: Caller, path: Mapping[str, Any]
 ) -> EngineName | None:
-    """Return the engine named in the path, if the caller reaches it."""
     project = path.get("project")
     if project not in {None, WILDCARD} and not caller.reach.has_project(project):
         raise NotFound.of(LocationName(project, path["location"]))
@@ -183,7 +180,6 @@ async def _engine(
 
 
 def _is_at(location: LocationName, path: Mapping[str, Any]) -> bool:
-    """Return True if a path names the engine at its location."""
     project, place = path.get("project", WILDCARD), path.get("location", WILDCARD)
     return project in {WILDCARD, location.project} and place in {WILDCARD, location.location}
 
@@ -209,7 +205,6 @@ def audited(request: Request, method: str, engine: EngineName | None) -> Audited
 
 
 def _logged(path: Mapping[str, Any], engine: EngineName | None) -> dict[str, Any]:
-    """Return the names for the access log; an unknown engine is not named."""
     if engine is None:
         return {}
     names: dict[str, Any] = {"engine": engine.engine, "project": engine.project}

@@ -1,7 +1,6 @@
 """Long answers: encoded in steps, sent in pieces, and counted from reading until sending.
 
-They count for their key and the process like bodies (`app.kernel.limits`). The last piece does not
-count, because the connection holds it.
+The last piece does not count, because the connection holds it.
 """
 
 import json
@@ -36,8 +35,6 @@ class Answers(HttpMiddleware):
 
 
 class _Held(HeldAnswer):
-    """The bytes that one request holds for its answer."""
-
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._held: HeldBody | None = None
@@ -117,7 +114,6 @@ def in_pieces(answer: Response) -> Response:
 
 
 def _is_long() -> bool:
-    """Return True if many bytes were read for the answer."""
     held = held_answer()
     return held is not None and held.size > _LARGE_BYTES
 
@@ -131,8 +127,6 @@ async def _in_turns(
 
 
 class _Gathered:
-    """Parts of a body, gathered into pieces large enough to send."""
-
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._last = bytearray()
@@ -148,7 +142,6 @@ class _Gathered:
 
 
 def _parts(answer: WireModel | dict[str, Any]) -> Iterator[bytes]:
-    """Yield the JSON of an answer in parts; each entry of its lists is a part."""
     lists = {name: value for name, value in _fields(answer) if value and isinstance(value, list)}
     rest = _json(answer, exclude=set(lists))
     yield rest[:-1]
@@ -189,10 +182,8 @@ def documented(model: type[WireModel]) -> dict[int | str, dict[str, Any]]:
 
 
 async def ndjson(pages: AsyncIterator[Sequence[WireModel]]) -> StreamingResponse:
-    """Stream the messages of pages, reading each page while the previous one is sent.
-
-    The first page is read before streaming, to answer a faulty request with an error.
-    """
+    """Stream the messages of pages, reading each page while the previous one is sent."""
+    # The first page is read before streaming, to answer a faulty request with an error.
     first = await anext(pages, ())
 
     async def lines() -> AsyncIterator[bytes]:

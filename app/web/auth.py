@@ -1,7 +1,7 @@
 """Authentication, before every route: no route can omit it.
 
 A key or a token is accepted as `x-goog-api-key`, as `Authorization: Bearer`, and as the password of
-`Authorization: Basic`. The latter lets a browser open the documentation. If both headers are sent,
+`Authorization: Basic`, which lets a browser open the documentation. If both headers are sent,
 `x-goog-api-key` wins: Google's clients send a token of their own in the other. Calls within the
 process pass their caller in the scope, which takes precedence over the headers.
 """
@@ -56,7 +56,6 @@ class Authentication(HttpMiddleware):
 
 
 async def _authenticated(scope: Scope) -> Caller:
-    """Return the caller authenticated by the headers."""
     authenticator: Authenticator = scope["app"].state.authenticator
     asks_for_metrics = scope["path"] == METRICS_PATH
     find = authenticator.authenticate_reader if asks_for_metrics else authenticator.authenticate
@@ -88,7 +87,6 @@ def check_reserve(scope: Scope, caller: Caller) -> None:
 
 
 def _secret(scope: Scope) -> str:
-    """Return the secret of the header that takes precedence."""
     keys = [key for key in headers(scope, b"x-goog-api-key") if key]
     secrets = keys or headers(scope, b"authorization")
     if len(secrets) > 1:

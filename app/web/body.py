@@ -1,8 +1,6 @@
 """Incoming bodies, counted while they arrive, with a limit on slowness; and JSON bodies.
 
-Only the time spent waiting for the client counts. `app.kernel.limits` decides on the count of each
-body and on the limits; this module reports to it and obeys. JSON is bounded, timely, declared as
-JSON, and one object, with storable values only.
+Only the time spent waiting for the client counts. `app.kernel.limits` decides on counts and limits.
 """
 
 import asyncio
@@ -302,7 +300,6 @@ def _target(scope: Scope) -> str:
 
 
 def _has_none(scope: Scope) -> bool:
-    """Return True if a request has no body."""
     return (header(scope, b"content-length") or b"0") == b"0" and (
         header(scope, b"transfer-encoding") is None
     )
@@ -361,7 +358,7 @@ def let_go(request: Request) -> None:
 
 
 async def _charge(scope: Scope, cost: int) -> None:
-    """Charge work before admission to the caller's key; requests without a key are free."""
+    # Requests without a key are free.
     caller = scope.get("state", {}).get("caller")
     if caller is not None:
         limits: Limits = scope["app"].state.gate.limits

@@ -23,10 +23,7 @@ MAX_REQUEST_ID_CHARS = 128
 
 @dataclass(frozen=True)
 class RequestContext:
-    """The caller of a request, and the resources of the process.
-
-    The database shows only rows within the caller's reach, and audits changes.
-    """
+    """The caller of a request, and the resources of the process within the caller's reach."""
 
     resources: Resources
     caller: Caller
@@ -59,20 +56,18 @@ async def _context(request: Request) -> RequestContext:
 
 
 def _audit_row(request: Request, auditor: Auditor, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the audit row for a change that a hot statement writes."""
     _log_operation(request, names)
     return auditor.columns(request.state.audited, names)
 
 
 def _log_operation(request: Request, names: Mapping[str, str]) -> None:
-    """Add the operation that the request created or found to the access log."""
     if "operation" in names:
         # Only its id: the rest of the name may hold an id chosen by a caller.
         request.state.logged["operation"] = names["operation"].rpartition("/")[2]
 
 
 async def _ended(request: Request, auditor: Auditor, session: Session) -> None:
-    """Audit a change, and mark the answer if an earlier request made the change."""
+    # An earlier request may have made the change.
     request.state.is_replayed = "replayed" in noted(session)
     _log_operation(request, noted(session))
     await auditor.record(session, audited=request.state.audited)

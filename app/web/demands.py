@@ -1,7 +1,4 @@
-"""Demands of methods on their callers: permission, cost, and further checks of admission.
-
-Each router holds the demands of its routes.
-"""
+"""Demands of methods on their callers: permission, cost, and further checks of admission."""
 
 from dataclasses import dataclass, replace
 

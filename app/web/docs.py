@@ -107,12 +107,9 @@ async def get_docs() -> HTMLResponse:
 
 
 def tidied(document: Schema) -> Schema:
-    """Return the document without inaccurate or empty parts, and with the groups of methods.
-
-    The removed parts are the framework's own validation errors, the null alternative of optional
-    bodies, the key of public paths, and titles generated from field names. The server address is
-    added as `/`, relative to the document.
-    """
+    """Return the document without inaccurate or empty parts, and with the groups of methods."""
+    # The removed parts are the framework's own validation errors, the null alternative of
+    # optional bodies, the key of public paths, and titles generated from field names.
     schemas = document["components"]["schemas"]
     for name in _FRAMEWORK_ERRORS:
         schemas.pop(name, None)
@@ -130,7 +127,7 @@ def tidied(document: Schema) -> Schema:
 
 
 def _types_of_errors() -> Schema:
-    """Return the types of error answers; routes reference them by name only."""
+    # Routes reference the types by name only.
     template = "#/components/schemas/{model}"
     _, made = models_json_schema([(ErrorBody, "serialization")], ref_template=template)
     types: Schema = made["$defs"]

@@ -121,7 +121,6 @@ async def _validation_error(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _http_exception(request: Request, error: Exception) -> JSONResponse:
-    """Render the framework's own refusals: unknown paths and methods."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         return _method_not_allowed(request)
@@ -137,7 +136,7 @@ def _path_not_found(request: Request) -> JSONResponse:
 
 
 def _method_not_allowed(request: Request) -> JSONResponse:
-    """List every method of the path; the framework lists only the methods of its first route."""
+    # The framework lists only the methods of the path's first route.
     routes: Sequence[APIRoute] = request.app.state.routes
     path = request.scope["path"]
     fitting = [route for route in routes if route.path_regex.fullmatch(path)]
@@ -155,18 +154,12 @@ def _method_not_allowed(request: Request) -> JSONResponse:
 
 @dataclass
 class _Place:
-    """A node in the tree of paths.
-
-    Attributes:
-        below: the child nodes by name; a name in braces stands for any id.
-        verbs: the verbs allowed after a colon.
-    """
+    """A node in the tree of paths; a name in braces in `below` stands for any id."""
 
     below: "dict[str, _Place]" = field(default_factory=dict)
     verbs: set[str] = field(default_factory=set)
 
     def next(self, name: str) -> "tuple[str, _Place] | None":
-        """Return the child node of a path segment, with its name in the API."""
         if name in self.below:
             return name, self.below[name]
         any_id = next((known for known in self.below if known.startswith("{")), None)

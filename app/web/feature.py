@@ -1,7 +1,4 @@
-"""Contributions of features to the service; each has one `FEATURE` in its `feature.py`.
-
-`app/process/features.py` lists all of them; main, worker and sweeps iterate over that list.
-"""
+"""Contributions of features to the service; each has one `FEATURE` in its `feature.py`."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +30,6 @@ class Tick:
     """Periodic work of every worker.
 
     Attributes:
-        name: unique.
         seconds: the interval from the settings; longer on a distributed database.
         start: returns the function for each tick, which checks if another process has run.
     """
@@ -50,7 +46,6 @@ class Feature:
     Attributes:
         jobs: imports and returns the functions that run operations outside a request, by kind.
             Only a worker calls it, to spare servers the import.
-        ticks: the periodic work of every worker.
         examinations: examine its tables for `memory-bank check`.
         counted: its tables whose rows count in the totals of engines.
         retries: retries of failed operations, by kind; the requests of these kinds are kept.

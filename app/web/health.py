@@ -103,7 +103,7 @@ def _not_ready(checks: dict[str, str]) -> Unavailable:
 
 
 def _clock_check(resources: Resources) -> dict[str, Check]:
-    """Return the state of the process's clock; requests use the database's clock in any case."""
+    # Requests use the database's clock in any case.
     skew = resources.skew
     if skew.found is None:
         return {}
@@ -113,7 +113,6 @@ def _clock_check(resources: Resources) -> dict[str, Check]:
 
 
 async def _feature_checks(resources: Resources) -> dict[str, Check]:
-    """Return the checks of features; all fail if the database does not answer in time."""
     checks = resources.registry.checks
     try:
         async with asyncio.timeout(_CHECK_SECONDS):

@@ -51,10 +51,7 @@ Refresher = Callable[[], Awaitable[None]]
 
 
 class GaugeRefresh:
-    """The refresh of database gauges before they are returned.
-
-    A failed or slow refresh leaves its gauges unchanged: `_READ_TIME` shows their age.
-    """
+    """The refresh of database gauges; after a failed or slow one, `_READ_TIME` shows their age."""
 
     def __init__(
         self,

@@ -2,13 +2,10 @@
 
 An attacker's host name may resolve to this machine; its pages then send that name as `Host`.
 
-Source: RFC 9110, sections 7.2 and 15.5.20.
-
-Cross-origin check: pages of other origins are refused unless their origin is listed.
-
-It does more than omit the headers that let a page read an answer. A browser that has opened the
-documentation sends the key in `Authorization: Basic` automatically, for requests of any page.
-Such a request would take effect even if the page cannot read the answer. So a request
+Cross-origin check: pages of other origins are refused unless their origin is listed. It is not
+enough to omit the headers that let a page read an answer: a browser that has opened the
+documentation sends the key in `Authorization: Basic` automatically, for requests of any page, and
+such a request would take effect. So a request
 
     with Sec-Fetch-Site: same-origin     is served: the browser knows it behind any proxies
     with Sec-Fetch-Site: cross-site, same-site
@@ -22,7 +19,8 @@ Without Sec-Fetch-Site, origins are compared without their scheme: behind a prox
 this service does not know it. `null`, the origin of files and of sandboxed frames, is never
 accepted. A listed origin is served without `Authorization: Basic`: its pages send their own key.
 
-Source: Fetch Standard, sections 3.2 and 3.3; Fetch Metadata Request Headers; RFC 6454.
+Source: RFC 9110, sections 7.2 and 15.5.20; Fetch Standard, sections 3.2 and 3.3; Fetch Metadata
+Request Headers; RFC 6454.
 """
 
 import asyncio
@@ -197,7 +195,7 @@ class NoNul(HttpMiddleware):
 
 
 def refuse_nul(scope: Scope) -> None:
-    """Refuse the one character that Postgres cannot store in text.
+    """Refuse U+0000, the one character that Postgres cannot store in text.
 
     Raises:
         InvalidArgument: the query holds it.
@@ -220,7 +218,6 @@ def _request_id(scope: Scope) -> str:
 
 
 def _traceparent(scope: Scope) -> str | None:
-    """Return the sender's span from the `traceparent` header, if its form is supported."""
     given = header(scope, b"traceparent") or b""
     return given.decode() if _TRACEPARENT.fullmatch(given) else None
 
@@ -231,11 +228,8 @@ def _series(method: str, route: str, status: int) -> Histogram:
 
 
 def _record(scope: Scope, status: int, seconds: float) -> None:
-    """Log and measure a request by its route, never by its path or its query.
-
-    Paths contain ids, and a query may contain a key. The log has only two ids: the engine's, if it
-    is within the caller's reach, and the operation's.
-    """
+    # Paths contain ids, and a query may contain a key. The log has only two ids: the engine's,
+    # if it is within the caller's reach, and the operation's.
     route = getattr(scope.get("route"), "path", "none")
     # Callers may invent methods; each would create a new time series.
     method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -322,7 +316,7 @@ def _is_followed_link(scope: Scope) -> bool:
 
 
 def _token(scope: Scope, name: bytes) -> bytes:
-    """Return a header's value in lower case, since a proxy may have changed its case."""
+    # A proxy may have changed the case.
     return (header(scope, name) or b"").strip().lower()
 
 
@@ -335,7 +329,6 @@ def _is_own(origin: bytes, host: bytes) -> bool:
 
 
 def _drop_basic(scope: Scope) -> None:
-    """Remove credentials that a browser may send automatically."""
     scope["headers"] = [
         (name, value)
         for name, value in scope["headers"]

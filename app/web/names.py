@@ -40,8 +40,6 @@ _TASK_ID = f"^{TASK_ID}$"
 
 
 class _Collection(NamedTuple):
-    """A collection of resources, as named in paths and in the OpenAPI document."""
-
     parameter: str
     segment: str
     pattern: str
@@ -100,7 +98,6 @@ async def _key(request: Request) -> str:
 
 
 def _id(parameter: str, request: Request) -> str:
-    """Return an id from the path; a malformed id is NOT_FOUND."""
     collection = _BY_PARAMETER[parameter]
     return _PARSERS[collection.pattern](collection.segment, request.path_params[parameter])
 
@@ -110,8 +107,6 @@ def _child(
     parent: Callable[[Request], Awaitable[ParentT]],
     parameter: str,
 ) -> Callable[[Request], Awaitable[NameT]]:
-    """Return a reader of names that consist of a parent's name and an id from a parameter."""
-
     async def read(request: Request) -> NameT:
         return name(await parent(request), _id(parameter, request))
 

@@ -45,8 +45,7 @@ UpdateMask = Annotated[
 class QueryNames(HttpMiddleware):
     """ASGI middleware that rewrites snake_case parameter names to camelCase, as in the routes.
 
-    Non-ASCII text is decoded as UTF-8, percent-encoded or not; the framework would decode raw bytes
-    as Latin-1.
+    It decodes non-ASCII text as UTF-8; the framework would decode raw bytes as Latin-1.
     """
 
     @override

@@ -69,7 +69,6 @@ class AdmittedRoute(APIRoute):
 
 
 async def _pass_body(request: Request, body: ModelField | None) -> None:
-    """Pass the parsed body to the framework; validate a long one in a thread."""
     read = getattr(request.state, "json", None)
     if read is None:
         return
@@ -103,11 +102,7 @@ class _Streamed(Response):
 
 
 class Router(APIRouter):
-    """An `APIRouter` with the properties common to all routes of the API.
-
-    `demands` has the demand of every route, by operation id. Adding a route without one is a
-    `KeyError`.
-    """
+    """An `APIRouter` for routes of the API; `demands` has the demand of each by operation id."""
 
     def __init__(
         self, *tags: str, demands: Mapping[str, Demand], include_in_schema: bool = True
@@ -141,8 +136,7 @@ class Router(APIRouter):
 
 
 def _in_turns(endpoint: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
-    """Return an endpoint that encodes long answers in steps, unlike the framework."""
-
+    # The framework would encode long answers at once.
     @wraps(endpoint)
     async def answering(*arguments: object, **values: object) -> object:
         return await encoded(await endpoint(*arguments, **values))

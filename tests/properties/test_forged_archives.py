@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.kinds import KINDS
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
@@ -48,7 +48,7 @@ async def test_a_forged_value_is_refused_or_harms_nobody(
     resources: Resources,
     runner: Runner,
     clock: FixedClock,
-    kind: Kind,
+    kind: LineKind,
     *,
     is_nightly: bool,
 ) -> None:

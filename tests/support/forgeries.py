@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.memory.transfer.logic import fields
-from app.memory.transfer.logic.fields import Codec, Kind
+from app.memory.transfer.logic.fields import Codec, LineKind
 from app.memory.transfer.logic.format import (
     CHECK,
     HEADER,
@@ -58,7 +58,7 @@ _VALUES: Mapping[Codec, Sequence[Any]] = {
 class Forgery(NamedTuple):
     """A value in place of the archive's."""
 
-    kind: Kind
+    kind: LineKind
     field: str
     value: Any
 
@@ -70,7 +70,7 @@ def lines_of(bank: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return parsed[0], [line for line in parsed if line["kind"] not in ends]
 
 
-def forgeries(lines: Sequence[Mapping[str, Any]], kind: Kind) -> Iterator[Forgery]:
+def forgeries(lines: Sequence[Mapping[str, Any]], kind: LineKind) -> Iterator[Forgery]:
     """Yield other values of the same type for each field of a kind, and for parts of objects."""
     for field in kind.fields:
         for value in _VALUES[field.codec]:
@@ -83,7 +83,7 @@ def forgeries(lines: Sequence[Mapping[str, Any]], kind: Kind) -> Iterator[Forger
                 yield from (Forgery(kind, field.wire, {**stored, key: odd}) for odd in _ODD)
 
 
-def _own(lines: Sequence[Mapping[str, Any]], kind: Kind) -> list[Mapping[str, Any]]:
+def _own(lines: Sequence[Mapping[str, Any]], kind: LineKind) -> list[Mapping[str, Any]]:
     if kind is REVISION:
         return [one for line in lines for one in line.get(REVISIONS, [])]
     return [line for line in lines if line["kind"] == kind.name]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import ArchiveWriter, Header
 from app.memory.transfer.logic.kinds import ENGINE, MEMORY, REVISION
 
@@ -40,7 +40,7 @@ SAMPLES: dict[str, Any] = {
 """Values of the columns that no line may lack."""
 
 
-def fields_of(kind: Kind, /, **values: Any) -> dict[str, Any]:
+def fields_of(kind: LineKind, /, **values: Any) -> dict[str, Any]:
     """Return the fields of a line with these columns; others are null or a sample."""
     row = [
         values.get(one.column, None if one.is_nullable else SAMPLES.get(one.column))

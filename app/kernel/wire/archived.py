@@ -1,7 +1,6 @@
 """Validation of archived rows with the types that the API uses for requests.
 
-Each feature describes the columns of its rows by an `ArchivedRow`. An archive can be forged: a
-restore stores only values that a request could have stored too.
+An archive can be forged: a restore stores only values that a request could have stored too.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,9 +36,7 @@ _IN_A_FORM = (dict, list, str)
 class WrongColumnError(ValueError):
     """A value that no release stores.
 
-    Attributes:
-        path: the path below the column, in wire spelling; empty for the column's own value.
-        description: as in "must be ...".
+    `path` is the path below the column, in wire spelling; empty for the column's own value.
     """
 
     def __init__(self, column: str, path: str, description: str) -> None:
@@ -67,10 +64,7 @@ class ArchivedRow(BaseModel):
         """Check the columns of a line.
 
         Returns their values in the current form, and the columns that had a former release's form.
-
-        Args:
-            values: by column, as they are in the line.
-            latest: the latest possible time of a past event, with minutes of clock skew allowed.
+        `latest` is the latest possible time of a past event, with minutes of clock skew allowed.
 
         Raises:
             WrongColumnError: no request could have stored a value.
@@ -88,7 +82,7 @@ class ArchivedRow(BaseModel):
 
     @classmethod
     def _validated(cls, given: dict[str, Any], converted: list[str], latest: datetime) -> Self:
-        """Validate the row, after converting the values of a former release in place."""
+        # The values of a former release are converted in place.
         try:
             # `stored` keeps configurations of engines readable that were accepted once.
             return cls.model_validate(given, context={"stored": True, _LATEST: latest})

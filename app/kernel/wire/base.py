@@ -65,7 +65,6 @@ class WireModel(BaseModel):
 
 @cache
 def _spellings(model: type[WireModel]) -> tuple[frozenset[str], dict[str, str]]:
-    """Return the field names that a model drops, and the aliases that differ from their names."""
     dropped = model.ignored | {to_camel(name) for name in model.ignored}
     fields = model.model_fields.items()
     return dropped, {

@@ -2,11 +2,10 @@
 
 Source: google.cloud.aiplatform.v1beta1.Content; wire specification, section 8.1. `artifactRef` is
 this service's own: the `reference` returned by `processOutput` and similar methods, or a subset of
-it with memory and namespace. It names artifacts but holds none of their content. Its fields are
-restricted names, media types, figures, times and enum words.
+it with memory and namespace. It names artifacts but holds none of their content.
 
-It is not a link. The server never resolves it, neither on receipt nor on display. Its target may
-have expired, and only callers with access to the namespace may learn of its existence.
+The server never resolves it, neither on receipt nor on display. Its target may have expired, and
+only callers with access to the namespace may learn of its existence.
 """
 
 from typing import Annotated, Any, Literal, Self
@@ -120,7 +119,6 @@ class Part(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _name_new_kinds(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
-        """Rename unknown kinds of part to camelCase, like the known ones."""
         if not isinstance(data, dict):
             return data
         return {

@@ -2,8 +2,7 @@
 
 Callers write JSON Schema or the dialect of the API ("OBJECT", `any_of`, `nullable`, 64-bit numbers
 as strings). The plain form has one spelling, no references and only known keywords. Its size is
-bounded, and its patterns match in linear time. Validation is therefore cheap for any schema, and it
-never fetches anything.
+bounded, and its patterns match in linear time, so validation is cheap and fetches nothing.
 
 Source: JSON Schema 2020-12; google.cloud.aiplatform.v1beta1.Schema.
 """
@@ -85,19 +84,16 @@ def read_schema(schema: Mapping[str, Any]) -> JsonObject:
     Raises:
         ValueError: the schema is invalid, too large, or refers to itself or outside itself.
     """
-    plain = _Reader(schema).read(dict(schema), 0)
+    plain = _SchemaReader(schema).read(dict(schema), 0)
     return plain if isinstance(plain, dict) else {}
 
 
-class _Reader:
-    """A reader of one schema that counts its subschemas."""
-
+class _SchemaReader:
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._left = MAX_SCHEMAS
 
     def read(self, schema: JsonValue, depth: int) -> JsonValue:
-        """Return the plain form of a subschema."""
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, dict):
@@ -117,7 +113,6 @@ class _Reader:
         return _with_null(own) if spelled.get("nullable") is True else own
 
     def _own(self, spelled: Mapping[str, JsonValue], depth: int) -> JsonObject:
-        """Return the keywords of the schema itself, without its reference."""
         own: JsonObject = {}
         for key, value in spelled.items():
             if key in _REFUSED:
@@ -172,7 +167,6 @@ def _object(value: JsonValue) -> Iterable[tuple[str, JsonValue]]:
 
 
 def _types(value: JsonValue) -> JsonValue:
-    """Return the type or types. None: any type is allowed."""
     if isinstance(value, list):
         return list(dict.fromkeys(name for name in map(_type, value) if name)) or None
     return _type(value) or None
@@ -199,7 +193,7 @@ def _step(node: Any, part: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _joined(own: JsonObject, other: JsonValue) -> JsonObject:
-    """Combine both schemas; mere annotations are merged, to keep the types of `other` visible."""
+    # Mere annotations are merged, to keep the types of `other` visible.
     if isinstance(other, dict) and own.keys() <= _ANNOTATIONS:
         return {**other, **own}
     all_of: list[JsonValue] = [other]

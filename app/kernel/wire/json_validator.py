@@ -1,7 +1,4 @@
-"""The validator of plain schemas. Importing this module is expensive.
-
-Source: JSON Schema 2020-12.
-"""
+"""The validator of plain schemas (JSON Schema 2020-12). Importing this module is expensive."""
 
 from collections.abc import Iterable
 

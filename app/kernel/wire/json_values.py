@@ -1,7 +1,4 @@
-"""Values of fields with a schema: coerced and validated.
-
-Source: JSON Schema 2020-12.
-"""
+"""Values of fields with a schema (JSON Schema 2020-12): coerced and validated."""
 
 import json
 import re
@@ -85,7 +82,6 @@ def _number(kind: str, text: str) -> JsonValue:
 
 
 def _structure(schema: JsonObject, kind: str, text: str) -> JsonValue:
-    """Parse JSON or, for a list, comma-separated items."""
     try:
         read: JsonValue = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,8 +1,7 @@
 """The context policy of a session: the events shown in a prompt and the events summarised.
 
-The named strategies are settings of one engine (the feature `strategies`). A policy comes with a
-session, as the default of an engine, or with one request. Only the given fields are stored.
-`strategies/logic/policies.py` fills in the others on reading.
+A policy comes with a session, as the default of an engine, or with one request. Only the given
+fields are stored; `strategies/logic/policies.py` fills in the others on reading.
 """
 
 from collections.abc import Mapping

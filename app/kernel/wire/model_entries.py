@@ -41,7 +41,6 @@ def _joined(said: object) -> object:
 
 
 def _written(said: object) -> object:
-    """Convert a JSON value to text where text was expected."""
     return json.dumps(said, ensure_ascii=False) if isinstance(said, dict | list | bool) else said
 
 
@@ -99,10 +98,7 @@ _Types = Mapping[str, type[ModelEntry]]
 class EntryTally:
     """Numbers of entries of one list, by the result of reading.
 
-    Attributes:
-        sound: read without a repair.
-        mended: read after a repair.
-        unreadable: lost; includes the incomplete entry at the end of a truncated reply.
+    `unreadable` includes the incomplete entry at the end of a truncated reply.
     """
 
     sound: int = 0
@@ -119,12 +115,9 @@ class EntryTally:
 
 @dataclass(frozen=True)
 class FoundValue:
-    """A JSON value in a reply.
+    """A JSON value in a reply; `number` is the position of the enclosing object.
 
-    Attributes:
-        is_mended: True if the JSON needed a repair.
-        is_cut: True if the reply ends inside the value.
-        number: the position of the enclosing object.
+    `is_cut` is True if the reply ends inside the value.
     """
 
     value: Any
@@ -195,7 +188,9 @@ class EntriesReply(BaseModel):
                 )
         if not raw:
             return None
-        reading = {name: _Reading(kind, raw.get(name, ())).read() for name, kind in types.items()}
+        reading = {
+            name: _ListReading(kind, raw.get(name, ())).read() for name, kind in types.items()
+        }
         lists = {name: done.entries for name, done in reading.items()}
         reply = cls.model_validate(lists)
         for name, done in reading.items():
@@ -207,9 +202,7 @@ def _entry_types(reply: type[EntriesReply]) -> _Types:
     return {name: get_args(field.annotation)[0] for name, field in reply.model_fields.items()}
 
 
-class _Reading:
-    """The entries of one list, read one by one."""
-
+class _ListReading:
     def __init__(self, kind: type[ModelEntry], raw: Sequence[FoundValue]) -> None:
         self._kind, self._raw = kind, raw
         self.entries: list[ModelEntry] = []
@@ -272,7 +265,6 @@ def with_plain_names(value: Mapping[str, Any]) -> dict[str, Any]:
 def _lists_in(
     value: object, types: _Types, depth: int = 0
 ) -> Iterator[tuple[str, Sequence[object]]]:
-    """Yield the lists of entries in a value by name, through any wrappers."""
     value = decoded(value)
     if value == [] and not depth:
         yield next(iter(types)), []
@@ -288,7 +280,6 @@ def _lists_in(
 
 
 def _lists_of(value: object, types: _Types) -> list[tuple[str, Sequence[object]]]:
-    """Return the lists in a value, or the value itself as a list; a bare entry is a list of one."""
     if isinstance(value, list):
         kinds = {name for one in value for name in _kinds_of(one, types)}
         return [(name, value) for name in kinds] if len(kinds) == 1 else []
@@ -300,10 +291,7 @@ def _lists_of(value: object, types: _Types) -> list[tuple[str, Sequence[object]]
 
 
 def _entries(value: object, kind: type[ModelEntry]) -> Sequence[object] | None:
-    """Return the entries of a field that should be a list; None if it has none.
-
-    Null stands for an empty list.
-    """
+    # Null stands for an empty list.
     value = [] if value is None else decoded(value)
     if isinstance(value, list):
         return value
@@ -311,7 +299,7 @@ def _entries(value: object, kind: type[ModelEntry]) -> Sequence[object] | None:
 
 
 def _kinds_of(value: object, types: _Types) -> list[str]:
-    """Return the list to which an object belongs: the object has the first field, with a value."""
+    # An entry has its first field, with a value.
     if not isinstance(value, dict):
         return []
     value = with_plain_names(value)
@@ -322,7 +310,7 @@ def _kinds_of(value: object, types: _Types) -> list[str]:
 
 
 def _has_first(value: Mapping[str, Any], kind: type[ModelEntry]) -> bool:
-    """Return True if an object has the first field of an entry; a schema has no value for it."""
+    # In a schema, the field has an object instead of a value.
     return isinstance(value.get(next(iter(kind.model_fields))), str | int)
 
 

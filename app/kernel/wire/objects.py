@@ -46,8 +46,6 @@ AnyMessage = Annotated[dict[str, Any], BeforeValidator(_camelised)]
 
 
 def _checking(max_value_chars: int) -> Callable[[dict[str, str]], dict[str, str]]:
-    """Return a check of labels that limits the length of their values."""
-
     def check(labels: dict[str, str]) -> dict[str, str]:
         if len(labels) > MAX_LABELS:
             raise ValueError(f"must have at most {MAX_LABELS} pairs")

@@ -30,9 +30,7 @@ for _kind, _bytes in ((_OPENS, b"[{"), (_CLOSES, b"]}"), (_SEPARATES, b",:"), (_
 
 
 def read_object(text: bytes, what: str) -> dict[str, Any]:
-    """Parse a JSON object.
-
-    Too large a structure is refused before parsing, which would cost more.
+    """Parse a JSON object; refuse too large a structure before parsing, which would cost more.
 
     `what` is the name of the text in errors, such as `body`.
 
@@ -143,7 +141,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _read_pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a duplicate key: parsers disagree on the value that counts."""
+    # Parsers disagree on the value that counts.
     pairs_by_key = dict(pairs)
     if len(pairs_by_key) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -152,10 +150,8 @@ def _read_pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_integer(digits: str) -> int:
-    """Parse an integer as `json` does, but let other threads run between two integers.
-
-    Thousands of long integers take a tenth of a second or more.
-    """
+    # As `json` does, but other threads run between two integers: thousands of long integers
+    # take a tenth of a second or more.
     return int(digits)
 
 
@@ -166,7 +162,6 @@ def _check_values(value: object) -> None:
 
 
 def _checked(item: object) -> list[object]:
-    """Refuse values that cannot be stored; return the direct keys and values of the item."""
     if isinstance(item, dict):
         return [*item.keys(), *item.values()]
     if isinstance(item, list):
@@ -189,11 +184,9 @@ def _check_text(text: str) -> None:
 
 @dataclass(frozen=True)
 class Structure:
-    """The size of a JSON structure.
+    """The size of a JSON structure: keys and values at any depth, and nesting levels.
 
-    Attributes:
-        values: keys and values, at any depth.
-        depth: nesting levels; a text without a list or an object has 1.
+    A text without a list or an object has 1 level.
     """
 
     values: int
@@ -210,8 +203,8 @@ def count(text: bytes, piece_bytes: int = _PIECE_BYTES) -> Iterator[Structure]:
     """Yield the size up to the end of each block; the last is the size of the whole text.
 
     Parsing millions of empty lists takes seconds, during which the interpreter runs no other work.
-    Counting takes a hundredth of that time, in blocks with other work between them. The counts are
-    exact for valid JSON. For an invalid text they are exact up to the first error of a parser.
+    Counting takes a hundredth of that time, in blocks with other work between them. For an invalid
+    text, the counts are exact up to the first error of a parser.
     """
     counting = _Counting()
     for start in range(0, len(text), piece_bytes):
@@ -219,10 +212,9 @@ def count(text: bytes, piece_bytes: int = _PIECE_BYTES) -> Iterator[Structure]:
 
 
 class _Counting:
-    """A counter that keeps its state between two blocks.
+    """A counter that keeps its state between two blocks; a list or an object counts as one level.
 
-    A list or an object counts as one level. It has one value more than separators, unless it is
-    empty.
+    It has one value more than separators, unless it is empty.
     """
 
     def __init__(self) -> None:
@@ -236,7 +228,6 @@ class _Counting:
         """The level of the next byte, without the bracket held back in `_opened`."""
 
     def feed(self, piece: bytes) -> Structure:
-        """Count a block; return the size so far."""
         kinds = np.concatenate([self._opened, self._kinds(self._unescaped(piece))])
         is_held = kinds.size > 0 and bool(kinds[-1] == _OPENS)
         self._opened = kinds[-1:] if is_held else kinds[:0]
@@ -259,10 +250,7 @@ class _Counting:
         return piece.removesuffix(b"\\")
 
     def _kinds(self, piece: bytes) -> NDArray[np.uint8]:
-        """Return the kinds of the non-blank bytes outside strings.
-
-        Of each string, only the closing quote remains.
-        """
+        # Of each string, only the closing quote remains.
         data = np.frombuffer(piece, np.uint8)
         # Odd after the opening quote of a string, even if the count has wrapped around.
         quotes = np.cumsum(data == ord('"'), dtype=np.uint8) + self._is_string

@@ -1,7 +1,7 @@
 """The JSON forms of durations, timestamps, 64-bit integers, enums and bytes.
 
-Each type is for `Annotated` fields of wire models. Python values of the inner type are accepted as
-well: values of a row need no conversion for an output model.
+Python values of the inner type are accepted as well: values of a row need no conversion for an
+output model.
 
 Source: proto3 JSON mapping; RFC 3339; google.protobuf.Duration; google.protobuf.Timestamp.
 """
@@ -104,19 +104,14 @@ def format_zoned_timestamp(moment: datetime) -> str:
 
 
 def utc_offset(moment: datetime) -> int | None:
-    """Return the offset of the sender's clock from UTC in minutes; None if it is unknown.
-
-    Many clients write UTC wherever they are, so an offset of zero counts as unknown.
-    """
+    """Return the offset of the sender's clock from UTC in minutes; None if it is unknown."""
+    # Many clients write UTC wherever they are, so an offset of zero counts as unknown.
     offset = moment.utcoffset()
     return round(offset.total_seconds() / 60) if offset else None
 
 
 def with_utc_offset(moment: datetime, minutes: int | None) -> datetime:
-    """Return a time with the offset that `utc_offset` returned.
-
-    An offset from an archive may lead out of the calendar. The time is then in UTC.
-    """
+    """Return a time with the offset that `utc_offset` returned; in UTC if out of the calendar."""
     zone = UTC if minutes is None else timezone(timedelta(minutes=minutes))
     try:
         return moment.astimezone(zone)
@@ -218,10 +213,8 @@ def one_of(kind: type[_E]) -> BeforeValidator:
     """Return the validator of an enum field; it refuses unknown values and names the known ones.
 
     A number selects the member at its position, as in the API's definition: generated clients send
-    enums so. Source: proto3 JSON mapping, "parsers accept both enum names and integers".
-
-    Used as `Annotated[Kind, one_of(Kind)]`. An answer field that must accept values of later
-    versions is declared as `str` instead.
+    enums so. Source: proto3 JSON mapping, "parsers accept both enum names and integers". An answer
+    field that must accept values of later versions is declared as `str` instead.
     """
     members = list(kind)
     names = ", ".join(members)

@@ -1,7 +1,6 @@
 """Shared fields of task memory messages: names and media types.
 
-Errors never repeat the callers' input here, not even names of unknown fields: it may hold tool
-outputs.
+Errors never repeat the callers' input here: even names of unknown fields may hold tool outputs.
 """
 
 from functools import cache
@@ -30,7 +29,6 @@ class TaskModel(WireModel):
 
 @cache
 def _names(model: type[TaskModel]) -> tuple[frozenset[str], str]:
-    """Return the field names that a model accepts, and a list of them for errors."""
     aliases = {field.alias for field in model.model_fields.values() if field.alias}
     ignored = model.ignored.union(map(to_camel, model.ignored))
     return ignored.union(aliases, model.model_fields), ", ".join(sorted(aliases))

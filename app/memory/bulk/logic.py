@@ -60,11 +60,7 @@ class Lines:
 
 
 async def chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[ImportLine]]:
-    """Yield lines in chunks, including the complete lines before an interruption.
-
-    Raises:
-        ServiceError: the error that interrupted the pieces.
-    """
+    """Yield lines in chunks; raise the error of an interruption after the lines before it."""
     lines, chunk = Lines(), _Chunk()
     broken_off: ServiceError | None = None
     try:
@@ -83,19 +79,15 @@ async def chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[ImportLine
 
 
 class _Chunk:
-    """Lines that wait to be written."""
-
     def __init__(self) -> None:
         self.lines: list[ImportLine] = []
         self._bytes = 0
 
     def add(self, line: ImportLine) -> bool:
-        """Add a line; return True if the chunk is full."""
         self.lines.append(line)
         self._bytes += len(line.text or b"")
         return len(self.lines) >= CHUNK_LINES or self._bytes >= CHUNK_BYTES
 
     def take(self) -> list[ImportLine]:
-        """Return the lines, and start an empty chunk."""
         taken, self.lines, self._bytes = self.lines, [], 0
         return taken

@@ -150,7 +150,7 @@ async def import_memories(
 
 
 def _shared(context: RequestContext, import_id: str | None) -> IdempotencyKey | None:
-    """Return the key of the operation that requests with an import id share."""
+    # Requests with the same import id share one operation.
     # Generated clients send an empty id if the caller gives none.
     if not import_id:
         return None

@@ -1,8 +1,4 @@
-"""Schemas of bulk creation.
-
-These methods are additions of this service. Source: google.aip.dev/233, with a choice between an
-atomic batch and independent creations. Memories have the form of `memories.create`.
-"""
+"""Schemas of bulk creation, an addition of this service (source: google.aip.dev/233)."""
 
 from typing import Annotated, Any, ClassVar
 

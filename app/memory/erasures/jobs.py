@@ -1,8 +1,7 @@
 """The worker's part of an erasure: batches, each a transaction that also counts its changed rows.
 
-If a worker is killed, the next one continues the erasure with the same counts, since every step
-searches for the remaining rows. Names in rows outside the scope are replaced first, while the
-resources that they name can still be recognised.
+After a killed worker, the next one continues with the same counts. Names in rows outside the scope
+are replaced first, while the resources that they name can still be recognised.
 """
 
 import asyncio
@@ -61,10 +60,7 @@ class _Erasure:
     resources: Resources
 
     async def run(self) -> None:
-        """Erase and count until no rows are left; then end the operation with the certificate.
-
-        Raises Aborted if rows keep appearing; a repeated request continues the erasure.
-        """
+        """Erase until no rows are left; raise Aborted if rows keep appearing."""
         engine = EngineName.parse(self.job.claim.engine_name)
         async with self.job.db.snapshot() as session:
             row = await self._row(session)
@@ -156,7 +152,6 @@ class _Erasure:
     async def _end_traces(
         self, session: Session, traces: Traces, bound: BoundKeys, row: ErasureRow
     ) -> dict[str, int]:
-        """Rename traces added since the erasure began; return the counts of changed rows."""
         since = row.start_time - _MARGIN
         renamed = await traces.rename_callers(session, traces.callers(bound), since)
         renamed["audit_events"] += await traces.rename_refusals(session, since)
@@ -183,7 +178,6 @@ class _Erasure:
 
 
 def _certified(row: ErasureRow, now: datetime, left_out: Sequence[str]) -> dict[str, Any]:
-    """Return the values of the certificate of an erasure that has just ended."""
     return {
         "certificate_id": row.certificate_id,
         "subject": row.subject,

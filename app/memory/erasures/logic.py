@@ -54,7 +54,7 @@ def ids_of(all_mentions: Iterable[Mention]) -> dict[str, set[str]]:
 
 
 def _parent(name: str) -> str:
-    """Return the id of the task memory that contains a resource; other ids are unchanged."""
+    # The id of a resource in a task memory begins with the id of the task memory.
     return name.partition("/")[0]
 
 
@@ -67,10 +67,7 @@ class Erased:
     alias: str
 
     def renamed(self, text: str, named: Sequence[Mention] | None = None) -> str:
-        """Return a text cut at the first erased resource that it names; the alias replaces the id.
-
-        `named` holds the mentions in the text if they are already known.
-        """
+        """Cut a text at the first erased resource that it names; the alias replaces the id."""
         for mention in mentions(text) if named is None else named:
             ids = self.ids.get(mention.collection, ())
             if mention.name != self.alias and (mention.name in ids or _parent(mention.name) in ids):
@@ -118,7 +115,7 @@ def without(
 ) -> dict[str, list[str]] | None:
     """Return the allowed values of scope keys without one scope; None: they allow no other.
 
-    If several keys of the scope have other values, no value can be removed: all stay.
+    If several keys of the scope have other values, all values stay.
     """
     others = [key for key, value in scope.items() if set(values[key]) != {value}]
     if not others:

@@ -32,7 +32,7 @@ from app.platform.operations.store.tables import OperationRow
 
 
 class ErasureRow(Base):
-    """An erasure of a scope. The row outlives its engine: a restore repeats the erasure.
+    """An erasure of a scope; the row outlives its engine, since a restore repeats the erasure.
 
     While `scope` is set, a trigger refuses writes to that scope: see the migration `erasures`.
     """

@@ -62,12 +62,10 @@ async def find(
 ) -> FindResourcesResponse:
     """Find what a text names in an engine, or as an engine or key besides it.
 
-    Every lookup that the text may need is made, whether or not others have found something, so that
-    the time does not show what is out of the caller's reach.
+    Every possible lookup is made, so that the time does not show what is out of reach.
 
     Raises:
         InvalidArgument: no resource has the name, and the scopes take too long to look up.
-        NotFound: the engine does not exist.
     """
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
@@ -86,8 +84,6 @@ async def find(
 
 @dataclass(frozen=True)
 class _Finder:
-    """The lookups of one text."""
-
     session: Session
     caller: Caller
     engine: EngineName
@@ -115,7 +111,6 @@ class _Finder:
             yield other
 
     async def scopes(self) -> list[Found]:
-        """Return the pairs of scopes with the text as their value."""
         if not self.caller.may(_DEMANDED[FoundKind.SCOPE]):
             return []
         found = await store.find_keys_of(

@@ -1,7 +1,4 @@
-"""Statements that find resources by their ids, and scopes by a value.
-
-All functions take part in the caller's transaction.
-"""
+"""Statements that find resources by their ids, and scopes by a value."""
 
 from datetime import datetime
 
@@ -36,11 +33,9 @@ async def find_memory_of(
 async def find_keys_of(
     session: Session, engine_id: int, value: str, now: datetime, *, with_sessions: bool
 ) -> list[str]:
-    """Return the keys that have a value in scopes of live memories, or of sessions if asked for.
-
-    It tries the keys of the caller's conditions. Without conditions, it tries the keys of some
-    scopes, since the scopes of a bank nearly always have the same few keys.
-    """
+    """Return the keys that have a value in scopes of live memories, or of sessions if asked for."""
+    # Without conditions of the caller, some scopes are enough: the scopes of a bank nearly
+    # always have the same few keys.
     keys = set(conditions_of(session))
     if not keys:
         some = await listing.some_scopes(session, engine_id, _SCOPES_SEEN, now)

@@ -53,7 +53,6 @@ async def _finish(
     response: dict[str, Any],
     details: dict[str, Any],
 ) -> None:
-    """Finish the operation with the costs and counts of all its rounds and attempts."""
     response, details = await _of_all_rounds(job, answered, session, response, details)
     await job.finish(session, response, details)
 
@@ -66,7 +65,7 @@ async def _go_on(
     response: dict[str, Any],
     details: dict[str, Any],
 ) -> None:
-    """Requeue the operation for the rest of its session; other operations may run in between."""
+    # Other operations may run between the rounds of one.
     response, details = await _of_all_rounds(job, answered, session, response, details)
     request = {**job.claim.request, "readTo": read_to.wire(), "answered": response}
     await job.go_on(session, job.clock.now(), details, request)

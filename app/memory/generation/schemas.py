@@ -112,11 +112,7 @@ class VertexSessionSource(WireModel):
     end_time: Timestamp | None = Field(None, description="Events from this time on do not count.")
 
     def name_beside(self, engine: EngineName) -> SessionName:
-        """Parse the name; project and location default to the engine's.
-
-        Raises:
-            InvalidArgument: the name is invalid.
-        """
+        """Parse the name; project and location default to the engine's."""
         field = "vertexSessionSource.session"
         anywhere = f"projects/{WILDCARD}/locations/{WILDCARD}/"
         prefix = "" if self.session.startswith("projects/") else anywhere

@@ -1,12 +1,11 @@
 """Worker job that turns the events of a stream into memories.
 
-The job reads the waiting events and runs a generation. It marks the events as processed in the
-transaction that writes the memories. If more events are ripe afterwards, the operation continues:
-it ends once its callers' events are memories. All its generations share one further operation.
+The job marks the waiting events as processed in the transaction that writes the memories. The
+operation continues while events are ripe; all its generations share one further operation.
 
 If a generation fails or a worker is killed, the events stay in the stream. The runner retries, and
-after the last attempt the sweep opens another operation. Events are set aside if their generation
-fails permanently. They are retried in halves, so that one unreadable event does not block the rest.
+after the last attempt the sweep opens another operation. After a permanent failure, events are
+retried in halves, so that one unreadable event does not block the rest.
 """
 
 import asyncio
@@ -52,7 +51,6 @@ class EventBatch:
     """Events of a stream that one generation reads.
 
     Attributes:
-        stream: the stream's row at the time of reading.
         kept: processed events with stored content, in order.
         again: the events of `kept` that are read again.
         contents: the contents of all events that are read, by event number.
@@ -84,13 +82,7 @@ class _Ingestion:
     """The id of the generation's operation, which all parts of this operation share."""
 
     async def run(self) -> None:
-        """Generate memories from the waiting events.
-
-        Raises:
-            Postponed: the engine has used its tokens for the day, or reached its limit of
-                memories.
-            ServiceError: the generation failed.
-        """
+        """Generate memories from the waiting events; raise Postponed at a limit of the engine."""
         batch = await self._read()
         if batch is None or not batch.waiting:
             await self._finish_empty()
@@ -151,17 +143,13 @@ class _Ingestion:
         return EventBatch(stream, kept, again, waiting, contents)
 
     async def _check_room(self, session: Session) -> None:
-        """Postpone the work while the engine has reached its limit of memories.
-
-        The quota of bytes is not checked, since processing events frees their bytes.
-        """
+        # The quota of bytes is not checked, since processing events frees their bytes.
         settings = self.resources.settings
         if await is_full(session, settings, self._engine.engine, Counted.MEMORIES):
             pause = timedelta(seconds=settings.tuning.ingestion_retry_seconds)
             raise Postponed(self.job.clock.now() + pause)
 
     async def _set_aside(self, batch: EventBatch) -> None:
-        """Set aside the events of a permanently failed generation, for retries in halves."""
         now, settings = self.job.clock.now(), self.resources.settings
         pause = timedelta(seconds=settings.tuning.ingestion_retry_seconds)
         if len(batch.waiting) == 1:
@@ -188,7 +176,8 @@ class _Ingestion:
                 await self._conclude(session, stream, {})
 
     async def _begin(self, session: Session) -> str:
-        """Reserve the generation's operation, or lock the one of an earlier part; return its id."""
+        # The generations of one operation share another one, which the first of them
+        # reserves.
         now, claim = self.job.clock.now(), self.job.claim
         new = NewOperation.of(self._engine, GENERATE, "GenerateMemories", now, self.job.keep)
         new = replace(new.within(claim.scopes), caller=claim.caller)
@@ -209,10 +198,7 @@ class _Ingestion:
         response: dict[str, Any],
         details: dict[str, Any],
     ) -> None:
-        """Mark the events as processed, in the transaction that writes the memories.
-
-        Raises NotFound if the stream was erased in the meantime: no memory may be written.
-        """
+        """Mark the events as processed; raise NotFound if the stream was erased in the meantime."""
         stream = await repository.find(session, self._key, for_update=True)
         if stream is None:
             raise NotFound.of(f"The stream, with reasoningEngines/{self._engine.engine},")
@@ -246,7 +232,7 @@ class _Ingestion:
     async def _store_generation(
         self, session: Session, response: dict[str, Any], details: dict[str, Any]
     ) -> None:
-        """Add to the generation's operation, which may have the effects of earlier parts."""
+        # The operation may have the effects of earlier parts.
         row = await leases.lock(session, self._engine.engine, self._generate_id)
         assert row is not None
         response = response_of_both(response, row.response or {})
@@ -277,10 +263,8 @@ class _Ingestion:
 
 
 def request_of(batch: EventBatch, now: datetime) -> GenerateMemoriesRequest:
-    """Return the request of a generation for the events of a batch.
-
-    No revisions are stored if their expiry time has passed, since they could never be read.
-    """
+    """Return the request of a generation for the events of a batch."""
+    # No revisions are stored if their expiry time has passed, since they could never be read.
     options = dict(batch.stream.options)
     expires = options.get("revisionExpireTime")
     if expires is not None and parse_timestamp(expires) <= now:
@@ -296,7 +280,6 @@ def request_of(batch: EventBatch, now: datetime) -> GenerateMemoriesRequest:
 
 
 def _time(event: ListedEvent) -> datetime | None:
-    """Return the sender's time of an event, with the sender's UTC offset."""
     moment = event.event_time
     return None if moment is None else with_utc_offset(moment, event.utc_offset)
 
@@ -318,7 +301,6 @@ def _overlap(stream: StreamRow) -> int:
 
 
 def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
-    """Return the column values of a stream that depend on its waiting events."""
     values: dict[str, Any] = {
         "pending_count": left.count,
         "pending_bytes": left.bytes,

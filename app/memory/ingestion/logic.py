@@ -1,4 +1,4 @@
-"""Rules that decide when a stream's events are ripe, and which one generation reads (pure).
+"""Rules that decide when a stream's events are ripe, and which one generation reads.
 
 | Part of the rule | The stream is ripe |
 | --- | --- |
@@ -7,9 +7,8 @@
 | `idleDuration` | that long after the last event arrived |
 | `fixedInterval` | at the next tick after the oldest waiting event arrived |
 
-Ticks count from the beginning of the stream; a tick without waiting events has no effect. If a
-rule has several conditions, the first one that is met counts. A setting limits the waiting time of
-events under any rule.
+Ticks count from the beginning of the stream. The first condition that is met counts. A setting
+limits the waiting time of events under any rule.
 
 Source: wire specification, section 9; the API's definition of `GenerationTriggerRule`: "trigger
 generation at a fixed interval", "if the stream is inactive for the specified duration after the
@@ -31,12 +30,9 @@ _MAX_DOUBLINGS = 20
 
 @dataclass(frozen=True)
 class Buffer:
-    """Waiting events of a stream.
+    """Waiting events of a stream; `oldest` and `newest` are times of arrival.
 
-    Attributes:
-        oldest: the arrival of the oldest waiting event.
-        newest: the arrival of the last event.
-        is_flushed: True if a caller has requested immediate processing of some events.
+    `is_flushed` is True if a caller has requested immediate processing of some events.
     """
 
     begin: datetime
@@ -49,10 +45,8 @@ class Buffer:
 def rule_for(
     asked: GenerationTriggerConfig | None, bank: GenerationTriggerConfig | None
 ) -> GenerationRule | None:
-    """Return the request's rule, or the bank's without one; None: process events at once.
-
-    A request with a configuration, but no rule, overrides the bank's rule with "at once".
-    """
+    """Return the request's rule, or the bank's without one; None: process events at once."""
+    # A request with a configuration, but no rule, overrides the bank's rule with "at once".
     config = asked if asked is not None else bank
     rule = config.generation_rule if config is not None else None
     has_condition = rule is not None and (
@@ -77,10 +71,8 @@ def ripe_time(
 
 
 def is_own_failure(state: str, error: Mapping[str, Any] | None) -> bool:
-    """Return True if a stream's operation failed for a reason other than a database outage.
-
-    An outage makes every stream fail, so it must not count against this stream.
-    """
+    """Return True if a stream's operation failed for a reason other than a database outage."""
+    # An outage makes every stream fail, so it must not count against this stream.
     if state != OperationState.FAILED or error is None:
         return False
     is_away = error["details"][0]["reason"] == Reason.DATABASE_UNAVAILABLE
@@ -127,10 +119,8 @@ def in_order(event: ListedEvent) -> tuple[datetime, int]:
 
 
 def first_batch(due: Sequence[ListedEvent], most_bytes: int) -> Sequence[ListedEvent]:
-    """Return the events for one generation within the limits, but at least one.
-
-    Events that failed before get separate batches, so they cannot block other events.
-    """
+    """Return the events for one generation within the limits, but at least one."""
+    # Events that failed before get separate batches, so they cannot block other events.
     if not due:
         return ()
     limit = due[0].batch_limit

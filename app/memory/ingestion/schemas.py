@@ -233,7 +233,6 @@ class ListStreamsResponse(WireModel):
 
 
 def _check_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Return archived options of a stream in their stored form, after validation."""
     try:
         request = IngestEventsRequest.model_validate({"scope": {"any": ""}, **options})
     except ValidationError as error:

@@ -1,7 +1,4 @@
-"""Use cases of ingestion: buffer events, schedule their operation, reopen streams, erase.
-
-The streams of an engine have their list, their sweeps, their metrics, and the end of a restore.
-"""
+"""Use cases of ingestion: buffer events, schedule their operation, reopen streams, erase."""
 
 import json
 from collections import Counter
@@ -83,11 +80,7 @@ _FAILED = of_all(
 async def list_streams(
     resources: Resources, name: EngineName, filter_text: str | None, page: PageRequest
 ) -> ListStreamsResponse:
-    """Return a page of an engine's streams, latest arrival first.
-
-    Raises:
-        InvalidArgument: the filter or the token is unreadable.
-    """
+    """Return a page of an engine's streams, latest arrival first."""
     asked = listing.STREAMS.filtered_page(page, resources.settings, filter_text, engine=name.engine)
     async with resources.db.snapshot() as session:
         await engines.get(session, name)
@@ -117,7 +110,6 @@ async def _described(
 
 
 def _id_before(row: OperationRow) -> str:
-    """Return the id of the failed operation that this one replaces; empty without one."""
     name: str = row.details.get(FAILED_OPERATION, "")
     return name.rpartition("/")[2]
 
@@ -195,9 +187,8 @@ class IngestionService:
     ) -> OperationRow:
         """Add events to a stream; return the operation that will process them.
 
-        All requests on a stream get the same operation until it has ended. If no event waits
-        afterwards, the result is a new operation that is done. If `begins` is False, the stream
-        must exist, and keeps its rule.
+        If no event waits afterwards, the result is a new operation that is done. If `begins` is
+        False, the stream must exist, and keeps its rule.
 
         Raises:
             NotFound: the stream does not exist, and `begins` is False.
@@ -278,7 +269,7 @@ class IngestionService:
         events: Sequence[ContentEvent],
         model: TextModel | None,
     ) -> Sequence[Mapping[str, Any]]:
-        """Insert the events with new ids, and return their rows, or raise as `_check_room` does."""
+        """Insert the events with new ids, and return their rows."""
         key = StreamKey.of(stream)
         ids = {event.event_id for event in events if event.event_id}
         seen = await repository.known_ids(session, key, ids) if ids else set()
@@ -301,7 +292,6 @@ class IngestionService:
         return rows
 
     def _check_room(self, stream: StreamRow, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Raise ResourceExhausted, naming the quota, if the stream has no room for these events."""
         settings = self.resources.settings
         for unit, used, added, limit in (
             ("Events", stream.pending_count, len(rows), settings.tuning.max_stream_pending_events),
@@ -411,11 +401,9 @@ class IngestionService:
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 
     async def reopen(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-        """Open new operations for streams whose last operation left events waiting.
-
-        After a failure, the new operation is due after a pause. After a cancellation, it is due
-        once the events have waited for the maximum time. Returns the number of streams.
-        """
+        """Open new operations for streams whose last one left events waiting; return the count."""
+        # After a failure, the new operation is due after a pause. After a cancellation, it
+        # is due once the events have waited for the maximum time.
         stranded = await repository.lock_stranded(session, engine_id, keys)
         if not stranded:
             return 0
@@ -473,15 +461,9 @@ def source_of(key: StreamKey) -> dict[str, Any]:
 async def _admitted(
     privacy: PrivacyService, name: EngineName, sent: IngestEventsRequest
 ) -> tuple[IngestEventsRequest, Mapping[str, int]]:
-    """Return the masked request, and the number of masked values by kind.
-
-    A stream ignores repeated event ids. A masked id therefore gets a suffix, the keyed digest of
-    the original id.
-
-    Raises:
-        NotFound: the engine does not exist.
-        InvalidArgument: the request contains values that the engine refuses.
-    """
+    """Return the masked request, and the number of masked values by kind."""
+    # A stream ignores repeated event ids. A masked id therefore gets a suffix, the keyed digest
+    # of the original id.
     request, masked = await privacy.admit(name, Place.GENERATION, sent, MASKED_FIELDS)
     before, after = sent.direct_contents_source, request.direct_contents_source
     if before is None or after is None:
@@ -505,10 +487,8 @@ def _distinct(sent: ContentEvent, masked: ContentEvent, pseudonyms: Pseudonyms) 
 
 
 def _is_settled(row: OperationRow, now: datetime) -> bool:
-    """Return True if only a forced flush changes when an operation is due.
-
-    A ripe stream stays ripe; a postponed operation or one that waits for a retry runs no earlier.
-    """
+    # A ripe stream stays ripe; a postponed operation or one that waits for a retry runs no
+    # earlier. Only a forced flush changes that.
     postponed = row.details.get("postponedUntil")
     is_postponed = postponed is not None and parse_timestamp(postponed) > now
     return row.due_time <= now or row.attempts > 0 or is_postponed
@@ -519,7 +499,7 @@ def _bytes_of(rows: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _columns(event: ContentEvent, model: TextModel | None, now: datetime) -> dict[str, Any]:
-    """Return the columns of a new event; files are stored only if the model can read some."""
+    # Files are stored only if the model can read some.
     content = event.kept_content(keeps_files=reads_files(model, [event]))
     return {
         "event_id": event.event_id or None,

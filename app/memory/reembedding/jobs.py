@@ -1,12 +1,11 @@
 """Worker job that embeds an engine's memories with another model.
 
-The job embeds memories without a vector of the new model in batches, outside transactions. It
-stores a vector only if the fact has not changed. After a worker is killed, its successor repeats at
-most one batch. A change of a fact removes its vectors of every model, so none is ever outdated.
+The job embeds in batches, outside transactions, and stores a vector only if the fact has not
+changed. After a worker is killed, its successor repeats at most one batch. A change of a fact
+removes its vectors of every model, so none is ever outdated.
 
-Once no memory lacks a vector, one transaction makes the new model serve and ends the operation. A
-fact that the new model refuses has no vector then. Its memory is queued like any other, and the
-operation names it.
+Once no memory lacks a vector, one transaction makes the new model serve and ends the operation. The
+memory of a fact that the new model refuses is queued like any other, and the operation names it.
 """
 
 import asyncio
@@ -49,12 +48,7 @@ _NO_MODEL_PAUSE = timedelta(seconds=10)
 
 
 async def reembed(job: Job, resources: Resources) -> None:
-    """Run a queued re-embedding.
-
-    Raises:
-        Postponed: the model is unavailable, this process does not have it, or memories change too
-            fast.
-    """
+    """Run a queued re-embedding; raise Postponed without its model or at too many changes."""
     request = QueuedReembedding.model_validate(job.claim.request)
     name = EngineName.parse(job.claim.engine_name)
     await _Reembedding(job, resources, name, request.model).run()
@@ -69,7 +63,6 @@ class _Progress:
     refused: int = 0
 
     def details(self) -> dict[str, Any]:
-        """Return the operation's metadata."""
         tried = self.embedded + self.refused
         share = tried / self.total if self.total else 1
         return {
@@ -91,7 +84,6 @@ class _Reembedding:
     refused: RefusedFact = field(default_factory=RefusedFact)
 
     async def run(self) -> None:
-        """Embed all memories, catch up with recent writes, and switch to the new model."""
         await self._begin()
         since = self._lately()
         async for span in self._spans():
@@ -106,7 +98,6 @@ class _Reembedding:
         raise Postponed(self._now() + self._pause)
 
     async def _begin(self) -> None:
-        """Check that the model is available, and record it as the target."""
         embedder = self.resources.embedders.by_id.get(self.model)
         if embedder is None:
             raise Postponed(self._now() + _NO_MODEL_PAUSE)
@@ -137,7 +128,6 @@ class _Reembedding:
             after = last
 
     async def _fill(self, span: MemorySpan) -> None:
-        """Embed the memories of a span that lack a vector, one batch at a time."""
         limit = self.resources.settings.tuning.reembed_batch_rows
         while True:
             async with self.job.db.snapshot() as session:
@@ -156,7 +146,6 @@ class _Reembedding:
         return await store.list_lacking(session, engine_id, self.model, span, now, limit)
 
     async def _embed(self, facts: Facts) -> None:
-        """Embed facts, and store the vectors of facts that have not changed."""
         embedding = FactEmbedding(EngineEmbedding.of(self.resources), self.model)
         try:
             embedded = await embedding.embedded(facts)
@@ -172,10 +161,8 @@ class _Reembedding:
             await self.job.note(session, self.progress.details())
 
     async def _cut_over(self, span: MemorySpan, *, is_last: bool) -> bool:
-        """Make the model serve, unless recently written memories lack vectors; return True if done.
-
-        The last round accepts a limited number of such memories and queues them.
-        """
+        """Make the model serve, unless recent memories lack vectors; return True if done."""
+        # The last round accepts a limited number of such memories and queues them.
         engine_id = self.engine.engine
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.UPDATE)
@@ -197,7 +184,6 @@ class _Reembedding:
         return True
 
     async def _lacking_lately(self, session: Session, span: MemorySpan) -> list[str]:
-        """Return memories of a span that lack a vector and were not refused, up to a limit."""
         # The page may begin with refused memories, so it must be longer.
         limit = self._most_waiting + len(self.refused)
         return list(self.refused.others(await self._lacking(session, span, limit)))
@@ -223,10 +209,7 @@ class _Reembedding:
         return response
 
     async def _settle(self, span: MemorySpan) -> None:
-        """Queue memories that were being embedded with the former model during the switch.
-
-        Writes that end later are queued by the sweep of stale vectors.
-        """
+        # Writes that end later are queued by the sweep of stale vectors.
         await asyncio.sleep(self.resources.settings.tuning.reembed_settle_seconds)
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)

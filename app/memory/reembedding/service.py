@@ -1,7 +1,4 @@
-"""Re-embedding of engines: its start, the embedding of facts, and the removal of stale vectors.
-
-Facts that were written while their model was unavailable or being replaced wait in a queue.
-"""
+"""Re-embedding of engines: its start, the embedding of facts, and the removal of stale vectors."""
 
 import secrets
 from collections.abc import Collection, Sequence
@@ -63,10 +60,7 @@ _ENGINES_PER_SWEEP = 1_000
 async def start(
     resources: Resources, name: EngineName, once: IdempotencyKey | None
 ) -> OperationRow:
-    """Queue a re-embedding with the model from the settings; an engine runs one at a time.
-
-    If no vector is missing, the operation ends immediately.
-    """
+    """Queue a re-embedding with the model from the settings; an engine runs one at a time."""
     target = resources.embedders.current.model_id
     async with mutate(resources, engines.locked(name), _METHOD, once) as change:
         if change.replayed is not None:
@@ -123,7 +117,6 @@ class FactEmbedding:
         return await self._in_halves(facts)
 
     async def _in_halves(self, facts: Facts) -> Embedded:
-        """Embed facts of a refused batch in halves, to find the refused ones."""
         if len(facts) == 1:
             return Embedded({}, facts)
         listed, middle = list(facts.items()), len(facts) // 2
@@ -204,10 +197,9 @@ class Backlog:
         return self.batches.resources
 
     async def run(self) -> int:
-        """Embed the due memories; return the count. Failed ones are due again after a pause.
-
-        The pause is longer for facts that the model refuses, since another attempt rarely succeeds.
-        """
+        """Embed the due memories; return the count. Failed ones are due again after a pause."""
+        # The pause is longer for facts that the model refuses, since another attempt rarely
+        # succeeds.
         total = failures = 0
         away: set[int] = set()
         while failures < _MOST_FAILURES and (claimed := await self._claim(away)):
@@ -223,10 +215,7 @@ class Backlog:
         return total
 
     async def _claim(self, away: Collection[int]) -> list[tuple[int, list[str]]]:
-        """Lease due memories of several engines; return their ids by engine.
-
-        A failed engine is not tried again in this run, since it would delay the others.
-        """
+        # A failed engine is not tried again in this run, since it would delay the others.
         settings = self.resources.settings
         # Twice the model's time limit, so that the lease outlives the call of the model.
         lease = timedelta(seconds=2 * settings.model_timeout_seconds)
@@ -267,7 +256,7 @@ class Backlog:
             return None
 
     async def _embed_alone(self, name: EngineName, memory_ids: Sequence[str]) -> int:
-        """Embed memories one by one, so that a failure affects only one of them."""
+        # One by one, so that a failure affects only one memory.
         total = 0
         for memory_id in memory_ids:
             async with self.batches.alone((name.engine, memory_id)):
@@ -326,11 +315,10 @@ class StaleVectors:
         return removed
 
     async def _remove_of(self, engine_id: int) -> int:
-        """Make one pass over the vectors of an engine, record its result, and return the count.
-
-        A write that began under the former model may end after the first pass. Passes therefore
-        repeat until one that starts after the end of all such writes finds no vectors.
-        """
+        """Make one pass over the vectors of an engine, record its result, and return the count."""
+        # A write that began under the former model may end after the first pass. Passes
+        # therefore repeat until one that starts after the end of all such writes finds no
+        # vectors.
         async with self.memories.db.snapshot() as session:
             until = (await _get(session, engine_id)).stale_vectors_until
             have_ended = until is not None and until < await database_now(session)
@@ -348,7 +336,6 @@ class StaleVectors:
         return find
 
     async def _remove(self, session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-        """Remove stale vectors of memories; queue those without a vector of the serving model."""
         # The lock prevents a concurrent change of the serving or target model.
         engine = await _get(session, engine_id, Lock.UPDATE)
         serving, now = self.memories.embedding.serving(engine), self.memories.clock.now()

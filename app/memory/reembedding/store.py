@@ -28,7 +28,7 @@ _KEY = (UnembeddedRow.engine_id, UnembeddedRow.memory_id)
 class MemorySpan:
     """A range of an engine's memories by id: greater than `after`, up to and including `last`.
 
-    Without `last`, the range has no end. `since` leaves out memories with an earlier last change.
+    `since` leaves out memories with an earlier last change.
     """
 
     after: str = ""

@@ -55,11 +55,9 @@ class RetentionService:
     async def purge(
         self, name: EngineName, request: PurgeMemoriesRequest, once: IdempotencyKey | None
     ) -> OperationRow:
-        """Delete the matching memories, or count them without `force`; return a done operation.
-
-        The official client drops the count if it must poll the operation. The purge therefore ends
-        before the first response. Source: wire specification, section 10.
-        """
+        """Delete the matching memories, or count them without `force`; return a done operation."""
+        # The official client drops the count if it must poll the operation. The purge
+        # therefore ends before the first response. Source: wire specification, section 10.
         service = self.memories
         now = service.clock.now()
         _check_options(request)
@@ -98,10 +96,8 @@ class RetentionService:
         request: PurgeMemoriesRequest,
         wanted: Clause,
     ) -> int:
-        """Delete or erase the matching memories; note the counts, and return their number.
-
-        A second pass takes the memories that events became while this waited for their streams.
-        """
+        # A second pass takes the memories that events became while this waited for their
+        # streams.
         session, engine_id = change.session, writing.engine.engine
         scopes = self._scopes(request)
         if request.permanent:
@@ -122,11 +118,9 @@ class RetentionService:
     async def _erase_events(
         self, session: Session, engine_id: int, scopes: Clause | None, filter_text: str | None
     ) -> dict[str, int]:
-        """Erase waiting events and stored requests of whole scopes; return metadata with counts.
-
-        Both could restore purged facts later. A purge with any other condition keeps the events,
-        since the memories that they will become are unknown.
-        """
+        """Erase waiting events and stored requests of whole scopes; return metadata with counts."""
+        # Both could restore purged facts later. A purge with any other condition keeps the
+        # events, since the memories that they will become are unknown.
         if scopes is None:
             return {"keptEventCount": await streams.count_pending_of(session, engine_id)}
         requests = read_filter(filter_text, kept_requests.FILTER_FIELDS, self.memories.settings)
@@ -155,11 +149,9 @@ class RetentionService:
     async def _matching(
         self, session: Session, engine_id: int, wanted: Clause
     ) -> AsyncIterator[Sequence[MemoryRow]]:
-        """Yield batches of the matching memories, locked and in the order of their ids.
-
-        One statement selects the ids and another one locks them, so the time limit of a filter
-        does not include waits for locks.
-        """
+        """Yield batches of the matching memories, locked and in the order of their ids."""
+        # One statement selects the ids and another one locks them, so the time limit of a
+        # filter does not include waits for locks.
         limit = self.memories.settings.tuning.sweep_batch_rows
         last = ""
         while True:
@@ -180,7 +172,6 @@ def _check_options(request: PurgeMemoriesRequest) -> None:
 async def _preview(
     session: Session, engine: EngineName, request: PurgeMemoriesRequest, wanted: Clause
 ) -> dict[str, Any]:
-    """Return the count of matching memories, and the requested number of samples."""
     async with limited(session, wanted.seconds):
         count = await store.count_matching(session, engine.engine, wanted.condition)
         if not request.sample_size:

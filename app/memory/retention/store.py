@@ -101,10 +101,7 @@ async def find_expired_revisions(session: Session, search: RowSearch) -> Sequenc
 
 
 async def remove_expired_revisions(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Remove the given revisions that have expired; return the count.
-
-    Revisions that another transaction is removing with their memories are skipped.
-    """
+    """Remove the given expired revisions, except those locked elsewhere; return the count."""
     return await remove_found(
         RevisionRow,
         _REVISION_KEY,

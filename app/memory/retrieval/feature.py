@@ -8,7 +8,7 @@ from app.web.feature import Feature, Tick
 
 
 def _watch_fills(resources: Resources) -> None:
-    """Sweep once vectors were filled in: an import may have filled a large scope."""
+    # An import may have filled a large scope.
     resources.db.server.statistics.after = IndexSweep(resources).run_after
 
 

@@ -106,7 +106,7 @@ class IndexSweep:
                         left -= await indexes.register(session, key, vectors)
 
     async def _most(self, session: Session) -> int:
-        """Return the maximum number of scopes with indexes; each shard holds a part of an index."""
+        # Each shard holds a part of an index.
         most = self.resources.settings.tuning.max_scope_indexes
         if not self.resources.db.is_distributed:
             return most
@@ -129,7 +129,6 @@ class IndexSweep:
             await indexes.mark_ready(session, key)
 
     async def _is_made(self, key: IndexKey, dimensions: int) -> bool:
-        """Create the indexes that are missing; return True if all are complete now."""
         async with self.resources.db.snapshot() as session:
             made = await indexes.list_made(session)
         builds = {
@@ -148,7 +147,7 @@ class IndexSweep:
         return True
 
     async def _remove(self, key: IndexKey) -> None:
-        """Remove an index; the index of words is removed with the last model of its scope."""
+        # The index of words is removed with the last model of its scope.
         async with self._claimed(key) as is_mine:
             name = key.index_name
             if not is_mine or not await self._defined(name, indexes.drop(name)):

@@ -183,7 +183,6 @@ async def roll_back(
 
 
 async def _vector(resources: Resources, target: RevisionName, now: datetime) -> Vector | None:
-    """Return the vector of a revision's fact, computed outside transactions."""
     async with resources.db.snapshot() as session:
         revision = await store.find(session, target, now)
     fact = None if revision is None else revision.fact
@@ -191,7 +190,7 @@ async def _vector(resources: Resources, target: RevisionName, now: datetime) -> 
 
 
 def _planned(engine: EngineName, row: MemoryRow, revision: RevisionRow) -> dict[str, Any]:
-    """Return the stored response of a preview, with names and empty contents."""
+    # Stored with names and empty contents, which are read later.
     memory = MemoryName(engine, row.memory_id)
     known = ("after",) if row.delete_time is not None else ("before", "after")
     change = {
@@ -240,7 +239,6 @@ def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
 
 
 def _revision_id(memory: MemoryName, text: str) -> int:
-    """Parse a revision's id from the id itself or its full name."""
     parent, _, identity = text.rpartition("/")
     if parent and not _is_of(memory, parent):
         raise NotFound.of(f"This revision of {memory}")
@@ -253,6 +251,6 @@ def _revision_id(memory: MemoryName, text: str) -> int:
 
 
 def _is_of(memory: MemoryName, revisions: str) -> bool:
-    """Return True if a parent name belongs to the memory; project and location are optional."""
+    # Project and location are optional.
     engine, slash, rest = revisions.rpartition(f"/memories/{memory.memory}/revisions")
     return bool(slash) and not rest and memory.engine.is_named(engine)

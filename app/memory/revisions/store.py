@@ -201,12 +201,10 @@ class WantedLabels:
 
 
 async def read_labels(session: Session, wanted: WantedLabels, page: Slice) -> ReadRows[Row[Any]]:
-    """Return a page of the distinct keys or values of readable revisions.
-
-    It is not `read_page`, since many rows have the same entry. Each recursion step looks up the
-    next entry in the index. The time of a page therefore depends on its length, not on the number
-    of revisions.
-    """
+    """Return a page of the distinct keys or values of readable revisions."""
+    # Not `read_page`, since many rows have the same entry. Each recursion step looks up the
+    # next entry in the index: the time depends on the length of the page, not on the number of
+    # revisions.
     (column,) = page.key
     first = column >= wanted.prefix if page.after is None else column > page.after[0]
     entries = select(
@@ -227,7 +225,6 @@ async def read_labels(session: Session, wanted: WantedLabels, page: Slice) -> Re
 def _next(
     wanted: WantedLabels, column: InstrumentedAttribute[str], bound: ColumnElement[bool]
 ) -> ScalarSelect[str]:
-    """Select the first entry within a bound that has a readable revision."""
     end = after_all_with(wanted.prefix)
     of_revision = and_(
         RevisionRow.engine_id == RevisionLabelRow.engine_id,

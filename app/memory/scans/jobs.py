@@ -1,8 +1,4 @@
-"""Worker job of a scan, in batches; each transaction also stores the progress.
-
-If a worker is killed, the next one continues after the last batch. The counts therefore equal the
-counts of an uninterrupted scan.
-"""
+"""Worker job of a scan; each batch stores the progress, so another worker can continue after it."""
 
 import asyncio
 from collections import Counter
@@ -47,11 +43,7 @@ _MOST_REVISIONS = 200
 
 
 async def scan(job: Job, resources: Resources) -> None:
-    """Run a queued scan, or continue one from a killed worker.
-
-    Raises:
-        Cancelled: the client has cancelled the operation; values masked before stay masked.
-    """
+    """Run a queued scan, or continue one; values masked before a cancellation stay masked."""
     request = ScanPrivacyRequest.model_validate(job.claim.request)
     engine = EngineName.parse(job.claim.engine_name)
     async with job.db.snapshot() as session:
@@ -84,14 +76,12 @@ async def _finish(job: Job, action: ScanAction, progress: ScanProgress) -> None:
 
 
 class _Masked(NamedTuple):
-    """New values of the columns that change, and counts of sensitive values by kind."""
-
     values: Mapping[str, Any]
     counts: Counter[str]
 
 
 def _mask(guard: Guard, columns: Mapping[str, Any]) -> _Masked:
-    """Mask the columns of a row. Masks may be longer than values, so texts are cut to fit."""
+    # Masks may be longer than values, so texts are cut to fit.
     masked = guard.without(dict(columns))
     changed = {name: masked.value[name] for name in columns if masked.value[name] != columns[name]}
     if "labels" in changed:
@@ -133,7 +123,6 @@ class _Scanning:
         return Subject(self.engine.engine, self.request.scope or {})
 
     async def memories(self, progress: ScanProgress) -> ScanProgress:
-        """Scan a batch of memories with all their revisions."""
         now = self.resources.clock.now()
         after = progress.after[0] if progress.after else ""
         async with self.job.db.snapshot() as session:
@@ -153,7 +142,7 @@ class _Scanning:
         return progress
 
     async def _vectors(self, rows: Sequence[MemoryRow]) -> Mapping[str, Vector]:
-        """Return vectors of the masked facts. Facts that change before the lock have none."""
+        # Facts that change before the lock have no vector.
         masked = await self._mask([{"fact": row.fact} for row in rows])
         facts = [columns["fact"] for columns, _ in masked if "fact" in columns]
         embedding = MemoryService.of(self.resources).embedding
@@ -198,7 +187,6 @@ class _Scanning:
         await ledger.redact(session, writing, redacted)
 
     async def texts(self, texts: TextsOf, progress: ScanProgress) -> ScanProgress:
-        """Scan a batch of a table's texts; masked texts are written back in place."""
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)
             rows = await texts.page(
@@ -221,7 +209,6 @@ class _Scanning:
     async def _note(
         self, session: Session, results: BatchResults, last: Sequence[str] | None
     ) -> ScanProgress:
-        """Store the progress in the transaction of the batch; return it."""
         named = results if not self._masks else BatchResults(results.counts)
         # Read again, since an erasure may have removed names from the stored progress.
         before = ScanProgress.of(await self.job.lock_details(session))

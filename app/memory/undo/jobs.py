@@ -1,9 +1,9 @@
 """Worker job that undoes an operation.
 
 First, outside any transaction, the job embeds the facts that need vectors again. Then one
-transaction locks the memories, decides the effects by their current state, changes them, and ends
-the operation. A memory that has changed in between is skipped and reported. Only a conflict with
-another transaction makes the runner repeat the job.
+transaction locks and changes the memories, and ends the operation. A memory that has changed in
+between is skipped and reported. Only a conflict with another transaction makes the runner repeat
+the job.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -85,10 +85,7 @@ def fact_to_embed(target: UndoTarget, effect: Undone | Skipped | None) -> str | 
 
 @dataclass(frozen=True)
 class UndoWriter:
-    """Writes verdicts through the ledger, inside the caller's transaction.
-
-    `vectors` has vectors of the facts from `fact_to_embed`; missing ones are embedded later.
-    """
+    """Writes verdicts through the ledger; facts that `vectors` lacks are embedded later."""
 
     session: Session
     config: MemoryBankConfig
@@ -170,7 +167,6 @@ class _Undo:
     request: QueuedUndo
 
     async def run(self) -> None:
-        """Embed facts, then change the memories and end the operation in one transaction."""
         vectors = {} if self.request.validate_only else await self._vectors()
         await self.job.step()
         async with self.job.db.transaction(writes_vectors=bool(vectors)) as session:
@@ -190,7 +186,7 @@ class _Undo:
             await self.job.finish(session, report.response(), details)
 
     async def _vectors(self) -> dict[str, Vector]:
-        """Return vectors of facts, outside transactions; empty if there are too many memories."""
+        # The facts of too many memories are embedded later.
         now, count = self.job.clock.now(), 0
         # A dict serves as an ordered set of facts.
         wanted: dict[str, None] = {}
@@ -210,7 +206,6 @@ class _Undo:
         return vectors
 
     async def _apply(self, writer: UndoWriter) -> Report:
-        """Undo page by page, and report the effects; with `validateOnly`, change nothing."""
         now, is_dry = writer.writing.now, bool(self.request.validate_only)
         report = Report(writer.writing.engine)
         seen: set[str] = set()

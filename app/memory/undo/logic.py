@@ -74,14 +74,17 @@ class Before:
     expire_time: datetime | None = None
     """Expiry of the memory itself at that time."""
 
+    def restored(self, now: datetime) -> Undone | Skipped:
+        """Decide to restore a deleted memory, unless its earlier expiry time has passed."""
+        is_over = self.expire_time is not None and self.expire_time <= now
+        return Skipped.EXPIRED if is_over else Undone.RESTORED
+
 
 def verdict(
     trace: Trace, present: Present | None, before: Before | None, now: datetime
 ) -> Undone | Skipped | None:
-    """Decide the effect on a memory; None if it needs no change.
-
-    A memory that the operation only deleted still has its content, so it needs no revision.
-    """
+    """Decide the effect on a memory; None if it needs no change."""
+    # A memory that the operation only deleted still has its content, so it needs no revision.
     if present is None:
         return Skipped.ERASED
     if (obstacle := _obstacle(trace, present, now)) is not None:
@@ -91,17 +94,10 @@ def verdict(
         return Undone.RESTORED if is_whole else Skipped.REVISION_NOT_KEPT
     if before is None or before.is_deletion:
         return None if present.is_deleted else Undone.DELETED
-    return _restored(before, now) if present.is_deleted else Undone.UPDATED
-
-
-def _restored(before: Before, now: datetime) -> Undone | Skipped:
-    """Decide to restore a deleted memory, unless its earlier expiry time has passed."""
-    is_over = before.expire_time is not None and before.expire_time <= now
-    return Skipped.EXPIRED if is_over else Undone.RESTORED
+    return before.restored(now) if present.is_deleted else Undone.UPDATED
 
 
 def _obstacle(trace: Trace, present: Present, now: datetime) -> Skipped | None:
-    """Return the reason why the memory's current state forbids a change, or None."""
     if trace.last_version not in {present.version, *present.put_back}:
         return Skipped.CHANGED_SINCE
     end = present.recover_until if present.is_deleted else present.expire_time
@@ -113,9 +109,8 @@ def _obstacle(trace: Trace, present: Present, now: datetime) -> Skipped | None:
 def expiry(
     config: MemoryBankConfig, before: datetime | None, present: datetime | None, now: datetime
 ) -> datetime | None:
-    """Return the expiry time of a restored memory.
+    """Return the expiry time of a restored memory: `before`, if it is None or has not passed.
 
-    This is `before`, the expiry time before the operation, if it is None or has not passed.
     Otherwise the rules of a rollback apply; `present` is the current expiry time if not passed.
     """
     if before is None or before > now:

@@ -37,9 +37,7 @@ async def start(
     request: UndoOperationRequest,
     once: IdempotencyKey | None,
 ) -> OperationRow:
-    """Queue the undo of an operation.
-
-    Undos need not wait for each other, since each checks the versions of its memories.
+    """Queue the undo of an operation; undos check versions and need not wait for each other.
 
     Raises:
         FailedPrecondition: the operation has not ended, or has no changes that can be undone.
@@ -83,7 +81,7 @@ async def retry(
 
 
 def _changing_id(requested: OperationRow) -> str:
-    """Return the operation id in revisions; an ingestion's revisions name its generation."""
+    # An ingestion's revisions name its generation.
     generation = (requested.response or {}).get("generateMemoriesOperation")
     return requested.operation_id if generation is None else str(generation).rpartition("/")[2]
 

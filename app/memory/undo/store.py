@@ -22,10 +22,7 @@ DELETE: Final = "memories.delete"
 
 @dataclass(frozen=True)
 class UndoTarget:
-    """A memory that an operation changed, with its current and its former state.
-
-    `put_back` are the versions with content that was restored, including the current version.
-    """
+    """A memory that an operation changed; `put_back` are the versions with restored content."""
 
     trace: Trace
     row: MemoryRow | None
@@ -76,10 +73,7 @@ async def list_targets(
     *,
     for_update: bool,
 ) -> list[UndoTarget]:
-    """Return memories that an operation changed, ordered by id.
-
-    `after` is the last id of the previous page. `for_update` locks the memories.
-    """
+    """Return memories that an operation changed, ordered by id, after the id `after`."""
     is_trace = _is_trace(engine_id, operation_id, now)
     traces = await _list_traces(session, is_trace, limit, after)
     if not traces:
@@ -131,7 +125,6 @@ async def _list_traces(
 async def _list_before(
     session: Session, engine_id: int, traces: Sequence[Trace], now: datetime
 ) -> dict[str, RevisionRow]:
-    """Return the revisions right before the operation by memory, if they are kept."""
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == engine_id,
         tuple_(RevisionRow.memory_id, RevisionRow.version).in_(
@@ -145,11 +138,8 @@ async def _list_before(
 async def _put_back(
     session: Session, engine_id: int, rows: Sequence[MemoryRow], now: datetime
 ) -> dict[str, list[int]]:
-    """Return the versions with the current content of restored memories, from kept revisions.
-
-    The revision of a rollback or undo names the restored revision. This revision may also come
-    from a rollback, so the query follows the chain.
-    """
+    # The revision of a rollback or undo names the restored revision. This revision may also
+    # come from a rollback, so the query follows the chain.
     present = [(row.memory_id, row.version) for row in rows]
     columns = (RevisionRow.memory_id, RevisionRow.version, RevisionRow.restored_revision_id)
     kept = and_(RevisionRow.engine_id == engine_id, RevisionRow.expire_time > now)

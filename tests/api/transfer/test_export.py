@@ -17,7 +17,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import DeadlineExceeded, Reason, ServiceError
 from app.kernel.names import EngineName
 from app.kernel.release import RELEASE
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.kinds import KINDS, MEMORY, OMITTED, REVISION
 from app.memory.transfer.services import exports
 from app.memory.transfer.services.exports import ExportOptions
@@ -58,7 +58,7 @@ async def _filled(
         await session.execute(insert(ModelUsageRow).values(_USAGE))
 
 
-async def _stored(database: Database, kind: Kind) -> list[dict[str, Any]]:
+async def _stored(database: Database, kind: LineKind) -> list[dict[str, Any]]:
     """Return the rows of a kind's table, as the service reads them."""
     table = metadata.tables[kind.table]
     columns = [table.columns[one.column] for one in kind.fields if one.column != OMITTED]
@@ -87,7 +87,7 @@ async def test_an_archive_has_every_row_of_the_engine(
         assert found == sorted(map(_comparable, stored)), kind.name
 
 
-def _is_archived(kind: Kind, row: dict[str, Any]) -> bool:
+def _is_archived(kind: LineKind, row: dict[str, Any]) -> bool:
     """Return False of what the kind's own tests look at."""
     if kind.name == "operation":
         others = {"generation.preview", "engines.create", "engines.update"}

@@ -15,7 +15,7 @@ from app.adapters.db.session import Database
 from app.adapters.llm.embedders import SUCCESSORS
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import ArchiveWriter, Header, line_of
 from app.memory.transfer.logic.kinds import ENGINE, MEMORY_VECTOR, OPERATION, USAGE
 from app.process.main import create_app
@@ -283,7 +283,7 @@ async def test_another_media_type_is_refused(client: httpx.AsyncClient) -> None:
     assert refusal(answer) == (400, "INVALID_ARGUMENT", "ARCHIVE_INVALID")
 
 
-def _forged(kind: Kind, values: dict[str, Any]) -> bytes:
+def _forged(kind: LineKind, values: dict[str, Any]) -> bytes:
     """Return an archive whose engine, or a line after it, has values that no export writes."""
     writer = ArchiveWriter()
     engine = values if kind is ENGINE else {}
@@ -304,7 +304,7 @@ def _forged(kind: Kind, values: dict[str, Any]) -> bytes:
     ],
 )
 async def test_a_forged_line_is_refused_and_harms_nobody(
-    client: httpx.AsyncClient, kind: Kind, values: dict[str, Any]
+    client: httpx.AsyncClient, kind: LineKind, values: dict[str, Any]
 ) -> None:
     given = {**_OPERATION, **values} if kind is OPERATION else values
     answer = await client.post(RESTORE, content=zipped(_forged(kind, given)), headers=GZIP)
@@ -322,7 +322,7 @@ async def test_the_header_teaches_no_length_of_a_model(
     assert await count(database, "embedding_models") == 0
 
 
-def _with(kind: Kind, *rows: dict[str, Any], header: Header = HEADER) -> bytes:
+def _with(kind: LineKind, *rows: dict[str, Any], header: Header = HEADER) -> bytes:
     """Return an archive of an engine, one memory, and lines of another kind."""
     writer = ArchiveWriter()
     lines = [writer.header(header), writer.add(ENGINE, fields_of(ENGINE))]

@@ -13,7 +13,7 @@ import pytest
 
 from app.kernel.errors import InvalidArgument, Reason
 from app.memory.transfer.logic import fields
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import ArchiveWriter, Header, line_of
 from app.memory.transfer.logic.kinds import BY_NAME, ENGINE, KINDS, MEMORY, REVISION
 from app.memory.transfer.logic.reading import ArchiveReader, Block, Line, is_later
@@ -51,7 +51,7 @@ _SAMPLES: dict[fields.Codec, Any] = {
 _ENGINE_NAME = "projects/p/locations/l/reasoningEngines/7"
 
 
-def _row(kind: Kind, **values: Any) -> list[Any]:
+def _row(kind: LineKind, **values: Any) -> list[Any]:
     """Return a row of which every column that may be null is."""
     samples: dict[str, Any] = {
         "scope": {"user_id": "42"},
@@ -266,7 +266,7 @@ def _forged(
     header = Header(**{**vars(_HEADER), "release": release})
     parts = [writer.header(header)]
     for name, written in lines:
-        kind = BY_NAME.get(name) or Kind(name, "", (), ())
+        kind = BY_NAME.get(name) or LineKind(name, "", (), ())
         parts.append(writer.add(kind, written))
     return b"".join([*parts, writer.end(left or {})])
 

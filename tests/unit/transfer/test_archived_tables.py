@@ -7,7 +7,7 @@ from sqlalchemy import JSON, Column
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.memory.transfer.logic import fields
-from app.memory.transfer.logic.fields import Codec, Kind
+from app.memory.transfer.logic.fields import Codec, LineKind
 from app.memory.transfer.logic.kinds import BY_NAME, KINDS, NOT_ARCHIVED, OMITTED
 from app.process.features import FEATURES
 from app.process.metadata import metadata
@@ -31,7 +31,7 @@ def test_every_table_is_archived_or_left_out_with_a_reason() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_every_column_is_written_or_left_out_with_a_reason(kind: Kind) -> None:
+def test_every_column_is_written_or_left_out_with_a_reason(kind: LineKind) -> None:
     columns = metadata.tables[kind.table].columns
     written = [one.column for one in kind.fields if one.column != OMITTED]
     assert sorted([*written, *kind.left_out]) == sorted(columns.keys())
@@ -42,7 +42,7 @@ def test_every_column_is_written_or_left_out_with_a_reason(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_line_names_each_field_once(kind: Kind) -> None:
+def test_a_line_names_each_field_once(kind: LineKind) -> None:
     wires = [one.wire for one in kind.fields]
     assert len({*wires, "kind", "revisions"}) == len(wires) + 2
     assert BY_NAME[kind.name] is kind
@@ -50,7 +50,7 @@ def test_a_line_names_each_field_once(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_column_has_a_codec_of_its_type(kind: Kind) -> None:
+def test_a_column_has_a_codec_of_its_type(kind: LineKind) -> None:
     columns = metadata.tables[kind.table].columns
     assert [
         one.column
@@ -70,7 +70,7 @@ def _codecs_of(column: Column[object]) -> set[Codec]:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_each_column_has_a_type_of_the_api(kind: Kind) -> None:
+def test_each_column_has_a_type_of_the_api(kind: LineKind) -> None:
     """A feature says of each kind of lines how its values are validated."""
     rows = {
         name: row for one in FEATURES if one.archived for name, row in one.archived.rows.items()

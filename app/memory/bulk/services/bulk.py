@@ -76,14 +76,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Options of an import, and permissions of its caller.
-
-    Attributes:
-        work: the key of an operation shared by several requests; None: a separate operation.
-        overwrite: True replaces different content of existing memories by the line's content.
-        may_set_times: True allows lines to set the times of their memories.
-        may_restore: True lets lines restore deleted memories.
-    """
+    """Options of an import; `work` is the key of an operation that several requests share."""
 
     work: IdempotencyKey | None = None
     overwrite: bool = False
@@ -98,9 +91,8 @@ class BulkItem:
 
     Attributes:
         place: the index in a batch, or the line number in an import.
-        memory_id: the id that the caller chose.
-        prefix: the path of its fields in errors; empty for a line.
         times: the times of the memory at its source; None: the memory is new.
+        prefix: the path of its fields in errors; empty for a line.
     """
 
     place: int
@@ -154,12 +146,6 @@ def read_line(settings: Settings, options: ImportOptions, now: datetime, line: I
 
 
 def _times(imported: ImportedMemory, options: ImportOptions, now: datetime) -> Times | None:
-    """Return the times of a line, if it has any.
-
-    Raises:
-        InvalidArgument: a time is not allowed; the error names the field.
-        PermissionDenied: the caller may not set times.
-    """
     created, updated, said = imported.create_time, imported.update_time, imported.event_time
     if said is not None and said > now + _AHEAD:
         raise InvalidArgument.of_field("eventTime", "must be at most 5 minutes ahead.")
@@ -249,8 +235,7 @@ class BulkService:
         Raises:
             AlreadyExists: a chosen id of an atomic batch is taken.
             InvalidArgument: a memory of an atomic batch is invalid.
-            NotFound: the engine does not exist, or the caller has no access to a scope of an
-                atomic batch.
+            NotFound: the caller has no access to the engine or to a scope of an atomic batch.
             ResourceExhausted: the engine has no room for all memories.
         """
         settings = self.memories.settings
@@ -290,11 +275,7 @@ class BulkService:
     async def admitted(
         self, name: EngineName, read: Sequence[Read]
     ) -> tuple[list[Read], Mapping[str, int]]:
-        """Return masked memories or errors, and the number of masked values by kind.
-
-        Raises:
-            NotFound: the engine does not exist.
-        """
+        """Return masked memories or errors, and the number of masked values by kind."""
         items = [entry for entry in read if isinstance(entry, BulkItem)]
         requests = [(item.memory_prefix.removesuffix("."), item.request) for item in items]
         privacy = self.memories.privacy
@@ -360,11 +341,7 @@ class Creating:
     _writings: dict[object, ChangeContext] = field(default_factory=dict)
 
     async def create(self, items: Sequence[BulkItem]) -> list[Outcome]:
-        """Create memories with distinct ids; return a result for each.
-
-        Raises:
-            ResourceExhausted: the engine has no room for all memories.
-        """
+        """Create memories with distinct ids; raise ResourceExhausted without room for all."""
         engine_id = self.engine.engine_id
         await check_room(
             self.session, self.memories.settings, engine_id, Counted.MEMORIES, len(items)
@@ -383,13 +360,7 @@ class Creating:
         return outcomes
 
     async def change(self, wanted: Sequence[tuple[BulkItem, MemoryRow]]) -> list[Outcome]:
-        """Replace the content of distinct, locked memories; return a result for each.
-
-        Deleted memories are restored.
-
-        Raises:
-            ResourceExhausted: the engine has no room for all memories.
-        """
+        """Change distinct, locked memories and restore deleted ones, or raise ResourceExhausted."""
         deleted = sum(row.delete_time is not None for _, row in wanted)
         await check_room(
             self.session, self.memories.settings, self.engine.engine_id, Counted.MEMORIES, deleted
@@ -437,7 +408,7 @@ class Creating:
         return config_of(self.engine)
 
     def _writing(self, request: RevisionFields) -> ChangeContext:
-        """Return the shared context of all items with the same options; usually there is one."""
+        # Usually all items have the same options, and so one context.
         options = (
             frozenset((request.revision_labels or {}).items()),
             request.revision_ttl,
@@ -452,7 +423,6 @@ class Creating:
 
 
 def _changing(row: MemoryRow, wanted: Creation) -> Change:
-    """Return the change that gives a memory the content and expiry of a creation."""
     is_said = time_said(wanted.content) is not None
     return Change(
         row=row,
@@ -493,7 +463,6 @@ def _one_scope(items: Sequence[BulkItem]) -> Scopes | None:
 
 
 def _scopes(session: Session, results: Sequence[Outcome | Read]) -> Scopes | None:
-    """Return the scopes of the created memories, or all reachable scopes if they are many."""
     scopes = [row.scope for row in results if isinstance(row, MemoryRow)]
     keys = set(scopes[0]).intersection(*scopes) if scopes else set()
     named = {key: sorted({scope[key] for scope in scopes}) for key in sorted(keys)}

@@ -1,8 +1,7 @@
 """Import of memories from a stream of any length, one chunk at a time.
 
-Each chunk is written in a separate transaction, while the next chunk is read and embedded. If an
-import is interrupted, the chunks that are written stay. The client can send the whole import again:
-lines whose memories exist with the same content are skipped.
+Each chunk is written in its own transaction, while the next one is read and embedded. After an
+interruption the written chunks stay, and the client can send the whole import again.
 """
 
 import asyncio
@@ -94,14 +93,8 @@ _COUNTS: Mapping[Resolution, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """Memories requested by a chunk of lines.
-
-    Attributes:
-        now: the time at which the lines were read.
-        counts: the counts of lines that need no write.
-        failed: the errors of lines that cannot be written, by line number.
-    """
+class _PreparedChunk:
+    """Memories requested by a chunk of lines; `counts` has the lines that need no write."""
 
     last_line: int
     now: datetime
@@ -114,16 +107,13 @@ class _Chunk:
 
 @dataclass
 class _Counts:
-    """Counts of the lines so far."""
-
     max_errors: int
     lines: int = 0
     failed: int = 0
     done: Counter[str] = field(default_factory=Counter)
     errors: list[LineError] = field(default_factory=list)
 
-    def add(self, chunk: _Chunk) -> None:
-        """Add the counts of a chunk; keep the errors of the first lines."""
+    def add(self, chunk: _PreparedChunk) -> None:
         self.lines = chunk.last_line
         self.done.update(chunk.counts)
         self.failed += len(chunk.failed)
@@ -134,17 +124,11 @@ class _Counts:
         ]
 
     def numbers(self) -> dict[str, int]:
-        """Return the counts of the response, by field."""
         return {**{name: self.done[name] for name in _COUNTED}, "failed": self.failed}
 
 
 class Import:
-    """One import.
-
-    Args:
-        service: the service, limited to the caller's rows.
-        charge: called before each chunk except the first, which the request has paid for.
-    """
+    """One import; `charge` is called before each chunk except the first, which is already paid."""
 
     def __init__(
         self, service: BulkService, name: EngineName, charge: Charge, options: ImportOptions
@@ -164,7 +148,7 @@ class Import:
 
         Raises:
             NotFound: the engine does not exist.
-            ServiceError: the import cannot continue; the error's metadata have the counts so far.
+            ServiceError: the import cannot continue; its metadata have the counts so far.
         """
         try:
             async for lines in chunked(pieces):
@@ -183,8 +167,7 @@ class Import:
             await self._writing.settle()
         return self._answer()
 
-    async def _prepare(self, lines: Sequence[ImportLine]) -> _Chunk:
-        """Read lines, leave out lines that need no write, and embed the others."""
+    async def _prepare(self, lines: Sequence[ImportLine]) -> _PreparedChunk:
         now = self._service.memories.clock.now()
         read = await self._read(lines, now)
         read, masked = await self._service.admitted(self._name, read)
@@ -205,7 +188,7 @@ class Import:
                 counts.update(_COUNTS[how])
         left = [item for item in lasting if decided[item.place] not in UNWRITTEN]
         vectors = await self._service.embedded(self._name.engine, left)
-        return _Chunk(lines[-1].number, now, left, vectors, counts, failed, masked)
+        return _PreparedChunk(lines[-1].number, now, left, vectors, counts, failed, masked)
 
     async def _read(self, lines: Sequence[ImportLine], now: datetime) -> list[Read]:
         reading = partial(read_line, self._service.memories.settings, self._options, now)
@@ -214,10 +197,10 @@ class Import:
             return await asyncio.to_thread(lambda: [reading(line) for line in lines])
         return await each(lines, reading)
 
-    async def _write(self, chunk: _Chunk) -> None:
+    async def _write(self, chunk: _PreparedChunk) -> None:
         self._counts.add(await self._written(chunk))
 
-    async def _written(self, chunk: _Chunk) -> _Chunk:
+    async def _written(self, chunk: _PreparedChunk) -> _PreparedChunk:
         """Write the memories of a chunk in one transaction; return it with the results."""
         if chunk.items:
             async with self._service.memories.db.transaction() as session:
@@ -238,7 +221,6 @@ class Import:
     async def _operation_at(
         self, session: Session, engine: EngineRow, now: datetime
     ) -> NewOperation:
-        """Return the operation with the current time; the first chunk creates or finds it."""
         if self._new is None:
             new = self._service.memories.operation(engine, IMPORT, "ImportMemories", now)
             new = replace(new, scopes=scopes_of(session))
@@ -266,7 +248,7 @@ class Import:
             ) from None
         return replace(new, operation_id=known.operation_id)
 
-    async def _record(self, session: Session, new: NewOperation, chunk: _Chunk) -> None:
+    async def _record(self, session: Session, new: NewOperation, chunk: _PreparedChunk) -> None:
         """Store the operation with the first memories; later, add to its counts."""
         if self._operation is None:
             new = new.noting(**noted(chunk.masked), **_given(chunk.counts))
@@ -282,7 +264,6 @@ class Import:
         await operations.update_done(session, row, _response(counts), details | _given(counts))
 
     async def _audit_empty(self) -> None:
-        """Record an import without changes in the audit log."""
         async with self._service.memories.db.transaction() as session:
             await engines.get(session, self._name)
 
@@ -317,7 +298,9 @@ def _given(counts: Mapping[str, int]) -> dict[str, object]:
     return given(sum(counts[name] for name in _RECORDED))
 
 
-def _with_results(chunk: _Chunk, results: Mapping[int, Resolution | ServiceError]) -> _Chunk:
+def _with_results(
+    chunk: _PreparedChunk, results: Mapping[int, Resolution | ServiceError]
+) -> _PreparedChunk:
     counts, failed = Counter(chunk.counts), dict(chunk.failed)
     for line, result in results.items():
         if isinstance(result, Resolution):
@@ -354,9 +337,6 @@ async def resolve(
     """Write the memories of lines; return the effects by line number.
 
     A line with the id of an earlier line applies to the memory that the earlier line wrote.
-
-    Raises:
-        ResourceExhausted: the engine has no room for all memories.
     """
     results: dict[int, Result] = {}
     while items:
@@ -370,7 +350,6 @@ async def resolve(
 async def _write(
     creating: Creating, items: Sequence[BulkItem], options: ImportOptions
 ) -> dict[int, Result]:
-    """Write the memories of lines with distinct ids."""
     session, engine_id = creating.session, creating.engine.engine_id
     is_known = memories.is_known(creating.new.now)
     ids = [item.memory_id for item in items if item.memory_id is not None]

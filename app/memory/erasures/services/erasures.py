@@ -1,7 +1,4 @@
-"""Erasures: their start, their certificates, and the list of them outside the database.
-
-They are repeated on a database that was restored from a backup made before them.
-"""
+"""Erasures: their start, certificates, list outside the database, repetition after a restore."""
 
 import asyncio
 import json
@@ -105,7 +102,7 @@ class ErasureService:
         Keys that reach other engines end only if the caller reaches all engines.
 
         Raises:
-            NotFound: the engine does not exist, or the caller does not reach the whole scope.
+            NotFound: the caller does not reach the engine or the whole scope.
             ResourceExhausted: too many erasures of the engine run.
         """
         has_sessions = request.include_sessions is not False
@@ -162,7 +159,6 @@ class ErasureService:
         operation_id: str,
         values: Mapping[str, Any],
     ) -> None:
-        """Insert the record of an erasure, which ends writes to its scope and work on it."""
         now = self.resources.clock.now()
         pseudonyms = await pseudonyms_of(session, self.resources.settings)
         columns = {
@@ -212,7 +208,6 @@ class ErasureService:
     async def _find(
         self, session: Session, engine: EngineName, row: ErasureRow
     ) -> OperationRow | None:
-        """Return the operation of an erasure, if it is still kept."""
         name = OperationName(engine, row.operation_id)
         try:
             return await operations.get(session, name, self.resources.clock.now())
@@ -238,7 +233,7 @@ class ErasureService:
             "start_time": now,
             "end_time": now,
             "counts": counts,
-            "pseudonymised": pseudonymised | {"api_keys": len(bound.changed)},
+            "pseudonymised": pseudonymised | bound.counts,
             "verified": False,
             "not_covered": not_covered(subject, spares_keys=bound.are_spared),
         }
@@ -452,7 +447,6 @@ def _ended(engine: EngineName, line: ErasureLine) -> dict[str, Any]:
 def _matching(
     scopes: Sequence[Mapping[str, str]], wanted: Collection[str], pseudonyms: Pseudonyms
 ) -> dict[str, Mapping[str, str]]:
-    """Return the wanted subjects that a scope contains, each with its pairs."""
     tried: set[frozenset[tuple[str, str]]] = set()
     matching: dict[str, Mapping[str, str]] = {}
     for scope in scopes:

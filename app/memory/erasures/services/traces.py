@@ -1,7 +1,4 @@
-"""Traces of a scope in rows outside it: names, records of requests, callers and keys.
-
-Each step processes one batch in the caller's transaction, and changes it unless `is_dry`.
-"""
+"""Traces of a scope in rows outside it: names, records of requests, callers and keys."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -38,6 +35,27 @@ _each = partial(each, pause_seconds=_PAUSE_SECONDS)
 
 
 @dataclass(frozen=True)
+class BoundKeys:
+    """The keys whose conditions name a scope, with the remaining conditions; None ends a key.
+
+    `are_spared` is True if other keys stay unchanged, since they reach other engines.
+    """
+
+    changed: Sequence[tuple[ApiKeyRow, Mapping[str, list[str]] | None]]
+    are_spared: bool
+
+    @property
+    def ended(self) -> set[str]:
+        """Ids of the keys that are bound to the scope alone."""
+        return {key.key_id for key, left in self.changed if left is None}
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of changed rows, by table."""
+        return {"api_keys": len(self.changed)}
+
+
+@dataclass(frozen=True)
 class Traces:
     """The traces of one scope.
 
@@ -69,7 +87,7 @@ class Traces:
 
     async def keys(
         self, session: Session, engine: EngineName, *, for_update: bool = False
-    ) -> "BoundKeys":
+    ) -> BoundKeys:
         """Return the keys of the engine whose conditions name the scope."""
         scope = self.subject.scope
         bound = [
@@ -85,9 +103,9 @@ class Traces:
         ]
         return BoundKeys(changed, are_spared=len(named) > len(changed))
 
-    def callers(self, bound: "BoundKeys") -> set[str]:
+    def callers(self, bound: BoundKeys) -> set[str]:
         """Return the keys and tokens that are bound to the scope alone."""
-        return {key.key_id for key, left in bound.changed if left is None} | set(self.tokens)
+        return bound.ended | set(self.tokens)
 
     def steps(self, callers: Collection[str], *, is_dry: bool = False) -> Sequence["TraceStep"]:
         """Return the steps over the tables with traces; with `is_dry`, they change nothing."""
@@ -122,10 +140,8 @@ class Traces:
         return len(changed), rows[-1] if len(rows) == limit else None
 
     async def rename_refusals(self, session: Session, since: datetime) -> int:
-        """Replace all names in the events of writes refused during the erasure; return the count.
-
-        The caller may have named a resource that was already gone, and its scope is then unknown.
-        """
+        """Replace all names in events of writes refused during the erasure; return the count."""
+        # The scope of a resource that was already gone is unknown.
         rows = await events.list_refused(
             session, self.subject.engine_id, Reason.SCOPE_BEING_ERASED, since
         )
@@ -218,7 +234,7 @@ class Traces:
         }
 
     async def end_keys(
-        self, session: Session, bound: "BoundKeys", now: datetime
+        self, session: Session, bound: BoundKeys, now: datetime
     ) -> tuple[dict[str, int], dict[str, int]]:
         """End the keys bound to the scope alone, and narrow the others.
 
@@ -232,12 +248,10 @@ class Traces:
             else:
                 await keys.narrow(session, key, left)
         removed = {"rate_buckets": await forget_keys(session, self.callers(bound))}
-        return removed, {"api_keys": len(bound.changed)}
+        return removed, bound.counts
 
 
 class _ReadEvent(NamedTuple):
-    """An audit event with the mentions in its resource and its operation."""
-
     row: NamedEvent
     resource: Sequence[Mention]
     operation: Sequence[Mention]
@@ -248,20 +262,6 @@ class _ReadEvent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BoundKeys:
-    """The keys whose conditions name a scope.
-
-    Attributes:
-        changed: the keys that an erasure ends or narrows, with their remaining conditions; None
-            ends a key.
-        are_spared: True if other keys stay unchanged, since they reach other engines.
-    """
-
-    changed: Sequence[tuple[ApiKeyRow, Mapping[str, list[str]] | None]]
-    are_spared: bool
-
-
-@dataclass(frozen=True)
 class TraceStep:
     """A walk over a table with traces.
 
@@ -269,8 +269,6 @@ class TraceStep:
         table: its name in the certificate.
         work: processes a limited number of rows after a given one (None: the start). It returns
             the number that concern the scope, and the row to continue after (None: the end).
-        slice_rows: rows that are read at once.
-        removes: True if it removes the rows; False if it changes them.
     """
 
     table: str

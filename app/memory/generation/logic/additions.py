@@ -1,7 +1,7 @@
-"""Comparison of the words of a fact with the words of a user (pure).
+"""Comparison of the words of a fact with the words of a user.
 
-Two words are alike if they are equal or begin alike ("allergic", "allergies"). This needs no list
-of endings. In scripts without blanks, a third of the pairs of characters must be alike.
+Two words are alike if they are equal or begin alike ("allergic", "allergies"). In scripts without
+blanks, a third of the pairs of characters must be alike.
 """
 
 import re
@@ -133,10 +133,8 @@ def shares_a_word(fact: str, said: TextWords) -> bool:
 
 
 def adds_to(fact: str, said: TextWords) -> bool:
-    """Return True if a fact has a phrase or an attribute without any word of the user.
-
-    The first phrase may have a verb that only the model used: "I like", before "tea".
-    """
+    """Return True if a fact has a phrase or an attribute without any word of the user."""
+    # The first phrase may have a verb that only the model used: "I like", before "tea".
     phrases = list(_phrases(fact, said))
     kinds = [{kind for _, kind in phrase} & {"said", "added"} for phrase in phrases]
     counted = [kind for kind in kinds if kind]

@@ -1,7 +1,7 @@
 """Check of a model's reply: sound facts and doubtful ones become candidates, others are dropped.
 
-Pure. A check that drops a fact is exact and the same in every language. A fact that only looks
-wrong is marked doubtful. The model must confirm it in the second call.
+A check that drops a fact is exact and the same in every language. A fact that only looks wrong is
+marked doubtful, and the model must confirm it in the second call.
 """
 
 import re
@@ -93,13 +93,11 @@ class _Check:
         return candidate if turn in self.sources.files else self._verify(candidate)
 
     def _fault(self, fact: str, turn: int) -> DropReason | None:
-        """Return the reason to drop a fact without further checks, or None."""
         if turn in self.sources.context:
             return "ALREADY_READ"
         return None if 0 < len(fact) <= MAX_FACT_CHARS else "BAD_LENGTH"
 
     def _verify(self, candidate: Candidate) -> Candidate | Dropped:
-        """Check the details of a fact, then look for signs of doubt."""
         turn, quote, sources = candidate.turn, candidate.source, self.sources
         details = list(foreign(candidate.fact, sources.origin(turn)))
         if details and not details[0].may_follow:
@@ -137,7 +135,6 @@ class _Check:
 def _topics(
     labels: Sequence[str], by_label: Mapping[str, Topic], fact: str, wanted: Sequence[Topic]
 ) -> tuple[Topic, ...]:
-    """Return the wanted topics that the model names, or else the ones that match the fact."""
     matches = (by_label.get(label.casefold()) for label in labels)
     named = tuple(dict.fromkeys(topic for topic in matches if topic is not None))
     return named or classify(fact, wanted, tongue=language(fact), explicit=False)
@@ -275,15 +272,10 @@ _OTHERS = any_case(
 def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: TextWords) -> bool:
     """Return True if the model must confirm a fact, since the user may not mean it literally.
 
-    The patterns are generous: a false alarm costs only some tokens.
-
-    Args:
-        fact: the text as it was extracted.
-        quote: the user's words that the fact rests on.
-        line: the whole line of the quote.
-        sentence: the sentences of the quote.
-        said: the words of all the user's lines.
+    `line` is the whole line of the quote, `sentence` its sentences, and `said` all the user's
+    lines.
     """
+    # The patterns are generous: a false alarm costs only some tokens.
     pieces = CLAUSE.split(straight(sentence))
     clauses = [pieces[at] for at in touched(pieces, quote)] or [sentence]
     return (
@@ -299,16 +291,13 @@ def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: TextWords
 
 
 def _contradicts(fact: str, clauses: Sequence[str]) -> bool:
-    """Return True if a fact denies what its clauses affirm, or the reverse."""
     about = [clause for clause in clauses if shares_a_word(fact, TextWords(clause))] or clauses
     return set(map(affirms, about)).isdisjoint(map(affirms, CLAUSE.split(fact)))
 
 
 def _is_of_another(fact: str, clauses: Sequence[str]) -> bool:
-    """Return True if a fact is about the user, but the clauses of its quote are not.
-
-    The clauses begin with another person or an order ("Buy milk") that the fact leaves out.
-    """
+    # That is, clauses that begin with another person or an order ("Buy milk"), which the fact
+    # leaves out.
     said = " ".join(clauses)
     if not _OF_USER.search(fact) or _speaks_of_self(_OWNED.sub(" ", said)):
         return False
@@ -325,16 +314,13 @@ def _speaks_of_self(text: str) -> bool:
 
 
 def _first_words(clause: str) -> list[str]:
-    """Return the first word of a clause that has content, or an empty list."""
     words = (word for word in _WORD.findall(clause) if answered(word) is None)
     return list(islice((word for word in words if not is_idle(word)), 1))
 
 
 def is_marked(line: str, sentence: str, fact: str = "") -> bool:
-    """Return True if a line, or the sentence of a quote, may be play, irony or pasted text.
-
-    A mark that the fact repeats, such as a condition, does not count.
-    """
+    """Return True if a line, or the sentence of a quote, may be play, irony or pasted text."""
+    # A mark that the fact repeats, such as a condition, does not count.
     line, sentence, fact = straight(line), straight(sentence), straight(fact)
     return (
         len(line) > _LONG_LINE

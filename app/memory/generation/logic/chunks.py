@@ -18,10 +18,7 @@ _BREAK = re.compile(r"(?<=[.!?\n])\s|\s")
 
 @dataclass(frozen=True)
 class TranscriptLine:
-    """The text of one turn, or a part of a long turn; only new lines of a user are sources.
-
-    A user's line that was read before is context, like an assistant's line.
-    """
+    """The text of one turn, or a part of a long turn; only a user's new lines are sources."""
 
     turn: int
     is_users: bool
@@ -40,8 +37,8 @@ def cut(
 ) -> tuple[list[tuple[TranscriptLine, ...]], frozenset[int]]:
     """Cut between turns, and within turns that are too long.
 
-    Only the last `max_pieces` chunks are kept, because the latest statements count. A chunk without
-    a source is left out. Returns the chunks in order, and the turns with a line in a dropped one.
+    Only the last `max_pieces` chunks with a source are kept, because the latest statements count.
+    Returns the chunks in order, and the turns with a line in a dropped one.
     """
     pieces: list[list[TranscriptLine]] = [[]]
     left = max_tokens
@@ -58,10 +55,9 @@ def cut(
 
 
 def halved(piece: Sequence[TranscriptLine]) -> tuple[Sequence[TranscriptLine], ...]:
-    """Return two chunks of about the same length, each with a source, or one if it is too short.
-
-    A question stays with its answer. A line is cut only if the chunk cannot be cut between lines.
-    """
+    """Return two chunks of about the same length, each with a source, or one if it is too short."""
+    # A question stays with its answer. A line is cut only if the chunk cannot be cut between
+    # lines.
     before = [0, *accumulate(line.tokens for line in piece)]
     sources = [at for at, line in enumerate(piece) if _has_source([line])]
     cuts = [

@@ -1,8 +1,7 @@
-"""Conversion of a model's verdicts about new facts to changes of memories (pure).
+"""Conversion of a model's verdicts about new facts to changes of memories.
 
 A decision is carried out if it names memories from the prompt, adds nothing without a source and
-stays within the caps. A wrong decision can be reversed by undo and recovery. The fact of a refused
-decision becomes a new memory, which avoids losing it.
+stays within the caps. The fact of a refused decision becomes a new memory, which avoids losing it.
 """
 
 import re
@@ -57,10 +56,9 @@ class NewFact:
         return tuple(sorted(self.positions))
 
     def origin(self, memories: Sequence[str]) -> Origin:
-        """Return the texts that a rewritten fact may be made from, memories included.
-
-        An assistant's words are excluded: the fact already has the parts that the user accepted.
-        """
+        """Return the texts that a rewritten fact may be made from, memories included."""
+        # Without an assistant's words: the fact already has the parts that the user
+        # accepted.
         candidate = self.candidate
         return self.origin_of(candidate.fact, candidate.source, candidate.context, *memories)
 
@@ -86,10 +84,7 @@ class Caps:
 
 @dataclass
 class VerdictDecisions:
-    """The changes that follow from verdicts, and the facts dropped, refused or left undone.
-
-    `unread` has the turns of facts whose verdicts could not be parsed.
-    """
+    """Changes by verdicts; `unread` has the turns of facts whose verdicts could not be parsed."""
 
     verdicts: list[Verdict] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
@@ -114,8 +109,6 @@ def decided(
 
 
 class _Decisions:
-    """The decisions of one generation, taken one after another."""
-
     def __init__(
         self,
         facts: Sequence[NewFact],
@@ -167,7 +160,7 @@ class _Decisions:
         return self._found
 
     def _cleaned(self, verdict: FactVerdict) -> FactVerdict:
-        """Return a verdict with its memory named by an id from the prompt."""
+        # The memory must have an id from the prompt.
         memory = _NO_ID.sub("", verdict.memory).casefold().removeprefix("memory")
         # In a request to forget, a bare number may be the number of a new fact.
         if not self._is_request(verdict.fact) or self._fact_before(verdict, memory) is None:
@@ -175,7 +168,6 @@ class _Decisions:
         return verdict.model_copy(update={"memory": memory, "text": clean(verdict.text).strip()})
 
     def _fact_before(self, verdict: FactVerdict, number: str) -> int | None:
-        """Return the number of an earlier new fact, or None if there is none that can be ended."""
         at = int(number) if number.isdecimal() and len(number) < _MAX_ID_CHARS else -1
         if not 0 <= at < len(self._facts) or self._is_request(at):
             return None
@@ -186,7 +178,6 @@ class _Decisions:
         return self._facts[fact].candidate.forget
 
     def _confirm(self, number: int, new: NewFact) -> None:
-        """Drop facts that the user did not state or mean, and unconfirmed doubtful facts."""
         verdicts = [verdict for verdict in self._said if verdict.fact == number]
         if any(verdict.holds is False for verdict in verdicts):
             self._gone[number] = "NOT_SAID"
@@ -225,7 +216,6 @@ class _Decisions:
     def _refusal_of(
         self, new: NewFact, verdict: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
-        """Return the reason to refuse a decision about a shown memory, or None."""
         before = self._changes.get(near.memory_id)
         if verdict.action == "delete":
             return self._refusal_of_delete(new, near, before)
@@ -262,10 +252,7 @@ class _Decisions:
     def _refusal_of_part(
         self, new: NewFact, verdict: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
-        """Return the reason to refuse a memory's text after a part was forgotten, or None.
-
-        The text may be worded freely, but may add no name, number or date.
-        """
+        # The text may be worded freely, but may add no name, number or date.
         if verdict.action != "replace" or fold(verdict.text) == fold(near.fact):
             return "BAD_LENGTH"
         origin = new.origin_of(near.fact)
@@ -362,10 +349,9 @@ def unmet(
     near: Sequence[Neighbour] = (),
     later: Sequence[Neighbour] = (),
 ) -> Unmet:
-    """Return the record of a request to forget that was not completely carried out.
-
-    Without a reason, either all memories that it refers to are `later`, or there are none.
-    """
+    """Return the record of a request to forget that was not completely carried out."""
+    # Without a reason, either all memories that the request refers to are `later`, or there are
+    # none.
     said = (request.source or request.fact)[:_MAX_REQUEST_CHARS]
     if reason is None:
         reason = "OLDER" if later else "NOTHING_FOUND"

@@ -1,7 +1,4 @@
-"""Changes of the fields of a scope's profiles (pure).
-
-Source: wire specification, sections 11 and 12.2.
-"""
+"""Changes of the fields of a scope's profiles (wire specification, sections 11 and 12.2)."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,11 +32,11 @@ def plan_fields(
     schemas: Sequence[ProfileSchema] = (),
     ended: Mapping[tuple[str, str], EndedFact] = MappingProxyType({}),
 ) -> tuple[list[FieldChange], list[DroppedValue]]:
-    """Turn values into changes: at most one for each memory, and none for an unchanged value.
+    """Turn values into changes, at most one for each memory, and statements without effect.
 
-    Also returns the statements that have no effect. The latest value of a field counts, but lists
-    grow: a stated list adds its items to the stored list. Items leave a list when they are taken
-    back. A field that rests on a later time than a statement stays unchanged.
+    The latest value of a field counts, but lists grow: a stated list adds its items to the stored
+    list. Items leave a list when they are taken back. A field that rests on a later time than a
+    statement stays unchanged.
 
     Args:
         values: in the order of the conversation; values of one turn in their order.
@@ -56,10 +53,7 @@ def plan_fields(
 
 @dataclass
 class _Cell:
-    """A field during planning; `holders` are the memories that have it, oldest first.
-
-    `ended` describes a deleted memory that had the field.
-    """
+    """A field during planning; `holders` are the memories that have it, oldest first."""
 
     value: JsonValue = None
     holders: list[str] = field(default_factory=list)
@@ -69,7 +63,6 @@ class _Cell:
     ended: EndedFact | None = None
 
     def hold(self, known: StoredField) -> None:
-        """Add a stored memory that has the field."""
         self.value = known.value
         self.holders.append(known.memory_id)
         self.is_held |= known.is_held
@@ -77,7 +70,6 @@ class _Cell:
             self.rests_on = max(known.rests_on, self.rests_on or known.rests_on)
 
     def forbids(self, said: FieldValue) -> FieldReason | None:
-        """Return the reason why a statement may not change the field, or None."""
         if said.is_repeat and (self.is_held or not self.holders):
             return "ALREADY_READ"
         newer = self.rests_on
@@ -102,15 +94,12 @@ class _Cell:
 
 @dataclass
 class _Memory:
-    """A stored memory during planning: its new data and its changes."""
-
     version: int
     schema_id: str
     data: JsonObject = field(default_factory=dict)
     changed: list[tuple[str, str, list[FieldValue]]] = field(default_factory=list)
 
     def change(self, memory_id: str) -> FieldChange:
-        """Return all changes in the memory as one change."""
         name, reason, _ = self.changed[-1]
         return FieldChange(
             "UPDATED" if self.data else "DELETED",
@@ -126,8 +115,6 @@ class _Memory:
 
 
 class _Plan:
-    """The fields of a scope during planning."""
-
     def __init__(
         self,
         stored: Sequence[StoredField],
@@ -148,7 +135,6 @@ class _Plan:
             self._cells.setdefault(place, _Cell()).ended = end
 
     def take(self, said: FieldValue) -> None:
-        """Apply a statement to its field, unless it has no effect."""
         cell = self._cells.setdefault((said.schema_id, said.field), _Cell())
         value, fault = self._applied(said, cell.value)
         if fault is None and same(value, cell.value):
@@ -195,7 +181,6 @@ class _Plan:
     def _remaining(
         self, said: FieldValue, present: JsonValue
     ) -> tuple[JsonValue, FieldReason | None]:
-        """Return a value without the parts that no longer hold."""
         if present is None:
             return None, None
         named = said.value if isinstance(said.value, list) else [said.value]
@@ -211,7 +196,6 @@ class _Plan:
     def _changed(
         self, said: FieldValue, present: JsonValue
     ) -> tuple[JsonValue, FieldReason | None]:
-        """Return a list with one item changed."""
         known = self._field_of(said)
         items = present if isinstance(present, list) else []
         at = positions_of(items, said.item, known.item_key)
@@ -231,7 +215,6 @@ class _Plan:
         return conforms(self._field_of(said).json_schema, value)
 
     def changes(self, max_deletes: int) -> Iterator[FieldChange]:
-        """Yield the changes of stored memories, then the new memories."""
         left = max_deletes
         created = []
         for (schema_id, name), cell in self._cells.items():
@@ -249,7 +232,6 @@ class _Plan:
         yield from created
 
     def _clear(self, name: str, cell: _Cell, at_most: int) -> int:
-        """Remove the field from its memories, and return their number."""
         chosen = cell.holders if len(cell.holders) <= at_most else []
         for memory_id in chosen:
             memory = self._memories[memory_id]
@@ -260,7 +242,7 @@ class _Plan:
         return len(chosen)
 
     def _set(self, name: str, cell: _Cell) -> None:
-        """Set the field in the most recently changed memory, since its value counts."""
+        # The value of the most recently changed memory counts.
         memory = self._memories[cell.holders[-1]]
         if not same(memory.data[name], cell.value):
             memory.data[name] = cell.value

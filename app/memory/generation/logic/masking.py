@@ -15,11 +15,7 @@ from app.platform.privacy.logic import Guard, noted
 
 @dataclass(frozen=True)
 class Shown:
-    """New facts with nearby stored memories, both in full and masked for a model.
-
-    Attributes:
-        histories: the earlier texts of memories, masked for a model.
-    """
+    """New facts with nearby stored memories, both in full and masked for a model."""
 
     facts: Sequence[NewFact]
     masked: Sequence[NewFact]
@@ -54,7 +50,6 @@ class Masking:
         guard: the rules for text that is written.
         sent: the rules for text that is sent to a model.
         origin: the rules of the engine that holds the session, if it is another one.
-        counts: masked values, by kind.
         only: number of facts left out because they would contain only a mask.
     """
 
@@ -194,12 +189,11 @@ class Masking:
         return replace(change, value=self._named(change.field, change.value), data=data)
 
     def _named(self, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
-        """Return the masked value of a field, whose name may be a label."""
         (masked,) = self._of({name: value}).values()
         return masked
 
     def _shown(self, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON
-        """Return a field's value masked for a model; its name may be masked, too."""
+        # The name of a field may be masked, too.
         (masked,) = self.sent.without({name: value}).value.values()
         return masked
 

@@ -1,7 +1,4 @@
-"""Outcomes of a generation: what it drops, refuses and counts, and the sum of its rounds (pure).
-
-An operation reads an input that is too long for one generation in several rounds.
-"""
+"""Outcomes of a generation: facts dropped, refused and counted, and the sum of its rounds."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -77,13 +74,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class DroppedValue:
-    """A statement about a profile's field that has no effect.
-
-    Attributes:
-        schema_id: the id that the reader gave; `field` is also the reader's.
-        memory_id: the memory that rests on a later time.
-        turn: position in the input of an understood line; the line is not read again.
-    """
+    """A statement about a profile's field that has no effect; see `Dropped`."""
 
     schema_id: str
     field: str
@@ -106,12 +97,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Unmet:
-    """A request to forget that was not completely carried out.
-
-    Attributes:
-        nearest: ids of the memories that it may refer to, nearest first.
-        has_more: True if it matches more memories than one generation forgets.
-    """
+    """A request to forget that was not completely carried out; `nearest` has memory ids."""
 
     request: str
     reason: UnmetReason

@@ -1,8 +1,8 @@
 """Conversion of verdicts to memory changes; verdicts about memories not in the prompt are ignored.
 
 Neither the rules nor a model are trusted: each memory changes at most once, no two new memories are
-alike, and deletions are limited. The later statement wins, in whatever order statements are read: a
-statement neither changes nor ends a memory that rests on a later time.
+alike, and deletions are limited. A statement neither changes nor ends a memory that rests on a
+later time, in whatever order statements are read.
 """
 
 from collections.abc import Generator, Sequence
@@ -40,7 +40,6 @@ class PlannedChange:
     Attributes:
         version: the version that the memory had in the prompt; None for a new memory.
         fact: the new text; on DELETED the old text; None for a field of a profile.
-        extracted: the extracted facts that the change rests on, for the revision.
         turns: positions in the input of the turns that the change rests on.
     """
 
@@ -95,10 +94,7 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes to make, in order, and the other outcomes.
-
-    `dropped_fields` are the statements about fields of profiles that have no effect.
-    """
+    """The changes to make, in order, and the other outcomes."""
 
     changes: tuple[PlannedChange, ...]
     outcome: VerdictDecisions = field(default_factory=VerdictDecisions)
@@ -111,10 +107,9 @@ class Plan:
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-    """Return at most `most` candidates for one generation, in their order.
-
-    Requests to forget come first, then the latest statements, since they overrule earlier ones.
-    """
+    """Return at most `most` candidates for one generation, in their order."""
+    # Requests to forget come first, then the latest statements, since they overrule earlier
+    # ones.
     weighed = sorted(range(len(candidates)), key=lambda n: (not candidates[n].forget, -n))
     return [candidates[n] for n in sorted(weighed[:most])]
 
@@ -149,7 +144,6 @@ def _mark(change: PlannedChange) -> str:
 def _change(
     verdict: Verdict, candidates: Sequence[Candidate], known: dict[str, Neighbour]
 ) -> PlannedChange | None:
-    """Return the change, or None for a verdict that names no known memory or has no text."""
     near = known.get(verdict.memory_id or "")
     if not _is_sound(verdict, near, len(candidates)):
         return None

@@ -1,10 +1,7 @@
-"""Profiles: the fields of a scope and the values that they accept (pure).
+"""Profiles: the fields of a scope and the values that they accept.
 
-Each field of a profile is one memory of type STRUCTURED_PROFILE. Its `structuredContent` holds that
-field alone, and a new value changes that memory. A memory written by hand may hold several fields.
-They change within that memory.
-
-Source: wire specification, sections 11 and 12.2.
+Each field is one memory of type STRUCTURED_PROFILE, which a new value changes. A memory written by
+hand may hold several fields. Source: wire specification, sections 11 and 12.2.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +101,6 @@ class FieldValue:
         item: the item to `change`, by its key.
         source: the words of the input that the statement rests on.
         turn: position in the input of the turn with these words.
-        said_at: the time of the words, if known.
         is_repeat: True if the words were perhaps read before.
     """
 
@@ -130,10 +126,7 @@ class FieldValue:
 
 @dataclass(frozen=True)
 class StoredField:
-    """A field in a live memory of the scope.
-
-    `rests_on` is the time of the memory, if known; `is_held` is True if a person set it by hand.
-    """
+    """A field in a live memory of the scope; `is_held` is True if a person set it by hand."""
 
     memory_id: str
     version: int
@@ -185,12 +178,9 @@ def with_context(extracted: dict[str, Any], quote: str) -> dict[str, Any]:
 
 
 def schemas_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> tuple[ProfileSchema, ...]:
-    """Return the profiles of a scope.
-
-    A configuration applies if all its keys are in the scope. Of these, only the ones with the most
-    keys count, as in `customization_for`. Here all of those count, because a bank may spread its
-    schemas over several configurations. If two schemas have the same id, the first counts.
-    """
+    """Return the profiles of a scope; of two schemas with the same id, the first counts."""
+    # As in `customization_for`, only the configurations with the most keys count, but here all
+    # of them, because a bank may spread its schemas over several.
     fitting = [
         entry
         for entry in config.structured_memory_configs or []

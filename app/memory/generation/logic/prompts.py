@@ -1,8 +1,4 @@
-"""Texts of the prompts; every change of a text needs a new `VERSION`.
-
-They are short on purpose, because every turn of every agent pays for them. `checks` and `decisions`
-enforce the rules that a model might break.
-"""
+"""Short texts of the prompts: every agent's turn pays for them. A change needs a new `VERSION`."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -106,6 +102,12 @@ class Example:
     said: str
     facts: tuple[str, ...]
 
+    def line(self) -> str:
+        """Return the line of the prompt."""
+        facts = "; ".join(self.facts) or "nothing"
+        said = _flat(self.said[:_MAX_EXAMPLE_CHARS])
+        return f"Example: {said} => {_flat(facts[:_MAX_EXAMPLE_CHARS])}"
+
 
 @dataclass(frozen=True)
 class Guide:
@@ -135,18 +137,12 @@ def extraction(guide: Guide) -> str:
         parts.append(_FACTS.format(person=person, topics=topics, **sample))
     if guide.fields:
         parts.append(_FIELDS)
-    parts += [_example(example) for example in guide.examples]
+    parts += [example.line() for example in guide.examples]
     return "\n".join(parts)
 
 
 def _meaning(topic: Topic) -> str:
     return _MANAGED.get(topic.label, "") if topic.managed else _flat(topic.description)
-
-
-def _example(example: Example) -> str:
-    facts = "; ".join(example.facts) or "nothing"
-    said = _flat(example.said[:_MAX_EXAMPLE_CHARS])
-    return f"Example: {said} => {_flat(facts[:_MAX_EXAMPLE_CHARS])}"
 
 
 def _flat(text: str) -> str:
@@ -199,7 +195,6 @@ class ShownFact:
         question: the words that the user's words answer, if they are an answer.
         said_on: the day of the words; with `said_at`, the day of that time.
         said_at: the time of the words, in the speaker's zone.
-        forget: True if the fact is a request to forget.
         added: starts and ends of the words in the fact that the prompt marks as not the user's.
     """
 
@@ -226,10 +221,8 @@ class ShownMemory:
 
 
 def merging(facts: Sequence[ShownFact], memories: Sequence[ShownMemory]) -> str:
-    """Return the prompt text of the new facts, by number, and of the memories.
-
-    Both show their days. A fact and a memory of the same day also show the time of day.
-    """
+    """Return the prompt text of the new facts, by number, and of the memories."""
+    # A fact and a memory of the same day also show the time of day.
     same = {new.said_on for new in facts} & {
         memory.rests_on.date() for memory in memories if memory.rests_on is not None
     }

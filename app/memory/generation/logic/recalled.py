@@ -1,7 +1,7 @@
-"""Recognition of recalled memories inside a user's turn (pure).
+"""Recognition of recalled memories inside a user's turn.
 
-Prompts carry recalled memories into the next conversation, often within the user's message. They
-are not the user's words: if an old memory were read again, it would overwrite its replacement.
+Prompts carry recalled memories into the next conversation, often within the user's message. If an
+old memory were read again, it would overwrite its replacement.
 """
 
 import json
@@ -99,9 +99,8 @@ class RecalledEntry:
 class RecalledBlock:
     """A list, JSON, or lines under a heading, within other text.
 
-    Attributes:
-        end: the end, including a mark such as "User message:" before the user's own words.
-        is_context: True if a heading mentions memories, and the user's own words follow.
+    `end` includes a mark such as "User message:" before the user's own words. `is_context` is True
+    if a heading mentions memories, and the user's own words follow.
     """
 
     begin: int
@@ -122,14 +121,11 @@ class _TextLine:
 
 
 class _JsonValues:
-    """The JSON values in a text."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._faulty = 0
 
     def at(self, line: _TextLine) -> tuple[list[RecalledEntry], int] | None:
-        """Return the texts in the JSON value that begins at a line, and the end of the value."""
         begin = line.begin + len(line.text) - len(line.text.lstrip())
         if self._text[begin : begin + 1] not in {"[", "{"} or self._faulty == _MAX_FAULTY:
             return None
@@ -161,9 +157,9 @@ def without_recalled(
 ) -> tuple[str, int]:
     """Remove the recalled memories from a turn's text; also return the number of their lines.
 
-    A block is removed as a whole if half of its entries are known or one is the earlier text of a
-    memory. A block that is marked as context is also removed. Otherwise only the known entries are
-    removed, because users also write lists. `relation` compares a text with the scope's memories.
+    A block is removed as a whole if it is marked as context, if half of its entries are known or if
+    one is the earlier text of a memory. Otherwise only the known entries are removed, because users
+    also write lists. `relation` compares a text with the scope's memories.
     """
     taken: list[tuple[int, int]] = []
     count = 0
@@ -252,7 +248,6 @@ def _asides(line: _TextLine) -> Iterator[RecalledBlock]:
 def _block_at(
     lines: Sequence[_TextLine], at: int, values: _JsonValues
 ) -> tuple[RecalledBlock | None, int]:
-    """Return the block that begins at a line, or None, and the line after it."""
     line = lines[at]
     heading = ""
     first = at
@@ -282,14 +277,12 @@ def _is_heading(line: _TextLine) -> bool:
 
 
 def _mark_end(line: _TextLine) -> int | None:
-    """Return the end of a mark that introduces the user's own words in a line, or None."""
     indent = len(line.text) - len(line.text.lstrip())
     mark = _MARK.match(line.text[indent : indent + _MARK_CHARS])
     return None if mark is None else line.begin + indent + mark.end()
 
 
 def _end_of_entries(lines: Sequence[_TextLine], first: int, *, has_heading: bool) -> int:
-    """Return the line after a list or after the lines below a heading."""
     are_items = first < len(lines) and _ITEM.match(lines[first].text) is not None
     if not are_items and not has_heading:
         return first
@@ -344,12 +337,9 @@ def _block(
     entries: Sequence[RecalledEntry],
     heading: str,
 ) -> RecalledBlock:
-    """Return a block; `after` is the line after it.
-
-    It is context if its heading mentions memories or context, and a mark such as "User message:"
-    follows. If the heading mentions memories of the user, a blank line is enough as a mark. But
-    "My memories:" introduces the user's own list.
-    """
+    # Below a heading about memories of the user, a blank line ends the context; below other
+    # headings, only a mark such as "User message:" does. "My memories:" introduces the user's
+    # own list.
     has_gap = after < len(lines) and lines[after].is_blank
     follows = next((lines[n] for n in range(after, len(lines)) if not lines[n].is_blank), None)
     mark_end = None if follows is None else _mark_end(follows)

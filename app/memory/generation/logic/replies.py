@@ -1,7 +1,7 @@
 """The shape of a model's replies, and repairs of their entries.
 
 Descriptions are left out on purpose: every call carries the schema, and the prompt explains the
-fields. The schema is strict, but the parser is lenient, since weak models do not keep to a schema.
+fields. The parser is lenient, since weak models do not keep to a schema.
 """
 
 import re
@@ -33,7 +33,6 @@ _MEMORY = re.compile(r"(?:memory)?m?(?=\d+\Z)")
 
 
 def _known(synonyms: Mapping[str, str]) -> Callable[[object], object]:
-    """Return a function that replaces a word with the action that it is a synonym of."""
     actions = {word: action for action, words in synonyms.items() for word in words.split()}
 
     def known(said: object) -> object:
@@ -77,10 +76,7 @@ _FIELD_ACTIONS = {
 
 
 class ExtractedField(ModelEntry):
-    """A change of a profile's field, with its value as text.
-
-    `add`, `remove` and `change` are about one item of a list; `item` is its key.
-    """
+    """A change of a profile's field; `add`, `remove` and `change` are about one item of a list."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["profile", "field", "quote", "line"]})
 
@@ -126,7 +122,6 @@ _NONE = frozenset(["none", "noop", "nochange", "nothing", "skip", "ignore", "kee
 
 
 def _if_said(said: object) -> object:
-    """Return None for a word that is neither yes nor no."""
     flag = said_flag(said)
     return None if isinstance(flag, str) else flag
 

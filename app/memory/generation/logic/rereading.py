@@ -1,8 +1,8 @@
-"""Recognition of lines that a generation of the scope has read before (pure).
+"""Recognition of lines that a generation of the scope has read before.
 
 Clients send conversations again: whole after each turn, as a window, or in a retry. A user's line
-that was read is context; it creates, changes, deletes and forgets nothing a second time. A line is
-recognised by digests alone. They contain no engine's id, so an archive can move them elsewhere.
+that was read is context; it creates, changes, deletes and forgets nothing a second time. The
+digests of lines contain no engine's id, so an archive can move them elsewhere.
 """
 
 import hashlib
@@ -32,11 +32,9 @@ class LineStanding(Enum):
 
 @dataclass(frozen=True)
 class SaidLine:
-    """A user's line in a request or a session.
+    """A user's line in a request or a session; `text` has its words and a digest of its files.
 
-    Attributes:
-        text: its words, with a digest of its files.
-        session: the session and its creation time, if the line is an event of a session.
+    `session` is the session and its creation time, if the line is an event of a session.
     """
 
     turn: int
@@ -78,6 +76,13 @@ class _Digests:
     empty: bytes | None
     alone: bytes | None
 
+    def all(self) -> set[bytes]:
+        digests = (self.exact, self.empty, self.alone)
+        return {digest for digest in digests if digest is not None}
+
+    def are_known(self, known: Collection[bytes]) -> bool:
+        return self.exact is not None and not {self.exact, self.empty}.isdisjoint(known)
+
 
 class Rereading:
     """The lines of one generation, compared with the lines that were read before.
@@ -94,18 +99,12 @@ class Rereading:
 
     def wanted(self) -> set[bytes]:
         """Return the digests to look up among the stored ones."""
-        return {
-            digest
-            for line in self._digests
-            for digest in (line.exact, line.empty, line.alone)
-            if digest is not None
-        }
+        return {digest for digests in self._digests for digest in digests.all()}
 
     def standings(self, known: Collection[bytes]) -> dict[int, LineStanding]:
         """Return the standing of each line, by the position of its event."""
         are_known = [
-            line.turn in self._overlap
-            or (digests.exact is not None and not {digests.exact, digests.empty}.isdisjoint(known))
+            line.turn in self._overlap or digests.are_known(known)
             for line, digests in zip(self._lines, self._digests, strict=True)
         ]
         for place, line in enumerate(self._lines):

@@ -1,7 +1,6 @@
-"""Lookup of quotes in a chunk of a conversation, also of quotes with a slip or an omission (pure).
+"""Lookup of quotes in a chunk of a conversation, also of quotes with a slip or an omission.
 
-A near quote is no proof, so its fact has to be confirmed. The record keeps the user's exact words
-instead of the near quote.
+A near quote is no proof, so its fact has to be confirmed, and the record keeps the user's words.
 """
 
 import html
@@ -60,12 +59,9 @@ _CHARS_PER_RUN = 6
 
 @dataclass(frozen=True)
 class RepeatedWords:
-    """The words of a user that a quote repeats.
+    """The user's words that a quote repeats; `is_near` is True if the quote is not exact.
 
-    Attributes:
-        words: the quote, or for a near quote the user's words.
-        is_near: True if the quote is not exact.
-        is_sure: False if it is also uncertain that the quote refers to these words.
+    `is_sure` is False if it is also uncertain that the quote refers to these words.
     """
 
     turn: int
@@ -189,7 +185,6 @@ class Sources:
         return Counter()
 
     def _turn_of(self, quote: str, claimed: int) -> int | None:
-        """Return the turn in which a user used the words, preferably the claimed one, or None."""
         wanted = fold(quote)
         if not wanted and claimed in self.files:
             return claimed
@@ -252,7 +247,6 @@ class Sources:
         return [sentence.text for sentence in sentences(self.said.get(turn, ""))]
 
     def _affirms(self, turn: int) -> bool:
-        """Return True if a turn as a whole agrees with the words before it ("yes")."""
         return answered(self.said.get(turn, "")) is True
 
     def question(self, turn: int) -> str:
@@ -298,10 +292,8 @@ class Sources:
 def turns_of_lost(
     lost: Sequence[Mapping[str, Any]], sources: Sources, understood: Collection[int]
 ) -> set[int]:
-    """Return the turns of entries that could not be parsed.
-
-    An entry without a line may belong to any turn outside `told`, the turns of the other entries.
-    """
+    """Return the turns of entries that could not be parsed."""
+    # An entry without a line may belong to any turn outside `understood`.
     turns = {_turn_of_lost(entry, sources) for entry in lost}
     unknown = set(sources.said).difference(understood) if None in turns else set()
     return {turn for turn in turns if turn is not None} | (unknown - sources.context)
@@ -339,7 +331,6 @@ def _letters(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _whole_words(text: str, start: int, end: int) -> str:
-    """Return a part of a text, extended to whole words if the script has blanks."""
     while start and text[start - 1].isalnum() and text[start - 1].isascii():
         start -= 1
     while end < len(text) and text[end].isalnum() and text[end].isascii():

@@ -1,7 +1,7 @@
-"""Detection of numbers, dates, codes and names in a text that have no source (pure).
+"""Detection of numbers, dates, codes and names in a text that have no source.
 
-The comparison is exact, cheap and the same in every language. A model may word a fact freely, but
-all its digits and capitalised words must have a source.
+The comparison is exact and the same in every language. A model may word a fact freely, but all its
+digits and capitalised words must have a source.
 """
 
 import re
@@ -70,12 +70,9 @@ _TONGUES = word_set("""
 
 @dataclass(frozen=True)
 class Foreign:
-    """A detail without a source.
+    """A detail without a source; `reason` is FOREIGN_NUMBER, FOREIGN_DATE or FOREIGN_NAME.
 
-    Attributes:
-        reason: FOREIGN_NUMBER, FOREIGN_DATE or FOREIGN_NAME.
-        detail: the detail, spelled as in the text.
-        may_follow: True if a reader may still derive it from the sources, as 14 from "two weeks".
+    `may_follow` is True if a reader may still derive it, as 14 from "two weeks".
     """
 
     reason: str
@@ -85,11 +82,9 @@ class Foreign:
 
 @dataclass(frozen=True)
 class Origin:
-    """All texts that a text may be made from.
+    """All texts that a text may be made from, with the days that "tomorrow" in them is relative to.
 
-    Attributes:
-        said: texts, each with the day that "tomorrow" in it is relative to.
-        said_on: the day of the line that the text rests on.
+    `said_on` is the day of the line that the text rests on.
     """
 
     said: tuple[tuple[str, date], ...]
@@ -145,10 +140,7 @@ class Origin:
 
     @cached_property
     def may_date(self) -> bool:
-        """True if a date can be derived from a count of years or days, or from a short year.
-
-        A reader derives 2016 from "ten years ago", and 1990 from "born in '90".
-        """
+        """True if a date can be derived, as 2016 from "ten years ago" or 1990 from "in '90"."""
         has_number = self.may_count or any(sign.isdigit() for sign in self.text)
         counts = has_number and _UNIT_OF_TIME.search(self.text)
         return bool(counts or _SHORT_YEAR.search(self.text))
@@ -280,7 +272,6 @@ def _foreign_numbers(text: str, origin: Origin) -> Iterator[Foreign]:
 
 
 def _is_part(part: str, origin: Origin) -> bool:
-    """Return True if a part of a date in digits is in the texts, a month also by its name."""
     value = float(part)
     months = {MONTHS[word] for word in origin.words & MONTHS.keys()}
     return value in origin.values or value in months

@@ -52,7 +52,6 @@ def in_time(
 def _refusal(
     verdict: Verdict, facts: Sequence[Candidate], near: Neighbour | None
 ) -> DropReason | None:
-    """Return the reason that forbids a verdict about a known or a new memory, or None."""
     if near is not None and verdict.action == "UPDATE" and verdict.fact == near.fact:
         return None
     is_repeat = bool(facts) and all(fact.is_repeat for fact in facts)
@@ -83,10 +82,8 @@ def superseded(
     near: Sequence[Sequence[Neighbour]],
     ended: Mapping[str, EndedFact],
 ) -> dict[int, EndedFact]:
-    """Return the candidates that were taken back later than they were stated, by position.
-
-    `ended` has facts by their hints. A fact that a memory has again does not count as taken back.
-    """
+    """Return the candidates taken back later than stated, by position; `ended` is by hint."""
+    # A fact that a memory has again does not count as taken back.
     taken_back: dict[int, EndedFact] = {}
     for at, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
         hint = same(candidate.fact)
@@ -100,10 +97,7 @@ def superseded(
 
 
 def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
-    """Return the memories that a candidate may change or end.
-
-    A request to forget excludes memories that rest on a later time.
-    """
+    """Return the memories that a candidate may change, or for a request to forget may end."""
     if not candidate.forget:
         return list(near)
     return [
@@ -116,10 +110,8 @@ def reached(candidate: Candidate, near: Sequence[Neighbour]) -> list[Neighbour]:
 def unreached(
     candidate: Candidate, near: Sequence[Neighbour], *, by_meaning: bool = False
 ) -> list[Neighbour]:
-    """Return the memories that a request to forget means, but that rest on a later time.
-
-    The rules decide about the meaning, also where a model decides about the others.
-    """
+    """Return the memories that a request to forget means, but that rest on a later time."""
+    # The rules decide about the meaning, also where a model decides about the others.
     later = [memory for memory in near if candidate.forget and is_newer(memory, candidate)]
     if not later:
         return []

@@ -1,10 +1,8 @@
-"""Fields of profiles in the prompt and in the reply of a model (pure).
+"""Fields of profiles in the prompt and in the reply of a model.
 
 Each line of the prompt stays within its limits. This keeps configurations and stored values from
-injecting text into the prompt.
-
-The checks of a reply are exact and the same in every language. They cover the quote, numbers and
-dates, and the schema of the field. The interpretation of the words is left to the model.
+injecting text into the prompt. The checks of a reply cover the quote, numbers and dates, and the
+schema of the field. The interpretation of the words is left to the model.
 """
 
 import json
@@ -174,7 +172,6 @@ class _Statement:
         return item if item not in ("", [], {}) and is_small(item) else None
 
     def _items(self) -> list[JsonValue]:
-        """Return the items to set or add, or an empty list if one of them is invalid."""
         read, text = self._list(self.said.value), self.said.value
         is_several = self.said.action == "set" or text.lstrip().startswith("[")
         items = read if isinstance(read, list) and is_several else [self._item(text)]
@@ -198,7 +195,6 @@ class _Statement:
         return full
 
     def _unsaid(self, value: JsonValue, turn: int) -> FieldReason | None:
-        """Return the reason to drop a value with a number or date without a source, or None."""
         if turn in self.sources.files:
             return None
         text = _TIME_OF_DAY.sub(r" \1", spelled(value))

@@ -43,8 +43,7 @@ _NO_ANSWER = FactVerdicts(verdicts=[])
 class Compared:
     """New facts with the memories near them.
 
-    Attributes:
-        settled: verdicts for facts that a memory already has word for word.
+    `settled` has the verdicts for facts that a memory already has word for word.
     """
 
     settled: list[Verdict]
@@ -107,8 +106,7 @@ def _normalize(text: str) -> str:
 class Consolidation:
     """Confirmation and merging with a model, once for all candidates.
 
-    Prompts and answers are cached, so another plan asks only about new facts. The prompt shows the
-    times of memories in `zone`.
+    Prompts and answers are cached, so another plan asks only about new facts.
     """
 
     model: TextModel
@@ -124,10 +122,7 @@ class Consolidation:
     ) -> VerdictDecisions:
         """Return all verdicts; `histories` has earlier facts of memories by id, newest first.
 
-        Must not be called inside a transaction.
-
-        Raises:
-            ServiceError: as for `TextModel.ask`.
+        Must not be called inside a transaction. Raises ServiceError as `TextModel.ask` does.
         """
         dated = [_dated(new, today) for new in facts.open]
         before = {memory_id: tuple(map(_cut, texts)) for memory_id, texts in histories.items()}
@@ -155,7 +150,6 @@ class Consolidation:
         return result
 
     def _count(self, answer: FactVerdicts) -> None:
-        """Count the entries of an answer, once for all plans."""
         if id(answer) not in self._counted:
             self._counted.add(id(answer))
             self.entries.add(self.model.model_id, answer)
@@ -207,7 +201,6 @@ def _merge(earlier: VerdictDecisions, more: VerdictDecisions) -> VerdictDecision
 
 
 def _unjudged(facts: Sequence[NewFact], said: Sequence[FactVerdict]) -> frozenset[int]:
-    """Return the turns of facts that needed a verdict and did not get one."""
     judged = {verdict.fact for verdict in said}
     return frozenset(
         new.candidate.turn
@@ -217,7 +210,6 @@ def _unjudged(facts: Sequence[NewFact], said: Sequence[FactVerdict]) -> frozense
 
 
 def _to_shown_fact(candidate: Candidate) -> ShownFact:
-    """Return a fact in the form for the model, with the user's words unless it repeats them."""
     around = candidate.context or candidate.source
     said = "" if fold(around) == fold(candidate.fact) else around[:_MAX_CONTEXT_CHARS]
     is_marked = said and candidate.doubtful and not candidate.forget
@@ -233,11 +225,9 @@ def _to_shown_fact(candidate: Candidate) -> ShownFact:
 
 
 def _aliases(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
-    """Return the memories to show, by a short alias; a long id costs tokens and invites mistakes.
-
-    If not all fit, the nearest to any fact are chosen. Most of the room is reserved for requests to
-    forget, since a memory missing from the prompt cannot be forgotten.
-    """
+    # A long id costs tokens and invites mistakes. The memories nearest to any fact are chosen.
+    # Most of the room is reserved for requests to forget, since a memory missing from the
+    # prompt cannot be forgotten.
     asked = _by_rank([new for new in facts if new.candidate.forget])
     others = _by_rank([new for new in facts if not new.candidate.forget])
     first = dict(list(asked.items())[:_MAX_ASKED])
@@ -254,7 +244,6 @@ def _mark_cut(new: NewFact, aliases: Mapping[str, Neighbour]) -> NewFact:
 
 
 def _by_rank(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
-    """Return the memories near facts by id, ordered by their best rank for any fact."""
     ranked = sorted(
         ((rank, near) for new in facts for rank, near in enumerate(new.near)),
         key=lambda pair: pair[0],
@@ -270,11 +259,7 @@ def _cut(fact: str) -> str:
 
 
 def _fitting(new: NewFact, before: dict[str, tuple[str, ...]], max_tokens: int) -> NewFact:
-    """Return a fact that, with its memories, fits the model's input.
-
-    If it does not fit, the oldest fact of the longest history is dropped from `before`. Without
-    histories, the farthest memory is dropped.
-    """
+    """Return a fact that fits the model's input; histories are shortened in `before` first."""
     fitting, near = new, list(new.near)
     while near and _tokens(fitting, before) > max_tokens:
         longest = max(
@@ -289,7 +274,6 @@ def _fitting(new: NewFact, before: dict[str, tuple[str, ...]], max_tokens: int) 
 
 
 def _tokens(new: NewFact, before: Mapping[str, Sequence[str]]) -> int:
-    """Return a generous estimate of a fact's tokens in the prompt."""
     said = _to_shown_fact(new.candidate)
     shown = [said.fact, said.said, said.question]
     for near in new.near:
@@ -300,7 +284,6 @@ def _tokens(new: NewFact, before: Mapping[str, Sequence[str]]) -> int:
 def _parts(
     facts: Iterable[NewFact], before: Mapping[str, Sequence[str]], max_tokens: int
 ) -> list[list[NewFact]]:
-    """Split the facts, each of which fits alone, into parts that fit the model's input."""
     parts: list[list[NewFact]] = []
     left = 0
     for new in facts:

@@ -52,9 +52,7 @@ class StreamPlace:
 class Provenance:
     """The provenance columns of a memory, by the event that it rests on.
 
-    Attributes:
-        place: the source of the events; None for given facts.
-        now: the time for events without a time.
+    `place` is None for given facts; `now` is the time for events without a time.
     """
 
     times: Sequence[datetime | None]
@@ -62,10 +60,8 @@ class Provenance:
     now: datetime
 
     def said_at(self, turn: int) -> datetime:
-        """Return the time of a turn, but not later than now.
-
-        Otherwise, a client's fast clock would let a statement overrule all later ones.
-        """
+        """Return the time of a turn, but not later than now."""
+        # Otherwise, a client's fast clock would let a statement overrule all later ones.
         moment = self.times[turn] if self.times else None
         return self.now if moment is None or moment > self.now else moment
 
@@ -108,9 +104,7 @@ def digest(*values: object) -> str:
 class Zones:
     """The time zones that days are relative to.
 
-    Attributes:
-        request: the zone of the request; it takes precedence over the offset of an event.
-        engine: the zone of the bank; it applies if neither the request nor an event has a zone.
+    An event's offset comes between them: it yields to the request's zone, but precedes the bank's.
     """
 
     request: tzinfo | None = None
@@ -149,11 +143,9 @@ class SourceEvents:
         return self.events[at].event_time or (times[at] if times else None)
 
     def in_order(self) -> "SourceEvents":
-        """Return the events in the order in which they took place; equal times keep their order.
-
-        A user's event without a time gets the time of the request. Any other event without a time
-        gets the time of the event before it.
-        """
+        """Return the events in the order in which they took place; equal times keep their order."""
+        # A user's event without a time gets the time of the request, any other gets the
+        # preceding time.
         keys: list[datetime] = []
         for at, event in enumerate(self.events):
             before = keys[-1] if keys and not is_users(event) else self.now
@@ -176,7 +168,6 @@ class ReadConversation:
         turns: the words of each event, at the speaker's time.
         recalled: the number of lines that only repeat memories and are not the user's words.
         standings: the standing of each user's line, by the position of its event.
-        provenance: the provenance columns of the memories made from the events.
     """
 
     def __init__(self, source: SourceEvents, zones: Zones, reader: LineReader) -> None:
@@ -208,7 +199,6 @@ class ReadConversation:
         return replace(turn_of(self.events[at]), time=time)
 
     def _lines(self) -> Iterator[SaidLine]:
-        """Yield the lines of users; a file counts as words."""
         for at, event in enumerate(self.events):
             if not is_users(event):
                 continue
@@ -264,7 +254,6 @@ class ReadConversation:
         return [at for at, standing in self.standings.items() if standing is not LineStanding.KNOWN]
 
     def _context(self, before: range) -> dict[int, Turn]:
-        """Return the last turns that have words, within the limits, by position."""
         chosen: dict[int, Turn] = {}
         room = _CONTEXT_CHARS
         for at in reversed(before):

@@ -46,10 +46,7 @@ _THREAD = ThreadPoolExecutor(1, "rules")
 
 @dataclass
 class EntryCounts:
-    """The entries of all replies of one generation, by the name of their list.
-
-    Many mended or unreadable ones show that a model is too weak.
-    """
+    """The entries of all replies; many mended or unreadable ones mean that a model is too weak."""
 
     tallies: dict[str, EntryTally] = field(default_factory=dict)
 
@@ -85,7 +82,6 @@ class Extracted:
 
     Attributes:
         values: the statements about the fields of profiles.
-        dropped: the facts that do not become candidates; `dropped_fields` likewise for `values`.
         counts: for the operation's metadata, without zeros.
         unread: positions of the events that were left out, or had entries that cannot be parsed.
         skipped_files: (position of the event, media type) of each file that was not read.
@@ -161,7 +157,6 @@ def _reading(material: Material) -> tuple[list[TurnToRead], rules.Extraction]:
 def _filled(
     turns: Sequence[Turn], schemas: Sequence[ProfileSchema]
 ) -> Generator[None, None, list[FieldValue]]:
-    """Read the values of profiles, one statement at a time."""
     values: list[FieldValue] = []
     for said in profiles.by_rules(turns, schemas):
         values += said
@@ -175,11 +170,7 @@ ConversationReply = Facts | FactsAndFields | Fields
 async def by_model(
     model: TextModel, material: Material, meter: Meter, max_pieces: int
 ) -> Extracted:
-    """Extract with a model: one call for each chunk of the conversation, outside transactions.
-
-    Raises:
-        ServiceError: as for `TextModel.ask`.
-    """
+    """Extract with a model, one call for each chunk, outside transactions; raise as its `ask`."""
     result = Extracted()
     guide = material.guide
     if not guide.topics and not guide.fields:
@@ -199,7 +190,7 @@ async def by_model(
     for position, piece in enumerate(pieces):
         # The files go with the last chunk, since a separate call would not be worth its cost.
         shown = files if position == len(pieces) - 1 else []
-        read = _Reading(model, material, piece, shown)
+        read = _PieceReading(model, material, piece, shown)
         await read.into(result, meter)
     if len(pieces) > 1:
         result.count("pieceCount", len(pieces))
@@ -207,11 +198,8 @@ async def by_model(
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """One chunk of a conversation, to be read by a model.
-
-    `may_halve` is True if a truncated reply leads to two calls, for the halves of the chunk.
-    """
+class _PieceReading:
+    """One chunk of a conversation; a truncated reply leads to two calls if it `may_halve`."""
 
     model: TextModel
     material: Material
@@ -221,7 +209,6 @@ class _Reading:
     may_halve: bool = True
 
     async def into(self, result: Extracted, meter: Meter) -> None:
-        """Ask the model, and add the results that pass the checks."""
         guide = self.material.guide
         names = [
             f"File of line {turn} (quote of what it says: empty): {file.media_type}"
@@ -245,7 +232,6 @@ class _Reading:
         await self._take(reply, result)
 
     async def _take(self, reply: ConversationReply, result: Extracted) -> None:
-        """Add the entries of a reply that pass the checks."""
         guide = self.material.guide
         turns = frozenset(turn for turn, _ in self.files)
         sources = Sources(tuple(self.piece), guide, turns)
@@ -265,7 +251,8 @@ class _Reading:
         result.unread |= await asyncio.to_thread(turns_of_lost, reply.lost, sources, understood)
 
     async def _ask(self, prompt: Prompt, meter: Meter) -> ConversationReply:
-        """Ask only for the results that the bank wants, as the reply's schema costs tokens too."""
+        # The reply's schema costs tokens too, so ask only for the results that the bank
+        # wants.
         guide = self.material.guide
         if not guide.fields:
             return await self.model.ask(prompt, Facts, meter)
@@ -277,7 +264,6 @@ class _Reading:
 def _readable_files(
     model: TextModel, events: Mapping[int, ContentEvent], result: Extracted
 ) -> list[tuple[int, Attachment]]:
-    """Return the files that the model accepts, after their turns; list the others as skipped."""
     taken: list[tuple[int, Attachment]] = []
     room = MAX_FILE_BYTES
     for turn, event in events.items():

@@ -1,7 +1,7 @@
 """Start of a generation: the check of its request and source, and its operation in the queue.
 
-A source session may be in another engine of the same project and location, to which the caller must
-have access. Otherwise it is reported as not found. Previews are read here, too.
+A source session may be in another engine of the same project and location. Without access to that,
+it is reported as not found. Previews are read here, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,11 +77,7 @@ PREVIEW: Final = operations.PREVIEW
 
 @dataclass(frozen=True)
 class SourceSession:
-    """A session that is the source of a generation.
-
-    Attributes:
-        is_elsewhere: True if this engine is not the engine of the memories.
-    """
+    """A session that is the source of a generation, perhaps of another engine (`is_elsewhere`)."""
 
     name: SessionName
     engine: EngineRow
@@ -89,11 +85,10 @@ class SourceSession:
     is_elsewhere: bool
 
     def is_named_in(self, scope: Mapping[str, str]) -> bool:
-        """Return True if an operation on a scope may name the session as its source.
-
-        The scope must hold the session's user, since its readers may not know other users'
-        sessions. The removal of a session of another engine would not reach the operation.
-        """
+        """Return True if an operation on a scope may name the session as its source."""
+        # The scope must hold the session's user, since its readers may not know other
+        # users' sessions. The removal of a session of another engine would not reach the
+        # operation.
         return not self.is_elsewhere and self.row.user_id in scope.values()
 
 
@@ -105,8 +100,8 @@ async def start(
 ) -> OperationRow:
     """Queue a generation; the generations of one scope run one after another.
 
-    The fast path sends one statement and nearly always works. If it does not apply or changes
-    nothing, the generation is queued step by step.
+    The fast path sends one statement. If it does not apply or changes nothing, the generation is
+    queued step by step.
 
     Raises:
         NotFound: the engine, or the session named as the source, does not exist.
@@ -144,8 +139,6 @@ async def start(
 
 @dataclass(frozen=True)
 class _NewGeneration:
-    """A request for a generation at a moment, with details for its operation."""
-
     resources: Resources
     service: MemoryService
     request: GenerateMemoriesRequest
@@ -154,16 +147,13 @@ class _NewGeneration:
 
     @property
     def has_facts(self) -> bool:
-        """True if the request gives the facts."""
         return self.request.direct_memories_source is not None
 
     async def queue_at_once(
         self, engine: EngineRow, method: Method, once: IdempotencyKey | None
     ) -> OperationRow | None:
-        """Queue it at once; return None if that did nothing or does not apply.
-
-        A cluster has hints in place of notifications, so there the reference path serves.
-        """
+        """Queue it at once; return None if that did nothing or does not apply."""
+        # A cluster has hints in place of notifications, so there the reference path serves.
         scope, db = self.request.scope, self.service.db
         audit = None if scope is None else db.audit_within(scope)
         has_budget = self.resources.settings.daily_max_tokens is not None
@@ -194,10 +184,7 @@ class _NewGeneration:
         scope: dict[str, str],
         origin: SourceSession | None,
     ) -> NewOperation:
-        """Return the complete operation; `origin` is its session, if it has one.
-
-        Raises InvalidArgument if its revisions would have expired already.
-        """
+        """Return the complete operation; raise InvalidArgument for an expired revision lifetime."""
         request = self.request
         # A revision lifetime that ends in the past is the caller's error, so check it here.
         self.service.writing(engine, new, request)
@@ -244,7 +231,6 @@ async def retry(
 async def _check_budget(
     resources: Resources, session: Session, engine: EngineRow, *, has_facts: bool
 ) -> None:
-    """Raise ResourceExhausted if a generation needs a model and today's tokens are used up."""
     if _needs_model(resources, engine, has_facts=has_facts):
         await UsageService.of(resources).check_budget(session, engine.engine_id)
 
@@ -255,7 +241,6 @@ def _needs_model(resources: Resources, engine: EngineRow, *, has_facts: bool) ->
 
 
 def _check_length(settings: Settings, request: GenerateMemoriesRequest) -> None:
-    """Raise InvalidArgument if a request's conversation is too long for one generation."""
     source = request.direct_contents_source
     if source is None:
         return
@@ -284,7 +269,6 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
 def _source_of(
     request: GenerateMemoriesRequest, origin: SourceSession | None, scope: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the metadata with the source of a request."""
     facts, contents = request.direct_memories_source, request.direct_contents_source
     if facts is not None:
         return given(len(facts.direct_memories))
@@ -323,9 +307,6 @@ async def find_source(
 ) -> SourceSession:
     """Return the session of a source; `target` is the engine of the memories.
 
-    The session may be in another engine of the same project and location, if the caller has access
-    to that engine.
-
     Raises:
         FailedPrecondition: the engine of the session is being restored.
         InvalidArgument: the name is invalid.
@@ -343,10 +324,7 @@ async def admit_source(
 ) -> SourceSession:
     """Find the session for a caller, and hold it until the operation names it as its source.
 
-    Reading another engine is also noted in the audit log.
-
-    Raises:
-        FailedPrecondition, InvalidArgument, NotFound: as in `find_source`.
+    Reading another engine is also noted in the audit log. Raises the errors of `find_source`.
     """
     origin = await find_source(session, target, source, now)
     if origin.is_elsewhere:
@@ -357,10 +335,7 @@ async def admit_source(
 
 
 async def _other_engine(session: Session, target: EngineRow, name: SessionName) -> EngineRow:
-    """Return the other engine in a session's name, unless the caller has no access to it.
-
-    Each engine is read by a separate statement, since they are on different nodes of a cluster.
-    """
+    # A cluster has engines on several nodes, so each one is read by its own statement.
     is_near = name.engine.parent == name_of(target).parent
     if not is_near or not reaches_engine(session, name.engine.engine):
         raise NotFound.of(name)

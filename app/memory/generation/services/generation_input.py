@@ -93,11 +93,10 @@ class Material:
     Attributes:
         conversation: the turns; none for given facts.
         source: the events read of a session in the engine of the memories, if any.
-        omitted_events: the number of a session's oldest events that are not read because it has
-            more than one generation reads.
+        omitted_events: the number of a session's oldest events that are not read.
+        read_to: the last event of the session that is read, if another round has to read more.
         takes_facts: True if the bank keeps natural-language memories.
         model: None if the built-in rules do the work.
-        read_to: the last event of the session that is read, if another round has to read more.
         search_language: the text-search configuration of the bank; None: the language of each text.
         remembered: the number of revisions of a memory in the prompt, with the present one.
         present: the fields in the prompt; empty without a model.
@@ -182,9 +181,8 @@ async def read(
 class SessionPart:
     """The events of a session that one generation reads.
 
-    Attributes:
-        omitted: the number of older events that no generation reads.
-        read_to: the last event, if another round has to read more.
+    `omitted` counts older events that none reads; `read_to` is set if another round has to read
+    more.
     """
 
     origin: SourceSession
@@ -208,10 +206,8 @@ async def _session_part(
     request: GenerateMemoriesRequest,
     settings: Settings,
 ) -> SessionPart:
-    """Return the usable events of a session up to a total length, at least one.
-
-    A preview has a single round, which reads the newest events.
-    """
+    """Return the usable events of a session up to a total length, at least one."""
+    # A preview has a single round, which reads the newest events.
     engine_id = origin.name.engine.engine
     places, omitted = await sessions.list_places(session, engine_id, span, MAX_SESSION_EVENTS)
     ordered = places[::-1] if request.validate_only else places
@@ -228,7 +224,6 @@ async def _session_part(
 
 
 def _span(origin: SourceSession, source: VertexSessionSource, read_to: ReadTo | None) -> EventSpan:
-    """Return the events to read, limited to the ones that the first round found."""
     after = None if read_to is None else EventPlace(read_to.timestamp, read_to.seq)
     last_seq = origin.row.last_seq if read_to is None else read_to.last_seq
     return EventSpan(origin.name.session, source.start_time, source.end_time, last_seq, after)
@@ -241,7 +236,6 @@ def _source_events(
     masking: Masking,
     now: datetime,
 ) -> SourceEvents:
-    """Return the events of the request or of its session, and their place."""
     direct, moment = request.direct_contents_source, origin.time or now
     if direct is not None:
         place = origin.place or place_of(request.scope or {}, direct.events)
@@ -269,7 +263,6 @@ async def _compare(
     request: GenerateMemoriesRequest,
     conversation: ReadConversation,
 ) -> None:
-    """Compare the conversation with the lines that the scope has read, and with its memories."""
     scope, entries = request.scope or {}, conversation.entries[:_MAX_COMPARED]
     rereads = bool(request.reread_events or request.disable_consolidation)
     digests = set() if rereads else conversation.digests
@@ -291,7 +284,6 @@ def _relation_of(facts: FactsOfScope, text: str) -> MemoryRelation:
 
 
 def _reader(request: GenerateMemoriesRequest, guide: Guide, model: TextModel | None) -> LineReader:
-    """Return the parts of a generation that decide whether a line has a result."""
     allowed = [topic.label for topic in topics_of(request.allowed_topics)]
     wanted = [f"{topic.label}: {topic.description}" for topic in guide.topics]
     author = ENGINE if model is None else f"{model.model_id} {VERSION}"
@@ -303,7 +295,6 @@ def _zone(name: str | None) -> ZoneInfo | None:
 
 
 def _across(events: Sequence[ContentEvent], masking: Masking) -> Sequence[ContentEvent]:
-    """Return events with values masked that span several parts or events."""
     parts = [part for event in events for part in event.content.parts or () if part.text]
     texts = [part.text or "" for part in parts]
     masked = masking.across(texts)
@@ -333,7 +324,7 @@ def _masking(
     stored: SessionPart | None,
     settings: Settings,
 ) -> Masking:
-    """Return the masking of a generation; given facts are masked like direct writes."""
+    # Given facts are masked like direct writes.
     own, defaults = bank.privacy_config, settings.privacy_defaults
     sent = Guard.of(own, defaults, Place.GENERATION)
     if request.direct_memories_source is None:
@@ -346,7 +337,7 @@ def _masking(
 
 
 def _content(row: SessionEventRow, masking: Masking) -> Content:
-    """Return an event's masked content; without a role, the author decides who is the speaker."""
+    # Without a role, the author decides who is the speaker.
     content = Content.model_validate(masking.admitted(row.content))
     if content.role or row.author.strip().lower() in USER_ROLES:
         return content

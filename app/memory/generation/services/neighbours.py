@@ -48,10 +48,7 @@ _OF_STATEMENTS = replace(WEIGHTS, question=0.0, answers=0.0, length=0.0)
 
 @dataclass(frozen=True)
 class NearMemories:
-    """The memories that a fact may be about, nearest first.
-
-    `has_more` is set if a request refers to everything and there are more memories than these.
-    """
+    """The memories that a fact may be about; `has_more` is for requests about everything."""
 
     memories: Sequence[Neighbour] = ()
     has_more: bool = False
@@ -62,9 +59,7 @@ class NearCandidates:
     """Candidates with the memories near each of them.
 
     Attributes:
-        near: one entry for each candidate.
-        older: the outcomes of facts that were taken back later than they were stated; these facts
-            are no longer candidates.
+        older: the outcomes of former candidates, which were taken back later than they were stated.
         model_id: the model of the vectors; empty if the distances are based on shared words.
     """
 
@@ -93,12 +88,9 @@ class Neighbourhood:
         return EngineEmbedding.of(self.resources)
 
     async def near(self, candidates: Sequence[Candidate]) -> NearCandidates:
-        """Return the memories near each candidate, read a few candidates at a time.
-
-        A change between two reads is detected at the write, because each memory has its version.
-        While the engine's model is unavailable or is being replaced, shared words are compared.
-        Must not be called inside a transaction.
-        """
+        """Return the memories near each candidate; read a few at a time, outside transactions."""
+        # While the engine's model is unavailable or is being replaced, shared words are
+        # compared.
         facts = [candidate.fact for candidate in candidates]
         vectors = await self.embedding.vectors(self.engine.engine, facts)
         by_vectors = (
@@ -121,12 +113,9 @@ class Neighbourhood:
     async def searched(
         self, candidates: Sequence[Candidate], language: str | None
     ) -> NearCandidates:
-        """Return the memories near each candidate by the service's own search, for a model.
-
-        There is no minimum similarity, because scales differ by embedder. A memory that a move or a
-        new job ends is often far away. `language` is the text-search configuration of the facts.
-        Must not be called inside a transaction.
-        """
+        """Return the memories near each candidate by the service's search, outside transactions."""
+        # There is no minimum similarity, because scales differ by embedder, and a memory
+        # that a move or a new job ends is often far away.
         vectors = await self.embedding.vectors(
             self.engine.engine, [candidate.fact for candidate in candidates]
         )
@@ -148,7 +137,6 @@ class Neighbourhood:
     async def _search(
         self, candidate: Candidate, vector: Vector | None, query: ScopeQuery, language: str | None
     ) -> Sequence[str]:
-        """Return the ids of the best memories; none for a request to forget everything."""
         if _forgets_everything(candidate):
             return ()
         db, model_id = self.resources.db, (vector and vector.model_id) or ""
@@ -167,7 +155,6 @@ class Neighbourhood:
     async def _in_time(
         self, candidates: Sequence[Candidate], near: Sequence[NearMemories]
     ) -> NearCandidates:
-        """Leave out facts that were taken back after they were stated."""
         rows = [memories.memories for memories in near]
         ended = superseded(candidates, rows, await self._find_ended(candidates, rows))
         standing = [at for at in range(len(candidates)) if at not in ended]
@@ -180,7 +167,6 @@ class Neighbourhood:
     async def _find_ended(
         self, candidates: Sequence[Candidate], near: Sequence[Sequence[Neighbour]]
     ) -> dict[str, EndedFact]:
-        """Return facts, by their hints, that a memory had until it was deleted or changed."""
         now, engine_id = self.resources.clock.now(), self.engine.engine
         earlier = {
             candidate.fact
@@ -211,7 +197,6 @@ class Neighbourhood:
         return embedder is not None and embedder.lexical_only
 
     async def _newest(self, query: ScopeQuery) -> NearMemories:
-        """Return the newest memories, for a request to forget everything."""
         async with self.resources.db.snapshot() as session:
             newest = await retrieval.find_newest(session, query, retrieval.newest(_SEARCHED + 1))
         near = [_of_row(row) for row in newest.rows[:_SEARCHED]]
@@ -242,7 +227,6 @@ class Neighbourhood:
         return results
 
     async def _near_by_words(self, facts: Sequence[str]) -> list[list[Neighbour]]:
-        """Return for each fact the newest memories that share the most words with it."""
         if not facts:
             return []
         async with self.resources.db.snapshot() as session:
@@ -259,10 +243,7 @@ class Neighbourhood:
         ]
 
     async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:
-        """Return the earlier facts of memories, newest first, from up to `shown` revisions each.
-
-        The present revision counts too, so a single revision is no history.
-        """
+        """Return earlier facts of memories, newest first; `shown` counts the present revision."""
         if shown <= 1 or not memory_ids:
             return {}
         async with self.resources.db.snapshot() as session:
@@ -292,7 +273,7 @@ class Neighbourhood:
         )
 
     def _exact_metadata(self) -> dict[str, Any] | None:
-        """Return the metadata that a memory must have to be a candidate for change, if any."""
+        # A memory must have exactly these metadata to be a candidate for change.
         strategy = self.request.metadata_merge_strategy
         if strategy is not MetadataMergeStrategy.REQUIRE_EXACT_MATCH:
             return None
@@ -304,7 +285,6 @@ def _forgets_everything(candidate: Candidate) -> bool:
 
 
 def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemories:
-    """Return all memories for a request to forget, or else the nearest and a few more."""
     if candidate.forget:
         return NearMemories(near)
     details = names(candidate.fact) | numbers(candidate.fact)

@@ -61,10 +61,9 @@ async def with_profiles(
     schemas: Sequence[ProfileSchema],
     values: Sequence[FieldValue],
 ) -> Plan:
-    """Add the changes of profiles to a plan; their deletions share the generation's limit.
-
-    The fields are read again now, because they may have changed since the statements were read.
-    """
+    """Add the changes of profiles to a plan; their deletions share the generation's limit."""
+    # The fields are read again now, because they may have changed since the statements were
+    # read.
     if not values:
         return planned
     scope, ended = request.scope or {}, {}

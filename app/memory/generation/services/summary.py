@@ -1,7 +1,7 @@
 """Summary of a generation, for its operation's metadata, and the response of a preview.
 
-The planned texts of a preview are stored nowhere else, so the operation keeps them. The present
-texts of memories are added when the response is read, and therefore do not outlive the memories.
+The operation keeps the planned texts of a preview. The present texts of memories are added when the
+response is read, and therefore do not outlive the memories.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,10 +77,8 @@ class Summary:
         return details
 
     def lines_read(self, now: datetime) -> Mapping[bytes, datetime]:
-        """Return the digests of the lines to store after a generation at `now`, with expiry times.
-
-        A line has a result if it led to a memory, a change of one, or a decision.
-        """
+        """Return the digests of lines to store after a generation at `now`, with expiry times."""
+        # A line has a result if it led to a memory, a change of one, or a decision.
         left = {turn for change in self.planned.changes for turn in change.turns}
         outcomes: list[Dropped | DroppedValue] = [*self.dropped, *self.dropped_fields]
         left |= {outcome.turn for outcome in outcomes if outcome.turn is not None}
@@ -143,7 +141,6 @@ def preview(
 def _render(
     engine: EngineName, outcome: Dropped | DroppedValue | Refused, *names: str, optional: str = ""
 ) -> dict[str, Any]:
-    """Return attributes of an outcome on the wire; an empty `optional` one is left out."""
     fields = {to_camel(name): getattr(outcome, name) for name in names}
     if outcome.memory_id is not None:
         fields["memory"] = {"name": str(MemoryName(engine, outcome.memory_id))}

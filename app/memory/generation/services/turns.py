@@ -43,11 +43,9 @@ def turn_of(event: ContentEvent) -> Turn:
 
 
 def _between(before: str, after: str, *, was_cut: bool) -> str:
-    """Return the separator between two parts of a text: usually none, as parts have their blanks.
-
-    After the end of a sentence or a file, a line begins; between a small letter and a capital, a
-    word. A mark between digits is part of a price or a time of the day.
-    """
+    # Usually the parts have their own blanks. After the end of a sentence or a file, a line
+    # begins; between a small letter and a capital, a word. A mark between digits is part of a
+    # price or a time of the day.
     if not before or (not was_cut and _FIRST_DIGITS.search(before) and _LAST_DIGITS.match(after)):
         return ""
     if was_cut or before.rstrip()[-1:] in _END_MARKS:
@@ -74,10 +72,7 @@ class TurnToRead:
 
 
 def utterances(turns: Sequence[TurnToRead]) -> list[TurnToRead]:
-    """Join consecutive turns of a user that form one statement, at the position of the last.
-
-    They have no answer or end mark between them and, if times are known, under ten seconds.
-    """
+    """Join consecutive turns of a user that form one statement, at the position of the last."""
     joined: list[TurnToRead] = []
     for after in turns:
         before = joined[-1] if joined else None
@@ -90,7 +85,6 @@ def utterances(turns: Sequence[TurnToRead]) -> list[TurnToRead]:
 
 
 def _is_next(before: TurnToRead, after: TurnToRead) -> bool:
-    """Return True if two turns are adjacent and the later one is at least as new."""
     return after.at == before.at + 1 and (before.is_context or not after.is_context)
 
 
@@ -118,10 +112,7 @@ def _goes_on(before: str, after: str) -> bool:
 
 
 def lines_of(turns: Sequence[TurnToRead]) -> list[TranscriptLine]:
-    """Return the words of each turn, for a model to read.
-
-    System texts are left out, and so is text that a service inserted into a user's turn.
-    """
+    """Return the words of each turn, without system texts and text inserted by a service."""
     lines = []
     for spoken in turns:
         turn = spoken.turn

@@ -1,8 +1,4 @@
-"""One generation: it reads, asks models outside any transaction, then writes all changes at once.
-
-The jobs of `memories:generate` and `memories:ingestEvents` use it. If a memory changes during the
-calls of models, the changes are planned again.
-"""
+"""One generation: it reads, asks models outside transactions, then writes all changes at once."""
 
 import asyncio
 from collections import Counter
@@ -147,11 +143,9 @@ class Generation:
         return replace(inputs, model=CheckedTextModel(inputs.model, self._check))
 
     async def _check(self) -> None:
-        """Allow the next call of a model, unless the budget is spent or the work was cancelled.
-
-        The budget is checked only before the first call: work that has begun to spend is finished.
-        Before that call, cancellation is not checked, since the operation was claimed just now.
-        """
+        # Work that has begun to spend is finished, so the budget counts before the first
+        # call only. An operation that was claimed just now need not be checked for its
+        # cancellation.
         if self.meter.by_model:
             await self.task.step()
         else:
@@ -225,7 +219,6 @@ class Generation:
         inputs: Material,
         consolidation: Consolidation | None,
     ) -> Plan:
-        """Return the changes of the scope's memories that result from the candidates."""
         if consolidation is not None:
             return await self._by_model(candidates, inputs, consolidation)
         if self.task.request.disable_consolidation:
@@ -266,10 +259,7 @@ class Generation:
         return Caps(settings.generation_max_deletes, settings.generation_max_forgets)
 
     async def _apply(self, vectors: Mapping[str, Vector], summary: Summary) -> None:
-        """Make all changes and end the operation in one transaction.
-
-        Raises Aborted if a memory has changed since it was read.
-        """
+        """Make all changes and end the operation, or raise Aborted if a memory has changed."""
         task, service = self.task, MemoryService.of(self.resources)
         planned, now = summary.planned, self.resources.clock.now()
         author, version = summary.author(self.meter)
@@ -304,7 +294,6 @@ class Generation:
             await end(session, response, details | fates(response))
 
     def _details(self, summary: Summary, writing: ChangeContext) -> dict[str, Any]:
-        """Return the metadata of the operation."""
         return {
             **summary.details,
             **summary.unmet_requests(writing.engine),
@@ -315,7 +304,6 @@ class Generation:
         }
 
     async def _source(self, session: Session, inputs: Material) -> dict[str, Any]:
-        """Return the metadata with the events that were read, unless their session was removed."""
         part = inputs.source
         if part is None:
             return {}
@@ -346,7 +334,6 @@ class Generation:
 
 
 def _timed(finding: _SaidT, conversation: ReadConversation) -> _SaidT:
-    """Add the time of the words to a finding, and a mark if it may be a repetition."""
     return replace(
         finding,
         said_at=conversation.provenance.said_at(finding.turn),

@@ -101,10 +101,7 @@ class GenerationWriter:
         )
 
     def _said(self, change: PlannedChange, row: MemoryRow) -> dict[str, Any]:
-        """Return the provenance of a changed memory, or {} if it still rests on a later time.
-
-        Repeating the same fact at an earlier time leaves the provenance as it is.
-        """
+        # A repetition of the same fact at an earlier time leaves the provenance as it is.
         said = self.provenance.of(change.turn)
         moment, before = said.get("event_time"), row.rests_on
         is_same = change.field is None and change.fact == row.fact
@@ -136,10 +133,8 @@ class GenerationWriter:
         return config_of(self.engine)
 
     async def _lock(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
-        """Return the memories to change, after checking that none has changed since it was read.
-
-        All are locked before the first write, so every writer acquires locks in the same order.
-        """
+        # All are locked before the first write, so every writer acquires locks in the same
+        # order.
         read = {
             change.memory_id: change.version for change in changes if change.memory_id is not None
         }
@@ -150,10 +145,8 @@ class GenerationWriter:
         return {row.memory_id: row for row in rows}
 
     def _merged_metadata(self, row: MemoryRow) -> dict[str, Any]:
-        """Return the metadata of an updated memory, unchanged if the request has none.
-
-        If merged metadata would have too many entries, only the request's metadata are kept.
-        """
+        # If merged metadata would have too many entries, only the request's metadata are
+        # kept.
         sent = metadata_column(self.request)
         if self.request.metadata is None:
             return row.user_metadata
@@ -164,7 +157,7 @@ class GenerationWriter:
 
 
 def _context_of(change: PlannedChange, row: MemoryRow) -> str | None:
-    """Return the context of a changed memory; the context of another fact is not kept."""
+    # The context of another fact is not kept.
     if change.context is None and change.fact == row.fact:
         return row.context
     return change.context

@@ -1,7 +1,4 @@
-"""All SQL statements about the lines that generations have read, and the one that queues them.
-
-All functions but `find_known` and `queue` take part in the caller's transaction.
-"""
+"""All SQL statements about the lines that generations have read, and the one that queues them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -50,10 +47,8 @@ async def find_known(
     digests: Collection[bytes],
     now: datetime,
 ) -> dict[bytes, datetime]:
-    """Return the given digests that are stored, with their expiry times.
-
-    A hot statement, in a transaction of its own: each generation asks it.
-    """
+    """Return the given digests that are stored, with their expiry times."""
+    # A hot statement, in a transaction of its own: each generation asks it.
     if not digests:
         return {}
     reach, reach_values = db.reach(ReadLineRow, "r")
@@ -72,9 +67,9 @@ async def queue(
 ) -> bool:
     """Queue an operation that is due, with its audit event, in a new transaction; wake the workers.
 
-    `rows` has their attributes under `operation` and `event`. With a request id, its record is
-    under `request`. Return False and change nothing if the engine has changed since it was read,
-    `most` operations of the engine wait, or the request was done before.
+    `rows` has the attributes of `operation`, `event` and, with a request id, `request`. Return
+    False and change nothing if the engine has changed since it was read, `most` operations of the
+    engine wait, or the request was done before.
     """
     parts = _PARTS_ONCE if RECORD.name in rows else _PARTS
     values = version_of(engine) | {"most": most}

@@ -10,10 +10,7 @@ from app.adapters.db.conditions import ByScope
 
 
 class ReadLineRow(Base):
-    """A user's line that a generation of a scope has read, identified by a digest alone.
-
-    A digest contains no engine's id, so an archive can move it to another engine.
-    """
+    """A user's line that a generation of a scope has read."""
 
     __tablename__ = "read_lines"
     conditioned_by = ByScope()

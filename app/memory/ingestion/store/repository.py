@@ -209,13 +209,11 @@ async def contents(
 
 @dataclass(frozen=True)
 class Waiting:
-    """Waiting events of a stream.
+    """Waiting events of a stream; "ready" events are not set aside.
 
     Attributes:
         bytes: the total length of their contents in bytes.
         oldest: the arrival of the oldest event.
-        ready: the number of events that are not set aside.
-        ready_oldest: the arrival of the oldest ready event.
         first_ready: the smallest number of a ready event.
         aside_time: the earliest retry time of a set-aside event.
     """
@@ -286,10 +284,7 @@ async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]
 
 
 async def find_stranded(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find streams of all engines with waiting events and no open operation, for a sweep.
-
-    Streams that refuse writes are left out: of deleted or restoring engines, or under erasure.
-    """
+    """Find writable streams of all engines with waiting events but no open operation."""
     statement = select(*_KEY).where(_is_stranded()).order_by(StreamRow.oldest_pending_time)
     return await find_keys(session, search.bounded(statement, _KEY))
 
@@ -322,10 +317,7 @@ def _is_stranded() -> ColumnElement[bool]:
 
 
 async def oldest_pending(session: Session) -> tuple[datetime | None, int, int]:
-    """Return the oldest arrival of a waiting event, and the counts of waiting events and failures.
-
-    The totals cover all engines. The third one counts streams whose last operation failed.
-    """
+    """Return for all engines the oldest waiting arrival, waiting events and failed streams."""
     statement = select(
         func.min(StreamRow.oldest_pending_time),
         func.coalesce(func.sum(StreamRow.pending_count), 0),

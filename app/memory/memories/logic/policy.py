@@ -1,7 +1,4 @@
-"""Expiry of memories and their revisions (pure).
-
-Source: wire specification, sections 5.2, 5.5, 6.1 and 8.3.
-"""
+"""Expiry of memories and their revisions (wire specification, sections 5.2, 5.5, 6.1 and 8.3)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,7 +1,4 @@
-"""Provenance of a memory: its source, its position in it, and the times of its statements.
-
-The writer that makes a memory from a conversation sets them; values in the metadata have priority.
-"""
+"""Provenance of a memory: its source, its position in it, and the times of its statements."""
 
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Language, grams and search hints of a memory, computed when it is written. Pure and fast.
+"""Language, grams and search hints of a memory, computed when it is written.
 
 Grams are the words of scripts without blanks (`app/language/grams.py`).
 
@@ -15,8 +15,8 @@ Search hints (the column `cues`) are short texts that let a query match more tha
 | `is:question` | its fact ends with a question |
 | `says:own` | it is such a question, and states something in the first person before it |
 
-A generation provides `event_time` in the speaker's zone. The column stores only the moment. A later
-change by hand, a restore, or the sweep for missing hints therefore uses the day in UTC.
+A generation provides `event_time` in the speaker's zone, but the column stores only the moment. A
+later change by hand, a restore, or the sweep for missing hints therefore uses the day in UTC.
 """
 
 import re
@@ -125,10 +125,8 @@ def _subject_cues(speaker: re.Match[str] | None, read: str, language: str) -> It
 
 
 def _first_name(read: str, language: str) -> list[str]:
-    """Return the words of the name at the start of a fact, if the fact seems to be about a person.
-
-    In English a verb must follow: "Anna likes", but neither "Likes tea" nor "Hiking in the Alps".
-    """
+    # In English a verb must follow: "Anna likes", but neither "Likes tea" nor "Hiking in the
+    # Alps".
     begins = _FIRST.match(read)
     if begins is None or not begins[1][0].isupper() or is_function_word(begins[1].lower()):
         return []

@@ -37,7 +37,7 @@ _ShortText = Annotated[str, Field(max_length=WITH_MASKS * MAX_TEXT_CHARS)]
 
 
 def _spelt_out(fact: Any) -> Any:  # noqa: ANN401 - JSON
-    """Replace a blank text: earlier releases accepted blank facts."""
+    # Earlier releases accepted blank facts.
     return _BLANK if isinstance(fact, str) and fact and not fact.strip() else fact
 
 

@@ -28,7 +28,6 @@ def memory_json(engine: EngineName, row: MemoryRecord | MemoryRow) -> dict[str, 
 
 
 def _writer(name: str, field: FieldInfo) -> Writer | None:
-    """Return the function that converts a column's value to JSON, or None if it is JSON already."""
     if dict[str, MemoryMetadataValue] in get_args(field.annotation):
         return _metadata
     if empty_value(columns_of(MemoryRow)[_ATTRIBUTES[name]]) is not None:

@@ -1,7 +1,4 @@
-"""The wire form of memories and of the scopes in use.
-
-Source: wire specification, section 5. Undeletions are an extension of this service.
-"""
+"""The wire form of memories and of the scopes in use (wire specification, section 5)."""
 
 from typing import Annotated, Any, ClassVar, Self
 

@@ -1,8 +1,7 @@
 """Embeddings by the model that serves an engine. Nothing here may run in a transaction.
 
 The serving model is looked up before a request's transaction and again inside it. If it was
-replaced in between, the embedding is unusable. A search then embeds again. A write is kept, and its
-fact is embedded a moment later.
+replaced in between, a search embeds again, and the fact of a write is embedded a moment later.
 """
 
 import asyncio
@@ -60,7 +59,6 @@ class EmbeddedQuery:
         model_id: the model of the vectors that the query is compared with.
         vector: of unit length; None if there is none, and `trouble` has the reason.
         is_lexical_only: True if the vectors represent words but no meaning.
-        trouble: the reason that there is no vector; a search can still use words.
         is_unsuited: True if the query is in a language that the model does not understand.
     """
 
@@ -73,8 +71,6 @@ class EmbeddedQuery:
 
 @dataclass
 class _LanguageCounts:
-    """The day of an engine's last log entry, and the counts by language since then."""
-
     logged_on: date | None = None
     counts: collections.Counter[str] = field(default_factory=collections.Counter)
 
@@ -83,8 +79,7 @@ class UncoveredLanguages:
     """Counts facts in languages that their embedder does not cover, as a warning for operators.
 
     Search by words still matches such facts, so they are accepted. Search by meaning rarely does.
-    One log entry for each engine and UTC day counts the facts since the last entry, and names
-    their most frequent language.
+    There is one log entry for each engine and UTC day.
     """
 
     def __init__(self, clock: Clock) -> None:

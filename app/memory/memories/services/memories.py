@@ -89,8 +89,6 @@ class Created:
 
 @dataclass(frozen=True)
 class _NewMemory:
-    """A request to create a memory, with its embedded fact and details for its operation."""
-
     memory_id: str | None
     request: CreateMemoryRequest
     vector: Vector | None
@@ -98,7 +96,6 @@ class _NewMemory:
     details: dict[str, Any]
 
     def creation(self, config: MemoryBankConfig) -> Creation:
-        """Return the creation in the ledger's form."""
         request = self.request
         requested = _requested_expiry(request, self.now)
         return Creation(
@@ -143,9 +140,6 @@ class MemoryService:
     ) -> Created:
         """Create a memory exactly as given, without extraction or consolidation.
 
-        The fast path sends all statements at once and nearly always works. If it does not apply or
-        changes nothing, the memory is created step by step.
-
         Raises:
             AlreadyExists: the chosen id is taken.
         """
@@ -186,7 +180,6 @@ class MemoryService:
     async def _create_fast(
         self, engine: EngineRow, new_memory: "_NewMemory", once: IdempotencyKey | None
     ) -> Created | None:
-        """Create a memory at once; return None if that did nothing or does not apply."""
         new = self.operation(engine, _CREATE.kind, _CREATE.name, new_memory.now)
         new = new.concerning(new_memory.request.scope).noting(**new_memory.details)
         new = replace(new, caller=self.db.caller)
@@ -255,8 +248,8 @@ class MemoryService:
     ) -> OperationRow:
         """Delete a memory; unless `permanent`, it can be recovered for a while.
 
-        A permanent deletion also accepts a memory that is already deleted. It removes every derived
-        row in this transaction; the operation's metadata counts the rows.
+        A permanent deletion also accepts a deleted memory. It removes every derived row in this
+        transaction; the operation's metadata counts the rows.
 
         Raises:
             Aborted: the etag is stale.
@@ -409,7 +402,6 @@ def note_revisions(change: Mutation[EngineRow], writing: ChangeContext) -> None:
 async def _deleted_fact(
     service: MemoryService, name: MemoryName, now: datetime
 ) -> tuple[str | None, Vector | None]:
-    """Return the fact of a deleted memory with its vector, outside any transaction."""
     async with service.db.snapshot() as session:
         row = await repository.find(session, name, repository.is_known(now))
     fact = None if row is None or row.delete_time is None else row.fact
@@ -441,7 +433,7 @@ def _merged_content(
 
 
 def _hold(request: UpdateMemoryRequest, changed: frozenset[str]) -> Hold:
-    """Return the effect on `held_time`; metadata with a time take precedence over the change."""
+    # Metadata with a time take precedence over the change.
     metadata = request.content()["user_metadata"]
     if "metadata" in changed and "event_time" in named_in(metadata):
         return Hold.CLEAR
@@ -455,11 +447,8 @@ def _new_expiry(
     now: datetime,
     requested: datetime | None,
 ) -> datetime | None:
-    """Return the expiry after an update.
-
-    A mask that names the expiry without a value removes the present one. The bank's default, if it
-    has one, then applies as for any update.
-    """
+    # A mask that names the expiry without a value removes the present one. The bank's default,
+    # if it has one, then applies as for any update.
     if changed & _EXPIRY_FIELDS:
         return memory_expiry(config, Cause.UPDATE, now, requested, None)
     return memory_expiry(config, Cause.UPDATE, now, None, row.expire_time)

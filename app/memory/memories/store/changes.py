@@ -96,9 +96,9 @@ class Change:
     """New content for a memory as it was read: an update, or with `restores` a rollback.
 
     `content` has a value for each of `columns.CONTENT_FIELDS`. An undeletion uses the content of
-    its row, unless an import restores the memory. `vector` may be None if the fact stays unchanged;
-    otherwise it is used as for a `Creation`. Without `times`, the memory is updated now. Its times
-    never go back, even if another process with a faster clock changed it before.
+    its row, unless an import restores the memory. `vector` may be None if the fact stays unchanged.
+    Without `times`, the memory is updated now. Its times never go back, even if another process
+    with a faster clock changed it before.
     """
 
     row: MemoryRow

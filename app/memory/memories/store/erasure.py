@@ -1,7 +1,6 @@
 """All SQL statements that permanently remove or mask memories, derived rows and callers.
 
-The writing functions are called by `store/ledger.py` alone. All functions take part in the caller's
-transaction.
+The writing functions are called by `store/ledger.py` alone.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -130,8 +129,7 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
     """Empty quotes from the same conversations in other memories and their revisions.
 
     Call it before the memories are erased, with the engine locked as for rewriting revisions.
-    Revisions that another transaction has locked are skipped: such a transaction removes them,
-    since they can no longer be read.
+    Revisions that another transaction has locked are skipped: such a transaction removes them.
     """
     mine = select(RevisionRow.operation_id).where(
         RevisionRow.engine_id == engine_id,
@@ -174,7 +172,6 @@ async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[st
 def _of_same_messages(
     engine_id: int, memory_ids: Sequence[str]
 ) -> Select[str, str | None, float | None]:
-    """Select memories that rest on the same messages as the given ones, even without revisions."""
     own, erased = aliased(MemoryRow), aliased(MemoryRow)
     places = ("engine_id", "scope_hash", "source", "position")
     is_same = and_(*(getattr(own, name) == getattr(erased, name) for name in places))
@@ -223,9 +220,9 @@ async def rename_callers(
 
 
 async def clear_requests(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Clear the stored requests of failed operations on the scopes of these memories.
+    """Clear the stored requests of failed operations on the scopes: a retry would repeat them.
 
-    Call it before the memories are erased. A retry would create the memories again.
+    Call it before the memories are erased.
     """
     statement = (
         select(MemoryRow.scope)
@@ -243,9 +240,7 @@ async def clear_requests(session: Session, engine_id: int, memory_ids: Sequence[
 class Redacted:
     """Memories and revisions as they were read, with the new values of changed attributes.
 
-    Attributes:
-        vectors: the vectors of new facts; a fact without one is queued for embedding.
-        now: the database's time.
+    A fact without an entry in `vectors` is queued for embedding; `now` is the database's time.
     """
 
     memories: Sequence[tuple[MemoryRow, Mapping[str, Any]]]

@@ -1,7 +1,4 @@
-"""SQL statements about the facts of a scope: present ones, earlier ones, and their times.
-
-All functions but `find_deleted` take part in the caller's transaction.
-"""
+"""SQL statements about the facts of a scope: present ones, earlier ones, and their times."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -47,10 +44,8 @@ async def find_facts(
     texts: Collection[str],
     now: datetime,
 ) -> FactsOfScope:
-    """Return the given texts that are facts of the scope's memories, deleted ones included.
-
-    Earlier facts are only read from the thousand most recently changed memories.
-    """
+    """Return the given texts that are facts of the scope's memories, deleted ones included."""
+    # Earlier facts are only read from the thousand most recently changed memories.
     hints = sorted({same(text) for text in texts})
     is_of_scope = and_(_is_of(engine_id, scope), is_known(now))
     facts = await session.execute(
@@ -78,11 +73,11 @@ async def find_deleted(
     metadata: Mapping[str, Any] | None,
     now: datetime,
 ) -> dict[str, EndedFact]:
-    """Return the given texts that were facts of deleted memories, by their hints.
+    """Return the given texts that were facts of recoverable deleted memories, by their hints.
 
-    If metadata are given, only memories with them count. Memories that can no longer be recovered
-    are ignored. A hot statement, in a transaction of its own: each generation asks it.
+    If metadata are given, only memories with them count.
     """
+    # A hot statement, in a transaction of its own: each generation asks it.
     reach, values = db.reach(MemoryRow, "m")
     parameters = {
         "engine": engine_id,
@@ -101,10 +96,7 @@ async def find_replaced(
     texts: Collection[str],
     now: datetime,
 ) -> dict[str, EndedFact]:
-    """Return the given texts that were earlier facts of memories, by their hints.
-
-    They ended at the times that the memories rest on now.
-    """
+    """Return the given texts that were earlier facts of memories, by their hints."""
     statement = (
         select(RevisionRow.fact, MemoryRow.memory_id, MemoryRow.rests_on)
         .join(
@@ -154,7 +146,6 @@ def _is_of(engine_id: int, scope: Mapping[str, str]) -> ColumnElement[bool]:
 def _had(
     engine_id: int, memory_ids: Sequence[str], texts: Collection[str], now: datetime
 ) -> ColumnElement[bool]:
-    """Select revisions of memories with one of some texts as their fact."""
     return and_(
         RevisionRow.engine_id == engine_id,
         RevisionRow.memory_id == any_of(memory_ids),
@@ -165,7 +156,6 @@ def _had(
 
 
 def _latest(rows: Iterable[Sequence[Any]]) -> dict[str, EndedFact]:
-    """Return facts by their hints, each with its latest end."""
     ended: dict[str, EndedFact] = {}
     for fact, memory_id, moment in rows:
         hint = same(fact or "")

@@ -1,7 +1,4 @@
-"""The single write path of memories: the row, its vector and its revision change together.
-
-All functions take part in the caller's transaction: a change is written fully or not at all.
-"""
+"""The single write path of memories: the row, its vector and its revision change together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -142,9 +139,9 @@ async def create_at_once(
 async def create_free(
     session: Session, writing: ChangeContext, wanted: Sequence[tuple[Creation, ChangeContext]]
 ) -> list[Written | None]:
-    """Create many memories, each with the context of its own revision.
+    """Create memories, each with the context of its revision; return None for a taken id.
 
-    Return a result for each, or None if its id is taken. Chosen ids must be distinct.
+    Chosen ids must be distinct.
     """
     rows = await _insert(session, writing, [new for new, _ in wanted])
     effects = [
@@ -208,7 +205,6 @@ def _created(writing: ChangeContext, row: MemoryRow, new: Creation) -> _Effect:
 async def _insert(
     session: Session, writing: ChangeContext, wanted: Sequence[Creation]
 ) -> list[MemoryRow | None]:
-    """Insert the memories; return None for one with a chosen id that is taken."""
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
     if chosen:
         # An expired memory no longer exists for readers, so it must not block its id.
@@ -273,7 +269,6 @@ async def _change(
 
 
 def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
-    """Return the provenance in the metadata of content, the search hints and grams."""
     named = named_in(content.get("user_metadata") or {})
     return {**named, **search_hints_of({**content, **named}, language)}
 

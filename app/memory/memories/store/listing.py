@@ -117,11 +117,9 @@ async def list_deletions(
 async def read_scopes(
     session: Session, engine_id: int, visible: Visible, page: Slice, now: datetime
 ) -> ReadRows[Row[bytes, dict[str, str], int, int]]:
-    """Return a page of scopes: digest, scope, number of live memories, size in bytes.
-
-    It is not `read_page`, since many rows have the same scope. The count stops at `MAX_COUNT` plus
-    one.
-    """
+    """Return a page of scopes: digest, scope, number of live memories, size in bytes."""
+    # Not `read_page`, since many rows have the same scope. The count stops after `MAX_COUNT` +
+    # 1.
     has_after = page.after is not None
     if isinstance(page.where, True_):
         statement = _unfiltered_scopes(visible, has_after=has_after)
@@ -157,14 +155,13 @@ def _first_scopes() -> Select[dict[str, Any]]:
 def _unfiltered_scopes(
     visible: Visible, *, has_after: bool
 ) -> Select[bytes, dict[str, Any], int, int]:
-    """Return the cached statement: building it takes twice as long as running it."""
+    # Cached: building the statement takes twice as long as running it.
     return _select_scopes(visible, true(), has_after=has_after)
 
 
 def _select_scopes(
     visible: Visible, condition: ColumnElement[bool], *, has_after: bool
 ) -> Select[bytes, dict[str, Any], int, int]:
-    """Return the statement for the scopes with memories that meet a condition."""
     scopes = _scopes(_next(visible(_NOW), condition), has_after=has_after)
     return (
         select(scopes.c.scope_hash, scopes.c.scope, _count(scopes), scopes.c.size)
@@ -174,10 +171,9 @@ def _select_scopes(
 
 
 def _scopes(next_scope: _Scope, *, has_after: bool) -> CTE:
-    """Return the examined scopes, until enough of them are wanted, by number or bytes.
-
-    Each scope is found by one probe of the index, starting after the digest of the previous one.
-    """
+    """Return the examined scopes, until enough of them are wanted, by number or bytes."""
+    # Each scope is found by one probe of the index, starting after the digest of the previous
+    # one.
     first = next_scope
     if has_after:
         first = first.where(MemoryRow.scope_hash > bindparam("after", type_=LargeBinary))

@@ -188,10 +188,7 @@ async def insert_memories(
 ) -> list[MemoryRow | None]:
     """Insert memories under drawn or chosen ids; return them in order, None for a taken chosen id.
 
-    A taken drawn id is replaced in `rows`.
-
-    Raises:
-        NotFound: the session's caller has no access to a scope.
+    A taken drawn id is replaced in `rows`. Raises NotFound without access to a scope.
     """
     for row in rows:
         check_scope(session, row["scope"])
@@ -200,7 +197,7 @@ async def insert_memories(
 
 
 def _as_stored(values: Mapping[str, Any]) -> MemoryRow:
-    """Return a row as if it was read; the constructor would record each value as a change."""
+    # The constructor would record each value as a change.
     row: MemoryRow = manager_of_class(MemoryRow).new_instance()
     vars(row).update(values)
     return row
@@ -288,7 +285,6 @@ async def mark_deleted(
 
 
 def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
-    """Set on a row the values of its next version in the database."""
     for name, value in {**new, "version": row.version + 1}.items():
         set_committed_value(row, name, value)
 
@@ -297,7 +293,7 @@ _NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "exp
 
 
 def _lacks_hints() -> ColumnElement[bool]:
-    """Select memories without search hints or grams; the condition matches their index."""
+    # The condition matches the index of these memories.
     has_grams = MemoryRow.fact.regexp_match(literal_column(f"'{ANY_SIGN}'"))
     return or_(MemoryRow.cues.is_(None), and_(MemoryRow.grams.is_(None), has_grams))
 

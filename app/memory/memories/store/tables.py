@@ -112,11 +112,7 @@ _TERMS = (
 
 
 class MemoryContent:
-    """Columns that a memory shares with its revisions; the only place that lists them.
-
-    Code that writes or reads them by name derives its list from these columns and their roles
-    (`store/columns.py`).
-    """
+    """Columns that a memory shares with its revisions; the only place that lists them."""
 
     fact: Mapped[str | None] = mapped_column(
         Text, info={"role": ColumnRole.CONTENT, "filtered": True}
@@ -255,10 +251,9 @@ class MemoryVectorRow(Base):
 
 
 class UnembeddedRow(Base):
-    """A memory with a fact that is queued for embedding by the engine's serving model.
+    """A memory whose fact is queued for embedding: its model was unavailable or was replaced.
 
-    Written if the model was unavailable, or was replaced meanwhile. Until `due_time` the row
-    belongs to the worker that took it last.
+    Until `due_time` the row belongs to the worker that took it last.
     """
 
     __tablename__ = "unembedded_memories"

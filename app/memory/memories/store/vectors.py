@@ -1,7 +1,4 @@
-"""Vectors that are written after their memories: facts embedded later or again.
-
-All functions lock the memories.
-"""
+"""Vectors written after their memories: facts embedded later or again. The memories are locked."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

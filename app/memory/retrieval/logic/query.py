@@ -84,6 +84,6 @@ def read(query: str, today: date, language: str | None = None) -> RetrievalQuery
 
 
 def _names(text: str) -> set[str]:
-    """Return every word, folded and without "'s", since any of them may be a subject's name."""
+    # Any word may be the name of a subject.
     folded = fold(_POSSESSIVE.sub(" ", text))
     return {word for word in folded.split() if word[0].isalnum()}

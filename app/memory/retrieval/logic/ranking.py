@@ -1,12 +1,11 @@
-"""Ranking of the candidates of a search by weighted signals. Pure.
+"""Ranking of the candidates of a search by weighted signals.
 
 A signal marked z is measured in standard deviations from the average of the candidates. Any other
 signal is in the range 0 to 1. A signal without data, such as vectors while their provider is
 unavailable, adds nothing. `benchmarks/recall` documents the effect of the weights and their source.
 
-A search creates hundreds of the records below. They are named tuples, which take the least time to
-create. Arrays of numpy would gain nothing: for a hundred candidates, its calls take as long as the
-loops that they replace.
+The records are named tuples, which take the least time to create. Arrays of numpy would gain
+nothing: for a hundred candidates, its calls take as long as the loops that they replace.
 """
 
 import math
@@ -75,12 +74,9 @@ CANDIDATE_FIELDS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """A scope's statistics about the terms of a query.
+    """A scope's statistics about the terms of a query; `holding` counts the memories of each.
 
-    Attributes:
-        memories: the number of memories in the scope.
-        holding: for each term, the number of memories that have it.
-        average_length: the average number of different terms in the memories of the scope.
+    `average_length` is the average number of different terms in the memories of the scope.
     """
 
     memories: int
@@ -90,11 +86,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weight of each signal, by name.
-
-    They are round numbers, the same for every shape of data. `benchmarks/recall` prints the effect
-    of each on short turns of talk, short facts, first-person memories and long messages.
-    """
+    """The weight of each signal: round numbers, the same for every shape of data."""
 
     vector: float = 0.8
     """z: the cosine of the fact and the query."""
@@ -172,10 +164,7 @@ def rank(
     weights: Weights = WEIGHTS,
     most: int | None = None,
 ) -> list[Ranked]:
-    """Return the best candidates, best first: at most `most`, or all.
-
-    The order is total and independent of the input order.
-    """
+    """Return the best candidates, best first; the order does not depend on the input order."""
     if not candidates:
         return []
     average = statistics.average_length
@@ -230,7 +219,6 @@ def _is_unrelated(hit: Ranked) -> bool:
 
 
 def _distance(score: float) -> float:
-    """Return 2 * (1 - sigmoid(score))."""
     return 2 / (1 + math.exp(score))
 
 
@@ -250,7 +238,6 @@ def _coverage(bm25: Bm25, candidates: Sequence[RankingCandidate]) -> float:
 
 
 def _hint_flags(asked: RetrievalQuery, candidates: Sequence[RankingCandidate]) -> list[int]:
-    """Return the search hints of each candidate as bits."""
     bits = dict.fromkeys(asked.wanted, _KIND) | dict.fromkeys(asked.subjects, _SUBJECT)
     bits |= {"is:question": _QUESTION, "says:own": _STATES, asked.said: _SAID, asked.same: _EXACT}
     flags_of_all = []
@@ -270,7 +257,6 @@ def _signals(
     weights: Weights,
     average_length: float,
 ) -> dict[str, list[float]]:
-    """Return the contribution of each signal for the candidates, by the names of `Weights`."""
     brevity = _brevity(average_length)
     vector = _standard([_nearness(candidate) for candidate in candidates], weights.vector)
     words = _words(bm25, candidates, weights.words * max(brevity, _WORDS_OF_LONG))
@@ -295,10 +281,8 @@ def _brevity(average_length: float) -> float:
 
 
 def _words(bm25: Bm25, candidates: Sequence[RankingCandidate], weight: float) -> list[float]:
-    """Return BM25 in deviations above the average, times the covered share of the query.
-
-    Without that share, a single common word would have a high score if few candidates match.
-    """
+    """Return BM25 in deviations above the average, times the covered share of the query."""
+    # Without that share, a single common word would have a high score if few candidates match.
     matched = [candidate.matched for candidate in candidates]
     lengths = [candidate.length for candidate in candidates]
     scores = _standard([*map(bm25.score, matched, lengths)], 1.0)
@@ -317,10 +301,8 @@ def _nearby(
     weights: Weights,
     brevity: float,
 ) -> dict[str, list[float]]:
-    """Return the signals of the source for candidates that have a neighbour; 0 for the others.
-
-    Without neighbours, these signals would only repeat the scores of the memory itself.
-    """
+    """Return the signals of the source for candidates that have a neighbour; 0 for the others."""
+    # Without neighbours, these signals would only repeat the scores of the memory itself.
     having = [n for n, candidate in enumerate(candidates) if candidate.has_neighbour]
     if not having or not brevity:
         names = ("nearby_vector", "nearby_words", "source", "answers")
@@ -360,7 +342,6 @@ def _lengths(candidates: Sequence[RankingCandidate], weight: float) -> list[floa
 
 
 def _standard(values: Sequence[float | None], weight: float) -> list[float]:
-    """Return the weighted standard deviations from the average; an unknown value is average."""
     known = [value for value in values if value is not None]
     if not known:
         return [0.0] * len(values)
@@ -375,7 +356,6 @@ def _standard(values: Sequence[float | None], weight: float) -> list[float]:
 
 
 def _nearness(candidate: RankingCandidate) -> float | None:
-    """Return a value that ascends with the cosine."""
     return None if candidate.distance is None else -candidate.distance * candidate.distance
 
 

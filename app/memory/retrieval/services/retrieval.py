@@ -49,11 +49,9 @@ MAX_COUNT = 100
 
 @dataclass(frozen=True)
 class Retrieved:
-    """The result of a retrieval.
+    """The result of a retrieval; `response` is the JSON form of a `RetrieveMemoriesResponse`.
 
-    Attributes:
-        response: the JSON form of a `RetrieveMemoriesResponse`.
-        is_without_vectors: True if the model could not embed the query, so only words count.
+    `is_without_vectors` is True if the model could not embed the query, so only words count.
     """
 
     response: dict[str, Any]
@@ -87,7 +85,7 @@ async def retrieve_profiles(
 def _query(
     resources: Resources, name: EngineName, request: RetrieveMemoriesRequest
 ) -> tuple[ScopeQuery, float | None]:
-    """Check the filters before any paid call; return the query and its time limit (seconds)."""
+    # The filters are checked before any paid call.
     clause = read_filter(request.filter, memories.FILTER_FIELDS, resources.settings)
     groups = memories.metadata_condition(metadata_filters(request.filter_groups))
     filters = all_of(clause.condition, groups)
@@ -142,7 +140,6 @@ async def _fast_similar(
     query: ScopeQuery,
     embedded: EmbeddedQuery,
 ) -> Retrieved | None:
-    """Search with the fast statements; return None if they do not apply or match nothing."""
     index = await ScopeIndexes.of(resources).find(query, embedded.model_id)
     if not is_hot(resources.db, query, index) or embedded.model_id != engine.embedding_model:
         return None
@@ -180,12 +177,9 @@ async def _newest(
     query: ScopeQuery,
     seconds: float | None,
 ) -> dict[str, Any]:
-    """Return a page; it has a token for the next page only if the request has a token.
-
-    A client that sends a token, perhaps an empty one, can send the next one. The official
-    client's pager cannot. After a response with a token, it repeats the request with a field
-    that its own request type refuses, and ends early.
-    """
+    # A client that sends a token, perhaps an empty one, can send the next one. The official
+    # client's pager cannot: after a response with a token, it repeats the request with a field
+    # that its own request type refuses, and ends early.
     page = _page(resources, name, request)
     newest = None if page.after else await _fast_newest(resources, name, query, page)
     if newest is None:
@@ -204,22 +198,18 @@ async def _newest(
 async def _fast_newest(
     resources: Resources, name: EngineName, query: ScopeQuery, page: Slice
 ) -> tuple[EngineRow, ReadRows[Row]] | None:
-    """Read the newest with the fast statement; return None if it does not apply or is empty."""
     known = _cached_engine(resources, name, query)
     part = None if known is None else await fast_sql.find_newest(resources.db, known, query, page)
     return (known, part) if known is not None and part is not None else None
 
 
 def _cached_engine(resources: Resources, name: EngineName, query: ScopeQuery) -> EngineRow | None:
-    """Return the cached engine if a fast statement can serve the query, or else None.
-
-    Without filters, the caller has access to the whole scope of the query.
-    """
+    # Without filters, the caller has access to the whole scope of the query.
     return EngineCache.of(resources).find(name) if query.is_unfiltered else None
 
 
 def _page(resources: Resources, name: EngineName, request: RetrieveMemoriesRequest) -> Slice:
-    """Return the requested page; without parameters, one as large as a response can be."""
+    # Without parameters, the page is as large as a response can be.
     params = request.simple_retrieval_params
     size = _max_count(resources) if params is None else _count(resources, params.page_size)
     if params is None or params.page_token is None:
@@ -247,7 +237,6 @@ def _response(
     found: Hits,
     config: MemoryBankConfig | None = None,
 ) -> dict[str, Any]:
-    """Return the response; a search also passes the engine's configuration."""
     most = None if config is None else _max_distance(request, config)
     hits = found.hits
     near = hits if most is None else [hit for hit in hits if (hit.distance or 0) <= most]
@@ -267,10 +256,7 @@ def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) ->
 
 
 def _profiles(contents: Iterable[dict[str, Any]]) -> dict[str, MemoryProfile]:
-    """Merge the fields of each schema; for a field with several values, the later row counts.
-
-    A null removes the field; only a memory written by hand can have one.
-    """
+    # A null removes the field; only a memory written by hand can have one.
     by_schema: dict[str, dict[str, Any]] = {}
     for content in contents:
         by_schema.setdefault(content["schemaId"], {}).update(content["data"])

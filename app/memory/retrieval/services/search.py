@@ -1,8 +1,4 @@
-"""A search in one scope: two ways to read it, one order, and the explanation of the hits.
-
-Two caches of the process serve all searches: the indexes of large scopes, and the scopes that are
-too large for the statement for small ones.
-"""
+"""A search in one scope: two ways to read it, one order, and the explanation of the hits."""
 
 import asyncio
 import json
@@ -70,12 +66,7 @@ class Hits(NamedTuple):
 
 
 class ScopeIndexes:
-    """A cache of all indexes, of which there are few, refreshed twice a minute in the background.
-
-    An outdated entry makes a search slower, never wrong. The search then compares the whole scope
-    although it has an index, or tries an index that no longer exists. The start of a process reads
-    them for its first search.
-    """
+    """A cache of all indexes, refreshed twice a minute; an outdated entry only slows searches."""
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._db = db
@@ -94,10 +85,7 @@ class ScopeIndexes:
         return kept
 
     async def find(self, query: ScopeQuery, model_id: str) -> ScopeIndex | None:
-        """Return the known index for a model's vectors in the scope of a query, or None.
-
-        Must not be called inside a transaction.
-        """
+        """Return the known index for a model's vectors in the scope; not within a transaction."""
         now = self._monotonic()
         if self._read_at is None or now - self._read_at >= _LIFE_SECONDS:
             # Set before the read, so that concurrent requests do not read too.
@@ -116,18 +104,15 @@ class ScopeIndexes:
 
 
 def is_hot(db: Database, query: ScopeQuery, index: ScopeIndex | None) -> bool:
-    """Return True if the hot statements can serve a query.
-
-    The nodes of a cluster get the settings for a scope's index only from a session.
-    """
+    """Return True if the hot statements can serve a query."""
+    # The nodes of a cluster get the settings for a scope's index only from a session.
     return query.is_unfiltered and not (index is not None and db.is_distributed)
 
 
 class LargeScopeSearch:
     """Scopes that this process recently found too large for the statement for small scopes.
 
-    The cache avoids a useless first attempt. A scope that has shrunk stays listed; searches in it
-    still work, at the cost of the general statement.
+    A scope that has shrunk stays listed; searches in it take the general statement.
     """
 
     def __init__(self) -> None:
@@ -258,7 +243,6 @@ class FastSearch(Search):
 def _by_distances(
     near: Mapping[str, float], rows: Mapping[str, Row], embedded: EmbeddedQuery
 ) -> Hits:
-    """Return the hits with a row, ordered by the distance of the vectors alone."""
     hits = [
         SearchHit(
             rows[memory_id],
@@ -314,10 +298,8 @@ def _explanation(hit: SearchHit) -> Explanation:
 
 
 def within(hits: Iterable[SearchHit], max_tokens: int | None) -> Iterator[SearchHit]:
-    """Yield, in order, each hit that still fits into a number of tokens; none is cut.
-
-    A hit that does not fit is skipped, because one long memory must not exclude all others.
-    """
+    """Yield, in order, each hit that still fits into a number of tokens; none is cut."""
+    # A hit that does not fit is skipped, because one long memory must not exclude all others.
     left = max_tokens or math.inf
     for hit in hits:
         tokens = tokens_of(hit.row)

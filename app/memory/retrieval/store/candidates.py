@@ -2,8 +2,7 @@
 
 The statement reads the scope once: for each memory, its distance to the query and the query's terms
 in it. From these it derives statistics of the terms, each memory's neighbours in its source, and
-the best memories by distance and by words. For a large scope, only memories that match its indexes
-are read (`indexed_candidates.py`). Functions with a session join the caller's transaction.
+the best memories by distance and by words. A large scope has `indexed_candidates.py`.
 """
 
 from collections.abc import Sequence
@@ -119,7 +118,6 @@ async def find_candidates(
 def _of_large_scope(
     query: ScopeQuery, wanted: CandidateQuery, index: ScopeIndex
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
-    """Return the statement that uses the scope's indexes, and its values."""
     if query.is_unfiltered:
         statement = of_large_scope(index.dimensions, with_vectors=wanted.vector is not None)
         return statement, values_of(query, wanted) | {"model_id": wanted.model_id}
@@ -167,7 +165,7 @@ def _unfiltered(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
 
 
 def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tuple[Any, ...]]:
-    """Return the statement; it has parameters, but the filters in `clause` contain their values."""
+    # The statement has parameters, but the filters in `clause` contain their values.
     memories, words = read_scope(clause, with_vectors=with_vectors)
     patterns = _patterns(memories)
     holding = _holding(words, patterns)
@@ -210,11 +208,9 @@ def read_scope(
 
 
 def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None) -> FromClause:
-    """Select the live memories of the scope that have a fact, with the columns for ranking.
-
-    Memories that the filters exclude still count as neighbours and in the statistics of terms. The
-    full join reads both sides once, whatever the planner's statistics (see `nearest.py`).
-    """
+    # Memories that the filters exclude still count as neighbours and in the statistics of
+    # terms. The full join reads both sides once, whatever the planner's statistics (see
+    # `nearest.py`).
     row, terms = MemoryRow, joined(MemoryRow)
     memories = (
         select(
@@ -260,7 +256,6 @@ def _with_matches(scoped: FromClause, words: FromClause) -> FromClause:
 
 
 def _patterns(memories: FromClause) -> FromClause:
-    """Select the number of memories for each set of terms."""
     return (
         select(memories.c.matched, func.count().label("memories"))
         .group_by(memories.c.matched)
@@ -269,7 +264,6 @@ def _patterns(memories: FromClause) -> FromClause:
 
 
 def _holding(words: FromClause, patterns: FromClause) -> FromClause:
-    """Select the number of memories for each term."""
     numbers = select(words.c.n).distinct().subquery("numbers")
     return (
         select(numbers.c.n, func.coalesce(func.sum(patterns.c.memories), 0).label("memories"))
@@ -304,7 +298,6 @@ def _weights(patterns: FromClause, holding: FromClause, totals: FromClause) -> F
 def _placed(
     memories: FromClause, weights: FromClause, totals: FromClause, *, with_vectors: bool
 ) -> FromClause:
-    """Select the memories with their ranks, and the columns of their neighbours in a source."""
     average = select(totals.c.average).scalar_subquery()
     of_words = func.coalesce(score(weights.c.weight, memories.c.length, average), 0)
     weighed = (
@@ -343,7 +336,7 @@ def _placed(
 def _first_row_statistics(
     is_first: ColumnElement[bool], totals: FromClause, holding: FromClause
 ) -> ColumnElement[Any]:
-    """Return the totals and each term's count, in the first row only."""
+    # Only the first row has the statistics.
     of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
     terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION))).scalar_subquery()
     counted = array([cast(totals.c.memories, DOUBLE_PRECISION), totals.c.average])

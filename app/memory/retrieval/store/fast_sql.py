@@ -1,13 +1,12 @@
 """Fast searches of a scope without filters, outside the session.
 
-They send the same statements as all other searches (`candidates.py`, `nearest.py`), as text. These
-statements do not share a transaction, so the last one checks the assumptions about the engine. If
-the engine has changed or a memory no longer exists, the search returns None, and the request takes
-the slow path.
+They send the statements of all other searches (`candidates.py`, `nearest.py`), as text. These do
+not share a transaction, so the last one checks the assumptions about the engine. If the engine has
+changed or a memory no longer exists, the search returns None, and the request takes the slow path.
 
 In a small scope, the candidates are selected in Python from all of its memories: Postgres takes as
-long to rank a hundred memories by distance, words and age as to read them. The candidates and their
-columns are equal to the result of the statement in `candidates.py`, to the last digit.
+long to rank a hundred memories by distance, words and age as to read them. The result is equal to
+the one of the statement in `candidates.py`, to the last digit.
 """
 
 from collections import defaultdict
@@ -176,8 +175,7 @@ async def find_by_ids(
 ) -> dict[str, MemoryRecord] | None:
     """Return live memories of the scope by their ids: the first, with at most `max_bytes` in all.
 
-    Return None if one no longer exists or the engine has changed since it was read. This cannot be
-    checked without any ids, so the result is also None then.
+    Return None without ids, if one no longer exists or if the engine has changed since it was read.
     """
     stored = _Stored(db, engine, query)
     if len(memory_ids) <= FEW:
@@ -213,20 +211,16 @@ async def find_newest(
 
 @dataclass(frozen=True)
 class _Stored:
-    """Memories of a scope, based on a cached engine row."""
-
     db: Database
     engine: EngineRow
     query: ScopeQuery
 
     async def read(self, statement: bytes, *values: object) -> list[tuple[MemoryRecord, int]]:
-        """Return memories, each with its size."""
         rows = [(MemoryRecord(*row), size) for *row, size in await self._run(statement, *values)]
         hold(sum(size for _, size in rows))
         return rows
 
     async def sizes(self, statement: bytes, *values: object) -> dict[str, int]:
-        """Return the sizes of memories by id, in the order of the statement."""
         rows: Any = await self._run(statement, *values)
         return dict(rows)
 
@@ -282,7 +276,6 @@ def candidates_among(
 
 
 def _with_neighbours(memories: list[RankingCandidate]) -> list[RankingCandidate]:
-    """Add the memories before and after to each memory that has a position in a source."""
     sources: dict[str, list[int]] = defaultdict(list)
     for place, memory in enumerate(memories):
         if memory.source is not None:

@@ -2,7 +2,7 @@
 
 A sample of the scope provides the statistics of the query's terms. Only the rarest terms select
 memories, as many terms as keep the matches few. A common term alone would not bring a memory into
-the first hits. The statement returns the same columns as the one in `candidates.py`.
+the first hits.
 """
 
 from functools import cache
@@ -112,7 +112,6 @@ class LargeScope:
         )
 
     def _sample(self) -> FromClause:
-        """Select some memories of the scope, regardless of the filters."""
         query, terms = self._query, joined(MemoryRow)
         return (
             select(MemoryRow.language, terms.label("terms"), func.length(terms).label("length"))
@@ -178,7 +177,6 @@ class LargeScope:
     def _select_candidates(
         self, words: FromClause, chosen: FromClause, statistics: ColumnElement[Any]
     ) -> Select[*tuple[Any, ...]]:
-        """Select the columns of the candidates, and the statistics of the scope in one row."""
         row = MemoryRow
         before, after = self._beside(words, "before"), self._beside(words, "after")
         is_first = func.row_number().over() == 1
@@ -203,7 +201,6 @@ class LargeScope:
         )
 
     def _beside(self, words: FromClause, side: str) -> FromClause:
-        """Select the columns of the memory before or after another in its source."""
         row, query = aliased(MemoryRow, name=side), self._query
         is_before = side == "before"
         at = MemoryRow.position
@@ -235,7 +232,6 @@ class LargeScope:
         }
 
     def _distance(self, row: type[MemoryRow]) -> ColumnElement[Any]:
-        """Return the distance of a memory, if it has a vector."""
         vectors = MemoryVectorRow
         if self._vector is None:
             return cast(null(), DOUBLE_PRECISION)
@@ -262,7 +258,6 @@ def _matched(words: FromClause, row: type[MemoryRow]) -> ColumnElement[Any]:
 
 
 def _statistics(sample: FromClause, holding: FromClause) -> ColumnElement[Any]:
-    """Select the number of sampled memories, their average length, and the count of each term."""
     length = func.coalesce(func.avg(sample.c.length), 0)
     whole = select(array([cast(value, DOUBLE_PRECISION) for value in (func.count(), length)]))
     of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))

@@ -1,8 +1,7 @@
 """Indexes of large scopes: existing indexes, indexes to create, and their construction.
 
-Functions with a session take part in the caller's transaction. An index is created and removed
-outside of it (`app/adapters/db/own_connections.py`). Postgres creates only one index at a time for
-each table.
+An index is created and removed outside transactions (`app/adapters/db/own_connections.py`).
+Postgres creates only one index at a time for each table.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -73,11 +72,9 @@ def _key(row: ScopeIndexRow) -> IndexKey:
 
 
 async def list_likely(session: Session, memories: int, search: RowSearch) -> list[IndexKey]:
-    """Return scopes that probably have at least `memories` memories, the largest first.
-
-    The estimate reads a sample of the table's pages. The larger a scope has to be, the smaller the
-    sample: one page in forty for scopes of 8,000. A later sweep finds a scope that was missed.
-    """
+    """Return scopes that probably have at least `memories` memories, the largest first."""
+    # The estimate reads a sample of the table's pages: one in forty for scopes of 8,000. A
+    # later sweep finds a scope that was missed.
     row = MemoryVectorRow
     share = min(1.0, _SAMPLED / memories)
     sample = tablesample(row.__table__, func.system(100 * share))
@@ -113,10 +110,7 @@ async def register(session: Session, key: IndexKey, memories: int) -> bool:
 
 
 async def claim(session: Session, key: IndexKey, lease: timedelta) -> bool:
-    """Lease an index for work on it, and exclude it from searches meanwhile.
-
-    Return False if another worker has the lease.
-    """
+    """Lease an index for work on it, out of searches; return False if another worker has it."""
     until = ScopeIndexRow.lease_until
     is_free = or_(until.is_(None), until < func.statement_timestamp())
     if not await _lock(session, key, is_free):
@@ -218,7 +212,7 @@ def is_whole(made: Mapping[str, bool], key: IndexKey) -> bool:
 
 
 async def _lock(session: Session, key: IndexKey, *conditions: ColumnElement[bool]) -> bool:
-    """Lock an index if it meets conditions; set a lease later, so waiting does not shorten it."""
+    # A lease is set later, so that waiting for the lock does not shorten it.
     statement = (
         select(ScopeIndexRow.engine_id)
         .where(_has_key(ScopeIndexRow, key), *conditions)
@@ -258,7 +252,7 @@ async def _count(session: Session, subject: Subject) -> Counts:
 
 
 async def _remove(session: Session, subject: Subject, _: int) -> Counts:
-    """Remove all of the rows, as they are few; the scopes are found while their memories exist."""
+    # All of the rows at once, as they are few; the scopes are found while their memories exist.
     removed = await session.execute(
         delete(ScopeIndexRow)
         .where(_are_of(subject))

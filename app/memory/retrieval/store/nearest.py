@@ -1,8 +1,8 @@
 """Selections, for search statements, of the memories of one scope that are nearest to a vector.
 
-A query selects a scope by its digest and compares all of it. The cost does not depend on the size
-of the bank. Only a large scope may have its own index (`indexes.py`). If the index returns fewer
-hits than requested, the whole scope is compared, so a search never misses existing memories.
+A query selects a scope by its digest and compares all of it, whatever the size of the bank. If the
+index of a large scope (`indexes.py`) returns fewer hits than requested, the whole scope is
+compared, so a search never misses existing memories.
 """
 
 from collections.abc import Mapping, Sequence
@@ -157,10 +157,9 @@ def of_any_scope(*, has_index: bool) -> tuple[ScopeQuery, ColumnElement[str]]:
 
 
 def at_scope(statement: bytes, query: ScopeQuery, model_id: str) -> bytes:
-    """Fill in the key of one scope and model.
-
-    A plan that is kept for other values can use the index of a scope only if these are literals.
-    """
+    """Fill in the key of one scope and model."""
+    # A plan that is kept for other values can use the index of a scope only if these are
+    # literals.
     engine_id, digest = b"%d" % query.engine_id, query.scope_hash.hex().encode()
     statement = statement.replace(b"{engine}", engine_id).replace(b"{scope}", digest)
     return statement.replace(b"{model}", sql.Literal(model_id).as_bytes(None))
@@ -170,9 +169,7 @@ def at_scope(statement: bytes, query: ScopeQuery, model_id: str) -> bytes:
 class ScopeIndex:
     """The indexes of one large scope: of the vectors of one model, and of words.
 
-    Attributes:
-        dimensions: the length of the vectors.
-        memories: the number of memories in the scope with a vector, at the sweep's last count.
+    `memories` is the number of memories with a vector, at the sweep's last count.
     """
 
     dimensions: int
@@ -184,8 +181,8 @@ def distances(
 ) -> Select[tuple[str, float]]:
     """Select every memory of the scope that has a vector, without the filters and in no order.
 
-    The result contains no expired memory. Join it to memories that meet `query.condition()`. The
-    offset keeps it a separate subquery, so that distances are joined instead of vectors.
+    Join it to memories that meet `query.condition()`. The offset keeps it a separate subquery, so
+    that distances are joined instead of vectors.
     """
     distance = MemoryVectorRow.vector.l2_distance(vector)
     return (
@@ -205,8 +202,7 @@ def nearest(
 ) -> Nearest:
     """Select the `limit` memories nearest to `vector` that meet the query, nearest first.
 
-    With or without the index, all existing memories are included up to `limit`. With the index, the
-    order is approximate. Call `plan_for` before a statement with an index.
+    With the index, the order is approximate. Call `plan_for` before a statement with an index.
     """
     if index is None:
         return _exact(query, model_id, vector, limit)
@@ -220,10 +216,8 @@ def nearest(
 
 
 async def plan_for(session: Session, index: ScopeIndex | None) -> None:
-    """Make the statements of this transaction use an index of a scope; do nothing for None.
-
-    A plan for any scope cannot use the index of one.
-    """
+    """Make the statements of this transaction use an index of a scope; do nothing for None."""
+    # A plan for any scope cannot use the index of one.
     if index is not None:
         await set_local(session, {"plan_cache_mode": "force_custom_plan", **OF_INDEX})
 
@@ -231,13 +225,10 @@ async def plan_for(session: Session, index: ScopeIndex | None) -> None:
 def _exact(
     query: ScopeQuery, model_id: str | ColumnElement[str], vector: ColumnElement[Any], limit: int
 ) -> Nearest:
-    """Select by comparing the whole scope.
-
-    Both sides of a full join are read once, whatever the statistics. For a new scope, Postgres
-    expects one memory, and would compare a thousand memories pairwise in a nested loop. A full join
-    cannot be a nested loop. The planner must not recognise the filter for matches, since it would
-    then simplify the full join.
-    """
+    # Both sides of a full join are read once, whatever the statistics. For a new scope,
+    # Postgres expects one memory, and would compare a thousand memories pairwise in a nested
+    # loop, which a full join cannot be. The planner must not recognise the filter for matches,
+    # since it would then simplify the full join.
     wanted = select(MemoryRow.memory_id, PLACE.label("place"), literal(1).label("one"))
     meeting = wanted.where(query.condition()).subquery("meeting")
     having = distances(query, model_id, vector).subquery("having_vector")
@@ -259,10 +250,8 @@ def _by_index(
     limit: int,
     index: ScopeIndex,
 ) -> Nearest:
-    """Select by the index, in its order; a second sort key would prevent the use of the index.
-
-    Memories are joined by their key alone; joined by scope, each vector would match all of them.
-    """
+    # A second sort key would prevent the use of the index. Memories are joined by their key
+    # alone; joined by scope, each vector would match all of them.
     indexed = HALFVEC(index.dimensions)
     distance = cast(MemoryVectorRow.vector, indexed).l2_distance(cast(vector, indexed))
     return (
@@ -313,7 +302,7 @@ async def find_nearest(
 
 @cache
 def _unfiltered(dimensions: int | None) -> Select[*tuple[Any, ...]]:
-    """Return the cached statement for a query without filters; building it costs the most."""
+    # Cached, since building the statement costs the most.
     index = ScopeIndex(dimensions) if dimensions else None
     query, vector = any_query(), bindparam("vector", type_=EMBEDDING)
     model_id: Any = bindparam("model_id", type_=Text)
@@ -387,7 +376,6 @@ async def find_nearest_to_each(
 def _select_near(
     columns: Sequence[Any], query: ScopeQuery, near: FromClause, source: FromClause | None = None
 ) -> Select[*tuple[Any, ...]]:
-    """Select columns of the hits, and their distance, nearest first."""
     return (
         select(*columns, near.c.distance)
         .select_from(near if source is None else source)

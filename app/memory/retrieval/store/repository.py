@@ -62,10 +62,7 @@ async def find_newest(session: Session, query: ScopeQuery, page: Slice) -> ReadR
 async def find_profiles(
     session: Session, engine_id: int, scope_hash: bytes, now: datetime
 ) -> list[MemoryRow]:
-    """Return the structured memories of a scope, the most recently changed last.
-
-    In a scope with more than `MAX_PROFILE_MEMORIES`, the least recently changed are left out.
-    """
+    """Return at most `MAX_PROFILE_MEMORIES` structured memories, the latest changed last."""
     statement = _profiles(engine_id, scope_hash, now)
     rows = (await session.execute(statement)).scalars().all()
     return list(reversed(rows))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from app.kernel.wire.archived import ArchivedRow, WrongColumnError
 from app.kernel.wire.violations import invalid_fields
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.kinds import NOT_EXPORTED, OPERATION
 
 _OF_EVERY_ANSWER = frozenset({"@type", "withdrawn"})
@@ -34,7 +34,7 @@ class LineChecks:
     latest: datetime
     converted: Counter[str] = field(default_factory=Counter)
 
-    def checked(self, kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
+    def checked(self, kind: LineKind, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of a line in their stored form, by column.
 
         Raises:

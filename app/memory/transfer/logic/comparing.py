@@ -1,8 +1,4 @@
-"""Comparison of two archives by kind, ignoring lines that expired between them (pure).
-
-Each line is added to the digest of its kind, so memory use stays small for any number of lines.
-Only the names of expired resources are kept.
-"""
+"""Comparison of two archives by digests of each kind, ignoring lines that expired between them."""
 
 import hashlib
 import json
@@ -35,11 +31,10 @@ _ENDS = ("recoverUntil", "expireTime", "removeTime")
 
 @dataclass
 class ArchiveDigests:
-    """Digests of an archive's lines by kind, without lines that have expired at a given time.
+    """Digests of an archive's lines by kind, without lines that have expired at the time `by`.
 
-    Args:
-        by: lines that expired, or could last be recovered, at or before this time are left out.
-        extends_recovery: True ignores differences between the ends of recovery windows.
+    Nor have they lines that could last be recovered then. `extends_recovery` ignores differences
+    between the ends of recovery windows.
     """
 
     by: datetime

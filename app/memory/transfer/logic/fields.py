@@ -1,7 +1,7 @@
 """Kinds of archive lines: their columns, and the conversion of rows to lines and back.
 
-A codec converts the values of one column type to JSON and back. It refuses every value that its
-column cannot hold. A forged archive therefore causes a client error, never a database error.
+A codec refuses every value that its column cannot hold. A forged archive therefore causes a client
+error, never a database error.
 """
 
 import base64
@@ -39,8 +39,8 @@ class Codec:
 
     Attributes:
         encode: converts a database value to JSON; None: the value is JSON already.
-        decode: converts JSON to a value that the database accepts.
-            Raises ValueError with the accepted form for any other value.
+        decode: converts JSON to a value that the database accepts; raises ValueError with the
+            accepted form for any other value.
     """
 
     encode: Callable[[Any], Any] | None
@@ -196,7 +196,7 @@ class ArchiveField:
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class LineKind:
     """A kind of lines.
 
     Attributes:
@@ -250,9 +250,9 @@ class Kind:
         return encoded
 
     def decode(self, line: Mapping[str, Any], *, engine: str = "") -> dict[str, Any]:
-        """Return the values of the columns from the fields of a line.
+        """Return the values of the columns from the fields of a line; ignore unknown fields.
 
-        Unknown fields are ignored. The full name of the engine is put before resource names.
+        The full name of the engine is put before resource names.
 
         Raises:
             ValueError: a field is missing or has another type; the message names it.
@@ -299,7 +299,6 @@ def _relative(engine: str, text: str) -> str:
 
 
 def _absolute(engine: str, text: str) -> str:
-    """Invert `_relative`, with the name of another engine."""
     if text.startswith(_HERE):
         return engine + text[len(_HERE) :]
     return text.removeprefix(_OTHER)

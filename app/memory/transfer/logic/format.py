@@ -16,7 +16,7 @@ from uuid import UUID
 
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.release import RELEASE
-from app.memory.transfer.logic.fields import Kind, read_time, write_time
+from app.memory.transfer.logic.fields import LineKind, read_time, write_time
 from app.memory.transfer.logic.kinds import MEMORY, REVISION
 
 FORMAT = "open-memory-bank/1"
@@ -101,12 +101,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Trailer:
-    """The last line.
-
-    Attributes:
-        counts: the number of lines of each kind; likewise their digests.
-        left: `{"count", "reason"}` of the rows that were left out, by their name.
-    """
+    """The last line; `left` has `{"count", "reason"}` of the rows that were left out, by name."""
 
     counts: Mapping[str, int]
     sha256: Mapping[str, str]
@@ -131,10 +126,7 @@ def line_of(kind: str, fields: Mapping[str, Any]) -> bytes:
 def memory_fields(
     memory: Mapping[str, Any], revisions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the fields of a memory's line, which contains the first revisions.
-
-    `Kind.encode` has encoded both arguments. The line's revisions omit the id of the memory.
-    """
+    """Return the encoded fields of a memory's line, which contains the first revisions."""
     inner = [
         {name: value for name, value in revision.items() if name != _MEMORY_ID}
         for revision in revisions
@@ -214,11 +206,11 @@ class ArchiveWriter:
         """Return the first line."""
         return line_of(HEADER, header.wire())
 
-    def add(self, kind: Kind, fields: Mapping[str, Any]) -> bytes:
+    def add(self, kind: LineKind, fields: Mapping[str, Any]) -> bytes:
         """Return a line, followed by a check line if it ends a block."""
         return self._added(kind, line_of(kind.name, fields))
 
-    def _added(self, kind: Kind, line: bytes) -> bytes:
+    def _added(self, kind: LineKind, line: bytes) -> bytes:
         if len(line) > MAX_LINE_BYTES:
             raise ValueError(f"A line of the kind {kind.name} has more than {MAX_LINE_BYTES} bytes")
         self._tally.add(kind.name, line)
@@ -229,10 +221,8 @@ class ArchiveWriter:
     def add_memory(
         self, memory: Mapping[str, Any], revisions: Sequence[Mapping[str, Any]]
     ) -> bytes:
-        """Return the line of a memory with its revisions, and any check lines.
-
-        Later revisions become separate lines if the memory's line would be too long.
-        """
+        """Return the line of a memory with its revisions, and any check lines."""
+        # Later revisions become separate lines if the memory's line would be too long.
         kept = len(revisions)
         while True:
             line = line_of(MEMORY.name, memory_fields(memory, revisions[:kept]))

@@ -1,8 +1,7 @@
-"""The kinds of lines in an archive, with their tables and columns.
+"""The kinds of lines in an archive, with their tables and columns, for export and restore.
 
-Export, `reading.py` and restore all use this table. It names tables and columns as text, since
-some belong to features that this package must not import; tests compare it with the schema.
-Column names key the values of a restore; fields of lines have names in camelCase.
+Tables and columns are text, since some belong to features that this package must not import; tests
+compare them with the schema.
 """
 
 from app.memory.transfer.logic.fields import (
@@ -25,7 +24,7 @@ from app.memory.transfer.logic.fields import (
     WHOLE,
     ArchiveField,
     Codec,
-    Kind,
+    LineKind,
 )
 
 OMITTED = "omitted"
@@ -51,7 +50,7 @@ _UPDATE_TIME = ArchiveField("update_time", TIME)
 _EXPIRE_TIME = ArchiveField("expire_time", TIME)
 _VERSION = ArchiveField("version", WHOLE)
 
-ENGINE = Kind(
+ENGINE = LineKind(
     "engine",
     "engines",
     (),
@@ -75,7 +74,7 @@ ENGINE = Kind(
         "restore": "an engine that is being restored is not exported",
     },
 )
-MEMORY = Kind(
+MEMORY = LineKind(
     "memory",
     "memories",
     ("memory_id",),
@@ -99,7 +98,7 @@ MEMORY = Kind(
         "grams": "made again from the fact",
     },
 )
-REVISION = Kind(
+REVISION = LineKind(
     "revision",
     "memory_revisions",
     ("memory_id", "version"),
@@ -118,7 +117,7 @@ REVISION = Kind(
     ),
 )
 """A revision in a separate line, used only if a memory's line cannot hold all revisions."""
-MEMORY_VECTOR = Kind(
+MEMORY_VECTOR = LineKind(
     "vector",
     "memory_vectors",
     ("memory_id", "model_id"),
@@ -129,7 +128,7 @@ MEMORY_VECTOR = Kind(
         "expire_time": "taken from the memory",
     },
 )
-_TOOL_POLICY = Kind(
+_TOOL_POLICY = LineKind(
     "toolPolicy",
     "tool_policies",
     ("memory", "tool"),
@@ -144,14 +143,14 @@ _TOOL_POLICY = Kind(
     ),
 )
 _SESSION_ID = ArchiveField("session_id", TEXT)
-_USER_STATE = Kind(
+_USER_STATE = LineKind(
     "userState",
     "user_states",
     ("user_id",),
     (ArchiveField("user_id", TEXT), ArchiveField("state", OBJECT)),
 )
-_APP_STATE = Kind("appState", "app_states", (), (ArchiveField("state", OBJECT),))
-SESSION = Kind(
+_APP_STATE = LineKind("appState", "app_states", (), (ArchiveField("state", OBJECT),))
+SESSION = LineKind(
     "session",
     "sessions",
     ("session_id",),
@@ -170,7 +169,7 @@ SESSION = Kind(
         _EXPIRE_TIME,
     ),
 )
-_EVENT = Kind(
+_EVENT = LineKind(
     "event",
     "session_events",
     ("session_id", "seq"),
@@ -187,7 +186,7 @@ _EVENT = Kind(
         _CREATE_TIME,
     ),
 )
-_SUMMARY = Kind(
+_SUMMARY = LineKind(
     "summary",
     "session_summaries",
     ("session_id", "summary_id"),
@@ -216,7 +215,7 @@ _SUMMARY = Kind(
     ),
 )
 _STREAM_KEY = (ArchiveField("scope_hash", HASH), ArchiveField("stream_id", TEXT))
-STREAM = Kind(
+STREAM = LineKind(
     "stream",
     "streams",
     ("scope_hash", "stream_id"),
@@ -232,7 +231,7 @@ STREAM = Kind(
     {**ENGINE_ID, "operation_id": "waiting operations are not in an archive"},
 )
 """A stream with waiting events."""
-_STREAM_EVENT = Kind(
+_STREAM_EVENT = LineKind(
     "streamEvent",
     "stream_events",
     ("scope_hash", "stream_id", "seq"),
@@ -248,7 +247,7 @@ _STREAM_EVENT = Kind(
     ),
     {**ENGINE_ID, "process_time": "only events that wait are in an archive"},
 )
-_READ_LINE = Kind(
+_READ_LINE = LineKind(
     "readLine",
     "read_lines",
     ("scope_hash", "digest"),
@@ -256,7 +255,7 @@ _READ_LINE = Kind(
 )
 """A line that was already read; it stops the engine from learning deleted facts again."""
 _IN_NAMESPACE = (*_fields(TEXT, "memory", "namespace"),)
-NAMESPACE = Kind(
+NAMESPACE = LineKind(
     "namespace",
     "task_namespaces",
     ("memory", "namespace"),
@@ -277,7 +276,7 @@ NAMESPACE = Kind(
         "bytes": "counted again from the artifacts that are written",
     },
 )
-ARTIFACT = Kind(
+ARTIFACT = LineKind(
     "artifact",
     "task_artifacts",
     ("content_id",),
@@ -302,7 +301,7 @@ ARTIFACT = Kind(
         "origin": "computed by the database",
     },
 )
-PAGE = Kind(
+PAGE = LineKind(
     "page",
     "task_pages",
     ("content_id", "page"),
@@ -313,7 +312,7 @@ PAGE = Kind(
         "namespace": "that of the artifact",
     },
 )
-OPERATION = Kind(
+OPERATION = LineKind(
     "operation",
     "operations",
     ("operation_id",),
@@ -344,7 +343,7 @@ OPERATION = Kind(
     names=frozenset({"response", "error", "details"}),
 )
 """A finished operation; undo reads its changes."""
-USAGE = Kind(
+USAGE = LineKind(
     "usage",
     "model_usage",
     ("day", "model_id", "kind"),

@@ -9,11 +9,9 @@ For restore:
     trailer = reader.end()
 
 `feed` yields a block once its check line has verified it. A block ends after 250 lines or 1 MiB,
-whichever comes first. Restore writes whole blocks; it skips blocks before `nextLine`.
-`Line.values` maps column names to values; only the columns of `Kind.left_out` are missing.
-Resource names in operations already begin with `engine`. A memory's `Line.revisions` are decoded
-rows; a line of the kind `revision` adds one to the memory before it. Errors are `InvalidArgument`
-with ARCHIVE_INVALID, ARCHIVE_TRUNCATED or ARCHIVE_FORMAT_UNKNOWN.
+whichever comes first. Restore writes whole blocks; it skips blocks before `nextLine`. A line of the
+kind `revision` adds one to the memory before it. Errors are `InvalidArgument` with ARCHIVE_INVALID,
+ARCHIVE_TRUNCATED or ARCHIVE_FORMAT_UNKNOWN.
 """
 
 import json
@@ -29,7 +27,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.release import RELEASE
 from app.kernel.text import is_storable
 from app.memory.transfer.logic.checking import LineChecks
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import (
     CHECK,
     FORMAT,
@@ -66,7 +64,7 @@ class Line:
     """
 
     number: int
-    kind: Kind
+    kind: LineKind
     values: dict[str, Any]
     revisions: Sequence[dict[str, Any]] = ()
 
@@ -103,7 +101,6 @@ class _Unpacking:
         return self._is_plain or (self._unzip is not None and self._unzip.eof)
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield the decompressed pieces of the next bytes, or raise InvalidArgument if damaged."""
         if self._unzip is None and not self._is_plain:
             data = self._begin(data)
         if self._is_plain:
@@ -144,14 +141,9 @@ class _Unpacking:
 class ArchiveReader:
     """Reader of one archive, gzip or plain NDJSON, in bounded memory.
 
-    Args:
-        engine: the full name of the target engine, for the names in operations.
-        checks: the checks of values; None: values are not checked, as nothing is stored.
-
-    Attributes:
-        header: the header; None until its line is read.
-        trailer: the trailer; None until its line is read and verified.
-        passed_over: the occurrences of each unknown, ignored field of a later release.
+    `engine` is the full name of the target engine, for the names in operations. Without `checks`,
+    values are not checked, as nothing is stored. `header` and `trailer` are None until they are
+    read. `passed_over` counts each unknown, ignored field of a later release.
     """
 
     def __init__(self, engine: str = "", checks: LineChecks | None = None) -> None:
@@ -184,7 +176,6 @@ class ArchiveReader:
         return self.trailer
 
     def _lines(self) -> Iterator[Block]:
-        """Consume the complete lines of the buffer; yield the blocks that they complete."""
         start = 0
         while (end := self._buffer.find(b"\n", max(start, self._searched))) >= 0:
             block = self._take(bytes(self._buffer[start : end + 1]))
@@ -230,7 +221,6 @@ class ArchiveReader:
             raise invalid(f"The header: {error}.") from None
 
     def _checked(self, check: Mapping[str, Any]) -> Block:
-        """Verify the open block with its check line; return it decoded."""
         first = self._tally.lines - len(self._block) + 1
         size, expected = self._tally.block_bytes, self._tally.end_block()
         if not self._block or any(check.get(name) != expected[name] for name in expected):
@@ -241,7 +231,6 @@ class ArchiveReader:
         return block
 
     def _damaged(self, first: int, check: Mapping[str, Any]) -> InvalidArgument:
-        """Return the error of lines that do not match their check line."""
         kinds = sorted({match[1].decode() for line in self._block if (match := _KIND.match(line))})
         named = f"Lines {first} to {self._tally.lines} ({', '.join(kinds) or 'no kind'})"
         covered = check.get("lines")
@@ -283,7 +272,7 @@ class ArchiveReader:
                 raise ValueError(f"{REVISIONS}[{place}].{error}") from None
         return decoded
 
-    def _values(self, kind: Kind, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _values(self, kind: LineKind, fields: Mapping[str, Any]) -> dict[str, Any]:
         values = kind.decode(fields, engine=self._engine)
         return values if self._checks is None else self._checks.checked(kind, values)
 
@@ -332,7 +321,7 @@ class ArchiveReader:
 
 
 def _is_well_formed(left: Mapping[str, Any]) -> bool:
-    """Return True if `left` has the form that exports write, since users see its contents."""
+    # Users see the contents of `left`, so it must have the form that exports write.
     return all(
         _NAME.fullmatch(name)
         and isinstance(entry, dict)
@@ -351,7 +340,6 @@ def is_later(release: str, other: str) -> bool:
 
 
 def _parsed(line: bytes, named: str) -> dict[str, Any]:
-    """Return the JSON object of a line, which must not hold text that cannot be stored."""
     try:
         # Decoded first: `json.loads` accepts encoded surrogates in bytes.
         value = json.loads(line.decode(), parse_constant=_refuse, parse_float=_finite)

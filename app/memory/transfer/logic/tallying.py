@@ -14,12 +14,7 @@ _EXPIRING = (MEMORY, SESSION, NAMESPACE, ARTIFACT)
 
 @dataclass(frozen=True)
 class Recovery:
-    """Ends of recovery windows in a restored engine.
-
-    Attributes:
-        export_time: windows that had ended at this time do not change.
-        later: the extension of all other windows.
-    """
+    """Ends of recovery windows in a restored engine: those after `export_time` move by `later`."""
 
     export_time: datetime
     later: timedelta

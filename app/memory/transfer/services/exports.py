@@ -20,7 +20,7 @@ from app.adapters.resources import Resources
 from app.kernel.errors import Cancelled, DeadlineExceeded, NotFound, Reason, ServiceError
 from app.kernel.names import EngineName
 from app.kernel.release import RELEASE
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import REVISIONS_IN_LINE, ArchiveWriter, Header
 from app.memory.transfer.logic.kinds import (
     ARTIFACT_KINDS,
@@ -58,7 +58,7 @@ class ExportOptions:
         return {"vectors": self.vectors, "artifacts": self.artifacts, "sessions": self.sessions}
 
     @property
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> list[LineKind]:
         """The kinds of lines in order, without revisions, which are written with memories."""
         unwanted = {REVISION}
         unwanted |= set() if self.vectors else {MEMORY_VECTOR}
@@ -68,14 +68,11 @@ class ExportOptions:
 
 
 class _Places:
-    """Counter of the exports that run in this process."""
-
     def __init__(self) -> None:
         self._taken = 0
 
     @contextmanager
     def occupied(self, most: int) -> Iterator[None]:
-        """Count one export while the block runs, of at most `most` at once."""
         if self._taken >= most:
             raise too_many("process", most)
         self._taken += 1
@@ -167,8 +164,6 @@ def _url(resources: Resources) -> str:
 
 @dataclass(frozen=True)
 class _EngineWriting:
-    """Writer of one engine's archive, as of the snapshot's time `now`."""
-
     snapshot: EngineSnapshot
     name: EngineName
     options: ExportOptions
@@ -176,7 +171,6 @@ class _EngineWriting:
     writer: ArchiveWriter
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines."""
         model = self.snapshot.model()
         if model is None:
             raise NotFound.of(self.name)
@@ -197,7 +191,7 @@ class _EngineWriting:
             yield from self._memories() if kind is MEMORY else self._rows(kind, engine)
         yield self.writer.end(self.snapshot.left_out(self.options.wire()))
 
-    def _rows(self, kind: Kind, engine: str) -> Iterator[bytes]:
+    def _rows(self, kind: LineKind, engine: str) -> Iterator[bytes]:
         pace = Pace()
         for row in self.snapshot.rows(kind, pace):
             line = self.writer.add(kind, kind.encode(row, engine=engine))
@@ -205,7 +199,7 @@ class _EngineWriting:
             yield line
 
     def _memories(self) -> Iterator[bytes]:
-        """Yield the lines of memories and their revisions, which two cursors read in one order."""
+        # Two cursors read the memories and their revisions in one order.
         pace, histories = Pace(), _Histories(self.snapshot)
         for row in self.snapshot.rows(MEMORY, pace):
             memory = MEMORY.encode(row)
@@ -226,7 +220,6 @@ class _Histories:
         self._next = next(self._encoded, None)
 
     def of(self, memory_id: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the revisions of one memory."""
         while self._next is not None and self._next["memoryId"] == memory_id:
             revision, self._next = self._next, next(self._encoded, None)
             self._pace.note(len(revision.get("fact", "")))

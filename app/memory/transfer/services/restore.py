@@ -1,8 +1,7 @@
 """Restore of an engine from an archive stream, a few verified blocks per transaction.
 
-If a restore is interrupted, the client sends the same archive again from its start. Lines that are
-already written are read and hashed again, but not written. The next blocks are read while the
-previous ones are being written.
+If a restore is interrupted, the client sends the same archive again from its start: written lines
+are read and hashed again. The next blocks are read while the previous ones are being written.
 """
 
 import asyncio
@@ -86,16 +85,11 @@ class RestoreRequest:
 
 @dataclass(frozen=True)
 class _Refusal:
-    """Rollback of a restore whose archive was refused.
-
-    The rows from the archive are deleted in batches, in the same order as for engine deletion. If
-    the rollback is interrupted, the engine stays closed. The next restore completes it first.
-    """
+    """Rollback of a refused archive, in batches; the next restore completes an interrupted one."""
 
     resources: Resources
 
     async def take_back(self, name: EngineName, archive_id: str) -> None:
-        """Remove the rows of an archive from an engine if its restore there has not ended."""
         async with self.resources.db.transaction() as session:
             row = await engines.get(session, name, Lock.EXCLUSIVE, even_restoring=True)
             state = RestoreState.of(row)
@@ -105,7 +99,6 @@ class _Refusal:
         await self.finish(name)
 
     async def finish(self, name: EngineName) -> None:
-        """Complete a pending removal, if there is one."""
         while await self._removes_more(name):
             pass
         EngineCache.of(self.resources).forget(name.engine)
@@ -133,13 +126,9 @@ class _Refusal:
 
 
 class Restore:
-    """One restore.
+    """One restore, with a database that is limited to the caller's rows.
 
-    Args:
-        resources: resources whose database is limited to the caller's rows. The audit log records
-            the transaction in which a request begins or continues the restore.
-        wanted: the parameters of the request.
-        charge: called before each block except the first, which the request has paid for.
+    `charge` is called before each block except the first, which the request has paid for.
     """
 
     def __init__(self, resources: Resources, wanted: RestoreRequest, charge: Charge) -> None:
@@ -237,7 +226,6 @@ class Restore:
             await self._write_read()
 
     async def _write_read(self) -> None:
-        """Start to write the blocks that are read, after the previous write has ended."""
         blocks, self._read = self._read, []
         if blocks:
             await self._writing.start(self._write(blocks))
@@ -264,10 +252,9 @@ class Restore:
         return state
 
     async def _answered(self, session: Session, header: Header) -> RestoreReasoningEngineResponse:
-        """Return the stored response of this archive's restore, in case the caller missed it.
-
-        Raises FailedPrecondition if none is stored: the engine's data has another origin.
-        """
+        """Return the stored response of this archive's restore, or raise FailedPrecondition."""
+        # The caller may have missed the response. Without one, the engine's data has
+        # another origin.
         once = self._wanted.once(header.archive_id)
         known = await idempotency.seen(session, once, self._name.engine)
         if known is not None:
@@ -292,7 +279,6 @@ class Restore:
             await engines.adopt_model(session, row.engine_id, model_id, length)
 
     async def _write(self, blocks: Sequence[Block]) -> None:
-        """Write blocks, except those that another request for the same archive has written."""
         header = self._header
         assert header is not None
         lines: Sequence[Line] = []
@@ -313,7 +299,6 @@ class Restore:
     async def _write_lines(
         self, session: Session, row: EngineRow, state: RestoreState, lines: Sequence[Line]
     ) -> RestoreState:
-        """Write lines in the caller's transaction; return the new state."""
         if not lines:
             return state
         assert self._header is not None
@@ -370,7 +355,6 @@ class Restore:
     async def _finish(
         self, trailer: Trailer, passed_over: Mapping[str, int], converted: Mapping[str, int]
     ) -> RestoreReasoningEngineResponse:
-        """End the restore in the transaction that accepts the trailer."""
         header, passed, resources = self._header, self._passed, self._resources
         assert header is not None
         assert passed is not None
@@ -419,7 +403,6 @@ class Restore:
 
 
 def _left(blocks: Sequence[Block], state: RestoreState) -> Sequence[Line]:
-    """Return the lines of blocks that are not written yet, beginning at the next line."""
     left = [block for block in blocks if block.last >= state.next_line]
     if left and left[0].first != state.next_line:
         raise InvalidArgument(

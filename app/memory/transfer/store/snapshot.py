@@ -1,7 +1,6 @@
 """Snapshot of an engine's rows by server-side cursors; for use in a thread, since calls block.
 
-The statements are derived from the table of kinds. All have the parameters `engine` (the engine's
-id), `now` and `reads_sensitive`.
+All statements have the parameters `engine` (the engine's id), `now` and `reads_sensitive`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 from psycopg import sql
 
 from app.adapters.db.own_connections import Connection
-from app.memory.transfer.logic.fields import TEXT, VECTOR, ArchiveField, Kind
+from app.memory.transfer.logic.fields import TEXT, VECTOR, ArchiveField, LineKind
 from app.memory.transfer.logic.kinds import KINDS, NOT_EXPORTED, OMITTED
 
 _FIRST_ROWS = 8
@@ -62,7 +61,7 @@ _OWN = {
 """Additional conditions on the row `t` and its parent `p`."""
 
 
-def _selected(kind: Kind) -> sql.Composed:
+def _selected(kind: LineKind) -> sql.Composed:
     """Return the statement that selects the rows of a kind in archive order."""
     conditions = ["t.engine_id = %(engine)s"]
     source = f"{kind.table} t"
@@ -166,9 +165,8 @@ class ServingModel(NamedTuple):
 
 
 class EngineSnapshot:
-    """Consistent view of one engine.
+    """Consistent view of one engine, in an open snapshot transaction, without expired rows.
 
-    The connection has an open snapshot transaction. Rows that have expired at `now` are left out.
     `reads_sensitive` reads the bytes of sensitive artifacts.
     """
 
@@ -187,7 +185,7 @@ class EngineSnapshot:
         length = self._connection.execute(_LENGTH, {"model": model_id}).fetchone()
         return ServingModel(model_id, None if length is None else length[0])
 
-    def rows(self, kind: Kind, pace: Pace) -> Iterator[Sequence[Any]]:
+    def rows(self, kind: LineKind, pace: Pace) -> Iterator[Sequence[Any]]:
         """Yield the rows of a kind in archive order, as many per fetch as `pace` says."""
         with self._connection.cursor(name=kind.name) as cursor:
             cursor.execute(_STATEMENTS[kind.name], self._values)

@@ -20,7 +20,7 @@ from app.kernel.wire.scalars import format_timestamp, parse_timestamp
 from app.memory.memories.logic.restored import RestoredMemory
 from app.memory.memories.store import ledger, vectors
 from app.memory.memories.store.vectors import Vector
-from app.memory.transfer.logic.fields import Kind
+from app.memory.transfer.logic.fields import LineKind
 from app.memory.transfer.logic.format import RefusedArchive, refused
 from app.memory.transfer.logic.kinds import (
     ARTIFACT,
@@ -55,8 +55,8 @@ class RestoreState:
     """The state of a restore that has not ended.
 
     Attributes:
-        next_line: the number of the first line that is not written.
-            0: the archive was refused, and its rows are being removed.
+        next_line: the number of the first line that is not written; 0: the archive was refused,
+            and its rows are being removed.
         before: the fields of the engine's line before the restore; None: a former release began it.
         model: the model that served the engine before the restore.
     """
@@ -94,10 +94,8 @@ class RestoreState:
 
 
 async def is_empty(session: Session, engine_id: int) -> bool:
-    """Return True if a locked engine has no data that a restore would overwrite.
-
-    Recoverable deleted memories and open operations count as data.
-    """
+    """Return True if a locked engine has no data that a restore would overwrite."""
+    # Recoverable deleted memories and open operations count as data.
     waiting = select(literal(1)).where(
         OperationRow.engine_id == engine_id, OperationRow.state.in_(_OPEN)
     )
@@ -194,8 +192,7 @@ async def write(session: Session, target: Target, lines: Sequence[Line]) -> None
     """Insert all lines except the engine's; the caller has locked the engine.
 
     Raises:
-        RefusedArchive: a line cannot be stored. The message has the numbers of the lines, but no
-            content.
+        RefusedArchive: a line cannot be stored. The message has line numbers, but no content.
     """
     await _prepare_connection(session)
     with _named(lines):
@@ -204,21 +201,17 @@ async def write(session: Session, target: Target, lines: Sequence[Line]) -> None
 
 
 async def _prepare_connection(session: Session) -> None:
-    """Make the transaction check foreign keys with good plans, and commit asynchronously.
-
-    Cached plans of the checks date from small tables, so they are discarded. Before the next
-    `analyze` the statistics lack the engine. A custom plan would then use any index that begins
-    with the engine, and scan all rows written so far for each new row. A generic plan does not.
-
-    A crash can lose the newest blocks, together with the stored number of the next line. The end of
-    the restore commits synchronously, which makes all blocks durable.
-
-    A cluster gets neither setting. It needs the values to find the node, and writes to a shard that
-    is being moved would wait for a late log.
-    """
+    """Make the transaction check foreign keys with good plans, and commit asynchronously."""
+    # Cached plans of the checks date from small tables.
     await session.execute(_FORGET_PLANS)
+    # A cluster needs the values to find the node, and its writes to a shard that is being moved
+    # would wait for a late log.
     if not is_distributed(session):
+        # Before the next `analyze` the statistics lack the engine. A custom plan would then use any
+        # index that begins with the engine, and scan all rows written so far for each new row.
         await session.execute(_PLAN_FOR_ANY)
+        # A crash can lose the newest blocks, together with the stored number of the next line. The
+        # end of the restore commits synchronously, which makes all blocks durable.
         await session.execute(_COMMIT_AT_ONCE)
 
 
@@ -243,7 +236,7 @@ def _refused(lines: Sequence[Line], reason: str) -> RefusedArchive:
     return refused(f"{numbers} ({kinds}): {reason}", lines=f"{first}-{last}", kinds=kinds)
 
 
-def _broken(kind: Kind, error: DBAPIError) -> str:
+def _broken(kind: LineKind, error: DBAPIError) -> str:
     """Return the field that violates a constraint, or a field of the key if none is known."""
     name = getattr(getattr(error.orig, "diag", None), "constraint_name", None)
     table = table_of(kind.table)
@@ -254,7 +247,9 @@ def _broken(kind: Kind, error: DBAPIError) -> str:
     return kind.path_of((columns or [*kind.key, kind.name])[-1])
 
 
-async def _write_kind(session: Session, target: Target, kind: Kind, lines: Sequence[Line]) -> None:
+async def _write_kind(
+    session: Session, target: Target, kind: LineKind, lines: Sequence[Line]
+) -> None:
     engine_id = target.name.engine
     rows = _attributes(kind, [line.values for line in lines])
     if kind is MEMORY:
@@ -277,7 +272,7 @@ async def _write_kind(session: Session, target: Target, kind: Kind, lines: Seque
         await insert_rows(row_of(kind.table), session, whole, _TAKEN.get(kind.name), as_sent=True)
 
 
-def _attributes(kind: Kind, rows: Sequence[Values]) -> Sequence[Values]:
+def _attributes(kind: LineKind, rows: Sequence[Values]) -> Sequence[Values]:
     """Rename columns to their class's attributes, in place, and return the rows."""
     for column, attribute in renamed_of(kind.table).items():
         for row in rows:
@@ -294,7 +289,7 @@ def _later(target: Target, memory: Values) -> Values:
 
 
 async def _write_vectors(session: Session, target: Target, rows: Sequence[Values]) -> None:
-    """Store the vectors of the serving model; memories without a vector stay queued."""
+    # Memories without a vector stay queued.
     used = {row["memory_id"]: row["vector"] for row in rows if row["model_id"] == target.model_id}
     if not used or target.model_id is None:
         return
@@ -321,7 +316,6 @@ async def _write_vectors(session: Session, target: Target, rows: Sequence[Values
 
 
 async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return pages with the memory and namespace of their artifacts."""
     artifacts = table_of(ARTIFACT.table)
     ids = {row["content_id"] for row in rows}
     statement = select(artifacts.c.content_id, artifacts.c.memory, artifacts.c.namespace).where(
@@ -338,7 +332,7 @@ async def _placed_pages(session: Session, target: Target, rows: Sequence[Values]
 
 
 async def _begun_artifacts(_: Session, __: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return the artifacts whose bytes are in the archive, marked for indexing at the end."""
+    # Artifacts whose bytes are in the archive are indexed at the end.
     kept = [row for row in rows if row[OMITTED] is None]
     return [
         {**{name: row[name] for name in row if name != OMITTED}, "state": _INDEXING} for row in kept
@@ -359,7 +353,7 @@ async def _named_operations(_: Session, target: Target, rows: Sequence[Values]) 
 
 
 def _without_foreign_session(engine: str, details: Values) -> Values:
-    """Return metadata without a source in another engine: its removal would not reach this one."""
+    # The removal of a session in another engine would not reach this one.
     source = details.get("source")
     if not isinstance(source, dict) or "session" not in source:
         return details
@@ -370,10 +364,7 @@ def _without_foreign_session(engine: str, details: Values) -> Values:
 
 
 async def _most_usage(session: Session, target: Target, rows: Sequence[Values]) -> list[Values]:
-    """Return usage with the larger value of each number from the archive and the engine.
-
-    The engine's own usage of today therefore still counts against its budget.
-    """
+    # The engine's own usage of today still counts against its budget.
     table = table_of(USAGE.table)
     own = await session.execute(select(table).where(table.c.engine_id == target.name.engine))
     known = {tuple(row[name] for name in USAGE.key): row for row in own.mappings()}
