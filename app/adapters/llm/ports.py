@@ -119,8 +119,7 @@ class Learnt:
     """Facts about the server of a model that its answers have shown.
 
     Attributes:
-        mode: the output mode of the last answer.
-        refused: the modes that were refused before it.
+        refused: the modes that were refused before `mode`.
         output_tokens: the longest answer.
     """
 
