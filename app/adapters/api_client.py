@@ -132,10 +132,7 @@ def _answer(response: httpx2.Response) -> dict[str, Any]:
 
 
 def client_with(key: str, refused: Callable[[str], None]) -> httpx2.AsyncClient:
-    """Return a client that sends a key and follows no redirect.
-
-    `refused` is called with the message of each error answer, except errors of JSON-RPC.
-    """
+    """Return a client that sends a key; `refused` gets each error message, except JSON-RPC's."""
 
     async def listen(response: httpx2.Response) -> None:
         if response.status_code < _REFUSALS:

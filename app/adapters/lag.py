@@ -64,11 +64,7 @@ def recent_lag() -> RecentLag | None:
 
 @dataclass
 class LagWatch:
-    """The state of the lag measurement, in seconds of any steady clock.
-
-    Attributes:
-        waited: the thread's total wait for a processor at the last sample.
-    """
+    """The state of the lag measurement, in seconds; `waited` is the wait for a processor."""
 
     due: float
     waited: float

@@ -60,11 +60,7 @@ Row = TypeVar("Row", bound=Base)
 
 @dataclass(frozen=True)
 class Conflict:
-    """The handling of a row whose key is taken: skip it, or update columns of the existing row.
-
-    Attributes:
-        key: the columns of the key; empty: any key.
-    """
+    """The handling of a taken key (empty: any): skip the row, or update the existing one."""
 
     key: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
@@ -120,10 +116,7 @@ async def insert_free(
 
 
 def _count(row: type[Base], session: Session, rows: int) -> None:
-    """Count rows for the statistics of their table once they are committed.
-
-    A cluster's nodes do that by themselves.
-    """
+    """Count rows for the statistics of their table once committed; a cluster's nodes do so."""
 
     async def note(db: Database) -> None:
         db.server.statistics.note(row.__tablename__, rows)

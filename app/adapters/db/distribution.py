@@ -159,7 +159,7 @@ def begin(connection: Connection) -> None:
 def distribute(connection: Connection, shards: int) -> Sequence[Placed]:
     """Distribute all tables that are not distributed yet, with their rows; return these tables.
 
-    The caller rolls the transaction back on an error. `shards` counts only for the first table.
+    Roll the transaction back on an error. `shards` counts only if no table is distributed yet.
     """
     present = list_distributed(connection)
     new = [name for name in DISTRIBUTED if name not in present]

@@ -157,10 +157,7 @@ def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 
 
 
 class Opener:
-    """Opens connections of the pool and of hot statements, and ends all at once.
-
-    Without this, callers would wait for minutes for a server that vanished.
-    """
+    """Opens connections, and ends all at once: for a vanished server, callers wait for minutes."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect

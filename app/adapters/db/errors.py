@@ -154,10 +154,7 @@ class DatabaseErrors:
         self._lines = RareLines(monotonic)
 
     async def translate(self, error: Exception) -> Exception:
-        """Count an error, log it if it is the service's fault, and return the error to raise.
-
-        Other errors are returned unchanged.
-        """
+        """Count an error, log it if it is the service's fault, and return the error to raise."""
         if isinstance(error, PoolTimeoutError):
             state: str | None = _POOL
             cause: BaseException | None = error

@@ -251,10 +251,7 @@ def _check_release(connection: Connection) -> None:
 
 
 def check_direct(url: str, arguments: Mapping[str, Any]) -> None:
-    """Check that connections opened with these arguments keep their settings. Blocking.
-
-    A pooler in transaction mode loses settings.
-    """
+    """Check that connections with these arguments keep their settings, as poolers do not."""
     with (
         _connected(url, **arguments) as first,
         _connected(url, **arguments) as second,

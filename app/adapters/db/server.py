@@ -59,11 +59,7 @@ class AllShards:
         self._running: set[asyncio.Task[Any]] = set()
 
     async def run(self, work: Callable[[], Awaitable[_V]]) -> _V:
-        """Return the result of work that takes one place.
-
-        Raises:
-            Unavailable: a node does not answer in time.
-        """
+        """Return the result of work that takes one place; `Unavailable` if a node is late."""
         with working_for(None):
             task = asyncio.create_task(self._placed(work))
         self._running.add(task)

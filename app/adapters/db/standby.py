@@ -1,7 +1,6 @@
 """A streaming standby of the database, which answers reads while the primary is away.
 
-The process decides once for all requests whether the primary is away. After that, no request waits
-for it.
+The process decides once for all requests whether the primary is away; then none waits for it.
 """
 
 import asyncio

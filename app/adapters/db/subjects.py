@@ -183,11 +183,7 @@ def _scope_of(binding: ByScope | ByKeys, values: Sequence[Any]) -> dict[str, str
 
 @dataclass(frozen=True)
 class TextsOf:
-    """The texts in one column of a table, which a scan for sensitive values rewrites in place.
-
-    Attributes:
-        name: returns the name, below its engine, of the resource that contains a row.
-    """
+    """The texts of a column that scans rewrite in place; `name` gives the resource of a row."""
 
     row: type[Base]
     column: str

@@ -1,7 +1,4 @@
-"""The text of JSON and CSV: one record a line, in searchable words (pure).
-
-Input that is not valid JSON or CSV is returned almost unchanged.
-"""
+"""The text of JSON and CSV: one record a line; invalid input is kept almost unchanged (pure)."""
 
 import csv
 import re

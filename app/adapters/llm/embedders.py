@@ -145,10 +145,7 @@ class Embedders:
         return sorted({embedder.model_id for embedder in self.by_id.values()} - SUCCESSORS.keys())
 
     def serving(self, engine_id: int, embedding_model: str | None) -> str:
-        """Return the id of the model that serves an engine, and remember it.
-
-        `embedding_model` is the value of its row; an engine without vectors has none.
-        """
+        """Return the id of the model that serves an engine, by its row, and remember it."""
         if embedding_model is None:
             # A restore of an earlier database also clears the model.
             self._seen.pop(engine_id, None)

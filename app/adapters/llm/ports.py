@@ -116,12 +116,7 @@ OutputT = TypeVar("OutputT", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Learnt:
-    """Facts about the server of a model that its answers have shown.
-
-    Attributes:
-        refused: the modes that were refused before `mode`.
-        output_tokens: the longest answer.
-    """
+    """Facts about a model's server, from its answers: the modes it refused, its longest answer."""
 
     mode: str
     refused: Sequence[str]

@@ -46,11 +46,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class RequestFailed(Exception):
-    """A request without an answer: its HTTP status and words, if there was a reply at all.
-
-    Attributes:
-        is_final: True if something smaller is to be requested, whatever the status.
-    """
+    """A request without an answer; if `is_final`, something smaller is to be requested."""
 
     status: int | None = None
     retry_after_seconds: float | None = None

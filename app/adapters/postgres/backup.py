@@ -332,7 +332,9 @@ def verify(folder: BackupFolder, backup: Backup, report: Report) -> None:
 
 
 def keep(folder: BackupFolder, count: int, report: Report) -> list[str]:
-    """Remove all but `count` chains of a locked folder; return the ids. Keeps those of migrations.
+    """Remove all chains of a locked folder but the `count` newest; return the backups' ids.
+
+    Backups before migrations stay.
 
     Raises:
         BackupError: none of the chains to keep is whole; none was removed.

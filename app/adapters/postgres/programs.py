@@ -186,10 +186,7 @@ def postgres_program(binaries: Path, name: str) -> Path:
 
 
 def binaries_for(account: Account | None, copies: Path) -> Path:
-    """Return binaries that the user can execute, copied below `copies` if necessary.
-
-    Root often installs below its own home, which no other user can enter.
-    """
+    """Return binaries that the user can execute; no other user can enter root's home."""
     installed = find_binaries()
     if account is None or _is_usable(installed, account):
         return installed

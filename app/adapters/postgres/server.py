@@ -138,10 +138,7 @@ def stop_left_over(home: PostgresHome) -> None:
 
 
 def find_running(data_dir: Path) -> str | None:
-    """Return the database address of a data folder whose server accepts connections, or None.
-
-    The server belongs to another process, which may stop it at any time.
-    """
+    """Return the address of a data folder's running server, which another process owns, or None."""
     folder = data_dir.resolve() / FOLDER
     left = _left_behind(folder)
     for sockets in (folder / SOCKETS, left and left[1]):

@@ -1,7 +1,4 @@
-"""Supervision of one home's server, from one thread, until it is stopped.
-
-On Linux, the server receives SIGINT when that thread ends, also if the whole process is killed.
-"""
+"""Supervision of one home's server, from one thread that lives as long as the server."""
 
 import logging
 import os

@@ -1,7 +1,4 @@
-"""Connection slots, and clients that hold one without reading their answer.
-
-The number of slots is bounded; the longest-waiting connection makes room for a new one.
-"""
+"""Connection slots, bounded in number, and clients that hold one without reading their answer."""
 
 import asyncio
 import socket

@@ -1,7 +1,6 @@
 """The table of the audit log, every statement on it, and its pseudonyms.
 
-Pseudonyms take the place of the names of what was erased. A trigger lets statements change names,
-callers and addresses alone, and only to such forms.
+Pseudonyms replace the names of erased things; a trigger lets statements change nothing else.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,11 +44,7 @@ class _Event:
 
 
 class AuditEventRow(_Event, Base):
-    """An audited action in an engine: caller, method, resource, time, address and result.
-
-    Rows have no content and are only added: a trigger refuses everything else except the removal
-    of old ones.
-    """
+    """An audited action in an engine; a trigger refuses changes, except the removal of old rows."""
 
     __tablename__ = "audit_events"
     # For the list over all engines and for removal; the list of one engine uses the key.
@@ -268,10 +263,7 @@ async def rename(
 async def rename_callers(
     session: Session, engine_id: int, callers: Collection[str], alias: str, since: datetime | None
 ) -> int:
-    """Put an alias in place of callers in an engine's log and the service's; return the count.
-
-    Given `since`, events before it are left out.
-    """
+    """Put an alias in place of callers, from `since` on, in both logs; return the count."""
     await session.execute(_ERASING)
     logs: list[tuple[EventTable, int]] = [(AuditEventRow, engine_id), (ServiceEventRow, NO_ENGINE)]
     count = 0

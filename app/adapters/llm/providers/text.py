@@ -250,12 +250,7 @@ class Channel:
         self.modes = _modes(model, settings.model_output)
 
     async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
-        """Make one request.
-
-        Raises:
-            RequestFailed: there was no answer.
-            BadGateway: the reply is not read.
-        """
+        """Make one request; raise `RequestFailed` or `BadGateway` if there is no reply."""
         parameters = self._parameters(question, mode)
         files = [self._file(attachment) for attachment in question.prompt.attachments]
         request = ModelRequest(

@@ -1,7 +1,6 @@
 """The public keys of the tokens' issuer, read from a file or an address and refreshed.
 
-A file is read again after a second, an address after its maximum age. An unknown key also triggers
-a new reading of an address, though not at every request. Only one reading runs at a time. While
+A file is read again after a second, an address after its maximum age, or for an unknown key. While
 readings fail, the previous keys serve for another hour.
 
 Source: RFC 7517; RFC 8725, section 3.

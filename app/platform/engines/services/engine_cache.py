@@ -41,8 +41,8 @@ class EngineCache:
     """The engines that one process has written to lately.
 
     An entry may be outdated: the caller's statement must check that the engine still has this
-    version, or the caller asks for a recent one. The cache is bounded by number and by size of
-    configurations; an engine with a very large configuration is not cached, but read each time.
+    version, or the caller asks for a recent one. An engine with a very large configuration is not
+    cached.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -117,8 +117,7 @@ class RestoringEngines:
     """The engines that one process has recently read and that were not being restored.
 
     Each engine is read separately: a request for it must not depend on the nodes of others. Only
-    read requests rely on this, and the engine was empty when its restore began. Writes read the
-    engine in their own transaction (`repository.get`).
+    reads rely on this: an engine is empty when its restore begins.
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -1,12 +1,11 @@
 """Quotas, the amounts that an engine may hold, and size limits of writes.
 
 Far below its quotas, each process reads an engine's totals once a second; near a quota, it reads
-them at each request. A quota can be exceeded only by requests admitted below it that have not
-finished: concurrent ones, here and in processes whose reading is less than a second old, and queued
+them at each request. Only requests admitted below a quota that have not finished can exceed it:
+concurrent ones, here and in processes whose reading is less than a second old, and queued
 generations.
 
-Request schemas enforce the API's own limits; these apply to new writes. Content from before a
-limit was lowered is unchanged and readable.
+Request schemas enforce the API's own limits; these apply to new writes.
 """
 
 from collections.abc import Mapping
@@ -89,7 +88,6 @@ class Quotas:
         )
 
     def _most_per_request(self, quota: Counted) -> int:
-        """Return the most that one request adds; a generation adds it some time later."""
         match quota:
             case Counted.MEMORIES:
                 return self.settings.tuning.generation_max_candidates
