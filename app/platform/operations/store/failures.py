@@ -79,10 +79,7 @@ async def find_retryable(
     clause: Clause,
     kinds: Collection[str],
 ) -> list[str]:
-    """Return the ids of at most `MOST + 1` operations that can be retried, the oldest first.
-
-    They must have failed after `since`: earlier requests are not kept.
-    """
+    """Return up to `MOST + 1` ids of operations to retry, oldest first, failed after `since`."""
     statement = (
         _select_failed(engine, now, clause)
         .where(
