@@ -150,7 +150,7 @@ async def find_derived(
 async def find_best(session: Session, texts: Texts, question: str, limit: int) -> list[Piece]:
     """Return the chunks that share the rarest words with a question, best first.
 
-    Words are stemmed in each text's language. Chunks without any of the words are left out.
+    Words are stemmed in each text's language.
     """
     query = QueryText(folded(question), grams.asked(question))
     terms = await _terms(session, texts, query)
@@ -183,10 +183,7 @@ async def find_best(session: Session, texts: Texts, question: str, limit: int) -
 async def list_pieces(
     session: Session, read: Texts, after: tuple[int, int] | None, limit: int
 ) -> list[Piece]:
-    """Return chunks, ordered by artifact and position.
-
-    `after` is the ordinal and chunk number of the previous page's last chunk.
-    """
+    """Return chunks, ordered by artifact and position, after an ordinal and chunk number."""
     ordinal, n = after or (0, -1)
     texts = (
         select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
@@ -224,10 +221,7 @@ async def list_pieces(
 async def get_pieces(
     session: Session, texts: Texts, wanted: Sequence[tuple[str, int]]
 ) -> list[Piece]:
-    """Return chunks by content and number, ordered by artifact and position.
-
-    Chunks that are gone are left out.
-    """
+    """Return chunks by content and number, ordered by artifact and position, if not gone."""
     contents = literal([content for content, _ in wanted], ARRAY(Text))
     numbers = literal([n for _, n in wanted], ARRAY(BigInteger))
     wanted_places = (
@@ -262,7 +256,6 @@ async def _terms(session: Session, texts: Texts, query: QueryText) -> Sequence[s
 
 
 def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
-    """Return each chunk of the texts with `has`, an array that flags the terms in it."""
     # Term vectors are compressed, and many are stored out of line: `strip` decompresses each once
     # for all terms. The offset keeps the planner from repeating that at every use. It also forces
     # reading text by text, even if the planner misjudges the size of a new namespace.
@@ -293,7 +286,6 @@ def _term_columns(held: CTE, terms: int) -> list[ColumnElement[bool]]:
 
 
 def _weights(held: CTE, terms: int) -> CTE:
-    """Return the weight of each term, from the number of chunks that contain it."""
     total = func.count()
     weights = []
     for has_term in _term_columns(held, terms):
