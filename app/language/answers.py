@@ -338,7 +338,6 @@ def _has_name(said: str) -> bool:
 
 
 def _are_things(said: str) -> bool:
-    """Return True for one to four things, each of one or two content words."""
     parts = [part for part in _BETWEEN.split(said) if part]
     return len(parts) <= _MAX_THINGS and all(
         0 < len(_saying(part)) <= _MAX_THING_WORDS and _is_plain(part) for part in parts
@@ -350,7 +349,6 @@ def _saying(text: str) -> list[str]:
 
 
 def _is_plain(said: str) -> bool:
-    """Return True if no word is a pronoun, a common verb or similar."""
     return not any(_is_common(word) for word in _saying(_BETWEEN.sub(" ", said)))
 
 
