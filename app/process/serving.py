@@ -204,8 +204,8 @@ async def keep_database(
 ) -> None:
     """Run the embedded Postgres for the other processes until they end.
 
-    `tell` gets the address once the schema is current; the descriptor `others` ends with the
-    others.
+    `tell` gets the address once the schema is current; `others` is a descriptor that ends with
+    them.
     """
     loop = asyncio.get_running_loop()
     async with until_asked() as ended:

@@ -116,7 +116,7 @@ async def insert_free(
 
 
 def _count(row: type[Base], session: Session, rows: int) -> None:
-    """Count rows for the statistics of their table once committed; a cluster's nodes do so."""
+    """Count committed rows for the statistics of their table, unless its nodes do so."""
 
     async def note(db: Database) -> None:
         db.server.statistics.note(row.__tablename__, rows)

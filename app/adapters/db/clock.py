@@ -50,7 +50,7 @@ async def database_now(session: Session) -> datetime:
 
 @dataclass
 class Skew:
-    """The lead of the process's clock, if measured, and `most`, the largest tolerated lead."""
+    """The lead of the process's clock, if measured; `most`: the largest tolerated difference."""
 
     most: timedelta = timedelta.max
     found: timedelta | None = None

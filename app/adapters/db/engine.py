@@ -157,7 +157,7 @@ def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 
 
 
 class Opener:
-    """Opens connections, and ends all at once: for a vanished server, callers wait for minutes."""
+    """Opens connections, and ends all at once: a vanished server would hold up its callers."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect

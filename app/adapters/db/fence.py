@@ -97,7 +97,7 @@ class OldProcessPolicy:
 
 
 def live_processes(connection: Connection, target: str, seen_seconds: float) -> Sequence[str]:
-    """Return the live processes that need another schema, with one name for those of one kind."""
+    """Return the names of the live processes of another schema, one for each kind and host."""
     if not connection.execute(_HAS_TABLE).scalar_one():
         return []
     rows = connection.execute(_LIVE, {"target": target, "seconds": seen_seconds})

@@ -102,7 +102,7 @@ _NAMED = re.compile(
 
 
 def look(*, with_texts: bool = False) -> Executable:
-    """Return the statement that finds missing objects, or functions with other source texts."""
+    """Return the statement that finds missing objects and, if `with_texts`, changed functions."""
     # Imported late: the module imports this package.
     from migrations.needed import needed  # noqa: PLC0415 - a cycle
 

@@ -37,7 +37,7 @@ _CLOSE_SECONDS = 2.0
 
 
 class TableStatistics:
-    """The update of the statistics by `analyze`, in the background, at most once a minute.
+    """Updates the statistics by `analyze`, at most once a minute.
 
     Attributes:
         after: follows each update, with the names of its tables; it must not fail.

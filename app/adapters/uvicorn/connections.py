@@ -56,7 +56,7 @@ Rendered = tuple[int, Headers, bytes]
 
 
 def has_one_host(version: str, url: bytes, given: Headers) -> bool:
-    """Return True if a request has one `Host` (or none in HTTP/1.0), and no other target."""
+    """Return True if a request has one `Host` (HTTP/1.0: or none), and no other in its target."""
     named = [value for name, value in given if name == b"host"]
     if len(named) != 1:
         return not named and version == "1.0"

@@ -19,7 +19,7 @@ from app.platform.limits.logic import BucketPace
 
 
 class RateBucketRow(Base):
-    """The units that a key or an engine may still use; an unlogged table, full after a crash."""
+    """The units that a key or an engine may still use; unlogged, so full after a crash."""
 
     __tablename__ = "rate_buckets"
     __table_args__ = {"prefixes": ["UNLOGGED"]}  # noqa: RUF012 - SQLAlchemy reads it as a plain attribute

@@ -126,7 +126,7 @@ class Sums:
 def details(meter: Metered, settings: PriceList) -> dict[str, Any]:
     """Return the cost fields of an operation's metadata.
 
-    The counts are present, and zero, even if no model was called. `cost` needs the prices of all.
+    The counts are always present, `cost` only if each called model has a price in the settings.
     """
     spent = meter.by_model
     total = Sums.of(spent.values())

@@ -376,7 +376,7 @@ SOURCES = MappingProxyType(
 
 @dataclass(frozen=True)
 class ItemLine:
-    """A line of `memories:import`, with its source item, which may consider the fact outdated."""
+    """A line of `memories:import`; `ended`: its source considers the fact outdated."""
 
     number: int
     item: Any

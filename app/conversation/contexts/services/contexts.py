@@ -103,8 +103,7 @@ class ContextComposer:
     async def compose(self) -> bytes:
         """Return the context as the JSON of a `ContextResponse`; enqueue due summaries.
 
-        A preview does not enqueue summaries. Calls no model except the embedding model, if memories
-        are included.
+        A preview enqueues none.
 
         Raises:
             BudgetTooSmall: the mandatory content does not fit.

@@ -310,10 +310,7 @@ def memory_line(fact: str) -> str:
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest prefix of a text that fits with a cut mark; empty if none fits.
-
-    A text that fits uncut is returned unchanged.
-    """
+    """Return the longest prefix of a text that fits, with a cut mark unless nothing is cut."""
     if fits(text):
         return text
     for mark in (CUT, _CUT_SHORT):

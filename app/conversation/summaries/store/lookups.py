@@ -112,7 +112,7 @@ async def gap_end(
 async def list_as_of(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int, as_of: int
 ) -> list[ListedSummary]:
-    """Return the summaries as of the event `as_of`, oldest first, and the newest that overlap.
+    """Return the summaries as of an event, oldest first; of overlapping ones only the newest.
 
     Summaries of events that were erased later are left out.
     """

@@ -138,7 +138,10 @@ async def insert_stale(session: Session, name: SessionName, new: NewSummary) -> 
 async def fail(
     session: Session, name: SessionName, new: NewSummary, reason: str, retry_time: datetime | None
 ) -> SessionSummaryRow:
-    """Record a failed summary; each policy has at most one until it succeeds; None: no retry."""
+    """Record a failed summary, of which each policy has at most one.
+
+    `retry_time` is None for a summary that a client requested, which is not retried.
+    """
     values = {"state": StoredSummaryState.FAILED, "text": None, "error_reason": reason}
     return await _write(session, name, new, {**values, "retry_time": retry_time})
 

@@ -75,7 +75,7 @@ class Bodies:
             del self._shares[whose, holder]
 
     def give_up_one(self, *, slow: bool) -> bool:
-        """Give up the oldest body, if `slow` a slow one, of the holder with the most, if many."""
+        """Give up the oldest (slow) body of the holder with the most bodies, if it has many."""
 
         def count(share: _Share) -> int:
             return share.requests if slow else len(share.open)

@@ -207,7 +207,7 @@ class SessionService:
     async def read_response(
         self, session: DatabaseSession, stored: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Fill the response of an operation with the present session, or with its name alone."""
+        """Fill the response of an operation with the present session, if it still exists."""
         name = SessionName.parse(stored["name"])
         row = await repository.find(session, name, self.clock.now())
         if row is not None and await engines.is_live(session, name.engine.engine):
