@@ -70,6 +70,14 @@ class _Question:
     fact: str
     none: str = ""
 
+    def filled(self, plain: str, tongue: str) -> str:
+        said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
+        if _YEARS.search(self.fact):
+            said = _YEARS.sub("", said)
+        if not said or answered(said) is not None or not fits(said, plain, self.fact):
+            return ""
+        return _filled(said, self.fact, tongue)
+
 
 def _question(question: str, fact: str, none: str = "") -> _Question:
     return _Question(any_case(question), fact, none)
@@ -206,16 +214,7 @@ def answer(text: str, before: str, tongue: str) -> str:
     )
     if asked is None or (_SENTENCE.search(plain) and not _NOTHING.fullmatch(plain)):
         return ""
-    return asked.none if _NOTHING.fullmatch(plain) else _answer(plain, asked, tongue)
-
-
-def _answer(plain: str, asked: _Question, tongue: str) -> str:
-    said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
-    if _YEARS.search(asked.fact):
-        said = _YEARS.sub("", said)
-    if not said or answered(said) is not None or not fits(said, plain, asked.fact):
-        return ""
-    return _filled(said, asked.fact, tongue)
+    return asked.none if _NOTHING.fullmatch(plain) else asked.filled(plain, tongue)
 
 
 def _filled(said: str, fact: str, tongue: str) -> str:

@@ -274,7 +274,9 @@ async def read_page(
             sizes = [row[-1] for row in selected_rows]
             hold(sum(sizes))
             return page.fitting([made(row) for row in selected_rows], sizes)
-        return await _read_in_steps(_Reading(session, statement, made), page, page.max_bytes, size)
+        return await _read_in_steps(
+            _ListReading(session, statement, made), page, page.max_bytes, size
+        )
 
 
 def merged(parts: Sequence[ReadRows[_R]], page: Slice) -> ReadRows[_R]:
@@ -292,7 +294,7 @@ def merged(parts: Sequence[ReadRows[_R]], page: Slice) -> ReadRows[_R]:
 
 
 @dataclass(frozen=True)
-class _Reading(Generic[_R]):
+class _ListReading(Generic[_R]):
     """A list that is read."""
 
     session: Session
@@ -321,7 +323,7 @@ class _Reading(Generic[_R]):
 
 
 async def _read_in_steps(
-    reading: _Reading[_R], page: Slice, left: int, size: ColumnElement[int]
+    reading: _ListReading[_R], page: Slice, left: int, size: ColumnElement[int]
 ) -> ReadRows[_R]:
     rows: list[_R] = []
     step = replace(page, query=None)

@@ -43,7 +43,7 @@ at once and blocks all threads meanwhile. So this tag is dropped, up to the next
 def text_of_html(parts: Iterable[str]) -> Iterator[str]:
     """Yield the text of a page, in paragraphs and lines. Linear in its length. Refuses no input."""
     target = _Target()
-    reader = _Reader(target)
+    reader = _PageReader(target)
     waited = 0
     try:
         for piece in _steps(parts):
@@ -60,7 +60,7 @@ def text_of_html(parts: Iterable[str]) -> Iterator[str]:
     yield target.take()
 
 
-class _Reader:
+class _PageReader:
     """A parser of one page; it reads a long or deeply nested page as several pages."""
 
     def __init__(self, target: "_Target") -> None:

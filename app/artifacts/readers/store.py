@@ -51,6 +51,14 @@ class Texts:
     content_ids: Sequence[str]
     now: datetime
 
+    def selected(self) -> list[ColumnElement[bool]]:
+        """Return the conditions that select their artifacts, if they are still readable."""
+        ids = func.unnest(literal(list(self.content_ids), ARRAY(Text))).column_valued("content_id")
+        # The ids are looked up in a separate table, text by text. With a plain list, a cached plan
+        # compares every pair, and a plan for a small namespace looks up each id by key.
+        is_one = case((ArtifactRow.content_id.in_(select(ids)), true()), else_=false())
+        return [*_readable(self.name, self.now), is_one]
+
 
 async def measure(
     session: Session, name: NamespaceName, now: datetime
@@ -116,7 +124,7 @@ async def list_unreadable(
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
     """Return the number of texts that are still readable, and their earliest expiry."""
     statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
-        *_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
+        *texts.selected(), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
     )
     count, expire_time = (await session.execute(statement)).one()
     return count, expire_time
@@ -187,9 +195,7 @@ async def list_pieces(
     ordinal, n = after or (0, -1)
     texts = (
         select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
-        .where(
-            *_is_among_texts(read), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
-        )
+        .where(*read.selected(), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0)
         .where(ArtifactRow.ordinal >= ordinal)
         .order_by(ArtifactRow.ordinal)
         # The first text may have no more chunks; every other text has at least one.
@@ -232,7 +238,7 @@ async def get_pieces(
         select(ArtifactRow.name, ArtifactRow.ordinal, its)
         .join(wanted_places, wanted_places.c.content_id == ArtifactRow.content_id)
         .join(its, true())
-        .where(*_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY)
+        .where(*texts.selected(), ArtifactRow.state == ArtifactState.READY)
         .order_by(ArtifactRow.ordinal, its.c.n)
     )
     return _read(await session.execute(statement))
@@ -241,9 +247,7 @@ async def get_pieces(
 async def _terms(session: Session, texts: Texts, query: QueryText) -> Sequence[str]:
     """Return the first words of a query, stemmed and quoted, in each language of the texts."""
     languages = (
-        select(ArtifactRow.language)
-        .where(*_is_among_texts(texts), ArtifactRow.chunks > 0)
-        .distinct()
+        select(ArtifactRow.language).where(*texts.selected(), ArtifactRow.chunks > 0).distinct()
     )
     known = [tongue for tongue in (await session.execute(languages)).scalars() if tongue]
     terms: dict[str, None] = {}
@@ -276,7 +280,7 @@ def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
         )
         .select_from(ArtifactRow)
         .join(lists, true())
-        .where(*_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY)
+        .where(*texts.selected(), ArtifactRow.state == ArtifactState.READY)
         .cte("held")
     )
 
@@ -298,14 +302,6 @@ def _weights(held: CTE, terms: int) -> CTE:
 
 def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
     return [is_in(ArtifactRow, name), is_readable(now)]
-
-
-def _is_among_texts(texts: Texts) -> list[ColumnElement[bool]]:
-    ids = func.unnest(literal(list(texts.content_ids), ARRAY(Text))).column_valued("content_id")
-    # The ids are looked up in a separate table, text by text. With a plain list, a cached plan
-    # compares every pair, and a plan for a small namespace looks up each id by key.
-    is_one = case((ArtifactRow.content_id.in_(select(ids)), true()), else_=false())
-    return [*_readable(texts.name, texts.now), is_one]
 
 
 def _chunk_at(texts: Texts, places: FromClause) -> FromClause:

@@ -180,7 +180,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedWindow:
     """Cost model of `agent_summary`: the events and the summary each have a share of the window.
 
     It is simulated message by message, with each due summary made first and as long as its share. A

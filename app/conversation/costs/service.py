@@ -15,7 +15,7 @@ from app.conversation.costs.logic import (
     Blocks,
     Prices,
     PublishedCourse,
-    Shared,
+    SharedWindow,
     Sizes,
     Totals,
     cost_of,
@@ -56,7 +56,7 @@ class Case:
 
     policy: MemoryPolicy
     rules: Rules
-    course: Blocks | Shared
+    course: Blocks | SharedWindow
     prices: Prices
     window: int | None
 
@@ -170,7 +170,7 @@ def _row(case: Case, request: EstimateContextCostsRequest, end: int, totals: Tot
 
 
 def _note(case: Case, tokens: MessageTokens) -> str | None:
-    if not isinstance(case.course, Shared):
+    if not isinstance(case.course, SharedWindow):
         return None
     return _SHARED_NOTE + ("" if tokens.is_split else _HALVED_NOTE)
 
@@ -234,7 +234,7 @@ def _case(request: EstimateContextCostsRequest, place: int) -> Case:
     window = policy.token_limit or request.context_window
     sizes = _sizes(request, policy, field)
     summarising = rules.summarising
-    course: Blocks | Shared
+    course: Blocks | SharedWindow
     if summarising is None:
         course = Blocks.without_summaries(sizes, _kept(rules, request))
     elif summarising.combine is Combine.SPLIT:
@@ -300,7 +300,7 @@ def _shared(
     request: EstimateContextCostsRequest,
     sizes: Sizes,
     field: str,
-) -> Shared:
+) -> SharedWindow:
     limit = rules.limit or request.context_window
     if limit is None:
         raise InvalidArgument.of_field(
@@ -317,7 +317,7 @@ def _shared(
         )
         raise InvalidArgument.of_field(named, described)
     share = summarising.stm * unit
-    return Shared(
+    return SharedWindow(
         sizes=replace(sizes, summary=summarising.lts * unit),
         user=user,
         assistant=assistant,

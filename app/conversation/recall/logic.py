@@ -93,6 +93,28 @@ class RecallHit:
     place: int
     score: float
 
+    def span(self) -> "SentenceSpan":
+        """Return the sentence alone."""
+        return self._from_to(self.place, self.place)
+
+    def span_with_leaning(self) -> "SentenceSpan":
+        """Return the sentence with the adjacent sentences that it depends on."""
+        sentences, text = self.event.sentences, self.event.said.text
+        first = last = self.place
+        while first > 0 and sentences[first].leans and self.place - first < _MAX_LEANING:
+            first -= 1
+        while last + 1 < len(sentences) and last - self.place < _MAX_LEANING:
+            announces = text[: sentences[last].end].endswith(":")
+            if not announces and not sentences[last + 1].leans:
+                break
+            last += 1
+        return self._from_to(first, last)
+
+    def _from_to(self, first: int, last: int) -> "SentenceSpan":
+        said, sentences = self.event.said, self.event.sentences
+        start, end = sentences[first].start, sentences[last].end
+        return SentenceSpan(said, start, end, said.text[start:end], self.score)
+
 
 @dataclass
 class PassageReader:
@@ -357,10 +379,7 @@ def choose(
 def _span_within(
     candidate: RecallHit, most: int, count: Count, *, is_first: bool
 ) -> SentenceSpan | None:
-    spans = [
-        _span(candidate, *_with_leaning(candidate)),
-        _span(candidate, candidate.place, candidate.place),
-    ]
+    spans = [candidate.span_with_leaning(), candidate.span()]
     for span in spans:
         if count(span.text) <= most:
             return span
@@ -380,25 +399,6 @@ def beginning(text: str, fits: Callable[[str], bool]) -> str:
         whole, space, _ = kept.rpartition(" ")
         kept = whole if space else kept
     return kept.rstrip()
-
-
-def _with_leaning(candidate: RecallHit) -> tuple[int, int]:
-    sentences, text = candidate.event.sentences, candidate.event.said.text
-    first = last = candidate.place
-    while first > 0 and sentences[first].leans and candidate.place - first < _MAX_LEANING:
-        first -= 1
-    while last + 1 < len(sentences) and last - candidate.place < _MAX_LEANING:
-        announces = text[: sentences[last].end].endswith(":")
-        if not announces and not sentences[last + 1].leans:
-            break
-        last += 1
-    return first, last
-
-
-def _span(candidate: RecallHit, first: int, last: int) -> SentenceSpan:
-    said, sentences = candidate.event.said, candidate.event.sentences
-    start, end = sentences[first].start, sentences[last].end
-    return SentenceSpan(said, start, end, said.text[start:end], candidate.score)
 
 
 def _overlap(span: SentenceSpan, other: SentenceSpan) -> bool:

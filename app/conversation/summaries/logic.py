@@ -124,7 +124,7 @@ class Utterance:
     is_summary: bool = False
 
 
-class _Sentence(NamedTuple):
+class _WeighedSentence(NamedTuple):
     place: int
     text: str
     weight: float
@@ -146,11 +146,11 @@ def extract(pieces: Iterable[Utterance], chars: int) -> str:
     )
 
 
-def _weigh_sentences(pieces: Iterable[Utterance]) -> list[_Sentence]:
+def _weigh_sentences(pieces: Iterable[Utterance]) -> list[_WeighedSentence]:
     lines = [weighed_line for piece in pieces for weighed_line in _lines(piece)][-_MAX_SENTENCES:]
     # A repeated sentence keeps its last position.
     places = {text: (place, weight) for place, (text, weight) in enumerate(lines)}
-    return [_Sentence(place, text, weight) for text, (place, weight) in places.items()]
+    return [_WeighedSentence(place, text, weight) for text, (place, weight) in places.items()]
 
 
 def _lines(piece: Utterance) -> Iterator[tuple[str, float]]:

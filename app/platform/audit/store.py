@@ -26,7 +26,7 @@ from app.kernel.errors import Reason, ServiceError
 from app.kernel.ids import NO_BUCKET, new_id
 
 
-class _Event:
+class _EventColumns:
     """The columns of an audited action."""
 
     caller: Mapped[str | None] = mapped_column(Text)
@@ -43,7 +43,7 @@ class _Event:
     """The interface through which the request came; null: the API itself."""
 
 
-class AuditEventRow(_Event, Base):
+class AuditEventRow(_EventColumns, Base):
     """An audited action in an engine; a trigger refuses changes, except the removal of old rows."""
 
     __tablename__ = "audit_events"
@@ -55,7 +55,7 @@ class AuditEventRow(_Event, Base):
     event_id: Mapped[str] = mapped_column(Text, primary_key=True)
 
 
-class ServiceEventRow(_Event, Base):
+class ServiceEventRow(_EventColumns, Base):
     """The same of the service itself, and of engines out of the caller's reach.
 
     The rows lie where the keys do, so that keys can be changed whichever node is away.

@@ -158,7 +158,7 @@ def _span(
     return RecalledSessionSpan(**fields, session=str(session), event_time=said.timestamp)
 
 
-class Reply(BaseModel):
+class RecallReply(BaseModel):
     """Reply of a model to a recall query."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -236,7 +236,7 @@ async def _by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retol
     question = f"Question: {_flat(asked.request.query)}\n\nPassages:\n"
     shown = _choose_shown(model, asked, instructions + question)
     lines = [f"[{line.number}] {line.origin}: {_flat(line.text)}" for line in shown]
-    reply = await model.ask(Prompt(instructions, question + "\n".join(lines)), Reply, meter)
+    reply = await model.ask(Prompt(instructions, question + "\n".join(lines)), RecallReply, meter)
     return _checked(reply, asked, shown)
 
 
@@ -260,7 +260,7 @@ def _choose_shown(model: TextModel, asked: RecallQuery, before: str) -> Sequence
     return asked.findings.numbered(facts, spans)
 
 
-def _checked(reply: Reply, asked: RecallQuery, shown: Sequence[NumberedPassage]) -> Retold:
+def _checked(reply: RecallReply, asked: RecallQuery, shown: Sequence[NumberedPassage]) -> Retold:
     text = reply.text.strip()
     if not text:
         return Retold()

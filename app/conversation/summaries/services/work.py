@@ -54,7 +54,7 @@ _SCHEMA_TOKENS = 200
 _LEAST_ROOM = 200
 
 
-class Reply(SummaryReply):
+class WrittenReply(SummaryReply):
     """Reply of a model that summarises."""
 
 
@@ -170,7 +170,7 @@ class _Folding:
 
     async def _ask_model(self, text: str, written: int | None) -> str:
         instructions = prompts.instructions(self.task.due.chars, written)
-        reply = await self.model.ask(Prompt(instructions, text), Reply, self.meter)
+        reply = await self.model.ask(Prompt(instructions, text), WrittenReply, self.meter)
         return reply.summary
 
 

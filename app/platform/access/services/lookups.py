@@ -270,6 +270,10 @@ class _Remembered:
     """The version of the keys at the lookup."""
     time: datetime
 
+    def works(self, version: int | None, now: datetime) -> bool:
+        is_recent = now - self.time < _METRICS_LIFE
+        return is_recent and self.key.works(now) and version in {None, self.version}
+
 
 class MetricsReaders:
     """The keys that read the metrics lately; they keep access while no key can be looked up."""
@@ -294,9 +298,7 @@ class MetricsReaders:
     def find(self, secret: str, version: int | None, now: datetime) -> KnownKey | None:
         """Return the remembered key of a secret, unless some key may have ended since."""
         kept = self._kept.get(hash_of(secret))
-        if kept is None or now - kept.time >= _METRICS_LIFE or not kept.key.works(now):
-            return None
-        return kept.key if version in {None, kept.version} else None
+        return kept.key if kept is not None and kept.works(version, now) else None
 
     def forget(self, key_id: str) -> None:
         """Forget a key that has ended or has lost a secret."""

@@ -36,6 +36,10 @@ class _Known:
     seconds: float
     """Time of the note, by the monotonic clock."""
 
+    def is_under(self, location: LocationName) -> bool:
+        is_there = location.project in {self.row.project, WILDCARD}
+        return is_there and location.location in {self.row.location, WILDCARD}
+
 
 class EngineCache:
     """The engines that one process has written to lately.
@@ -60,11 +64,7 @@ class EngineCache:
     def find(self, name: EngineName) -> EngineRow | None:
         """Return a cached engine whose location matches its name."""
         known = self._known.get(name.engine)
-        if known is None:
-            return None
-        row = known.row
-        is_there = name.parent.project in {row.project, WILDCARD}
-        return row if is_there and name.parent.location in {row.location, WILDCARD} else None
+        return known.row if known is not None and known.is_under(name.parent) else None
 
     def recent(self, name: EngineName) -> EngineRow | None:
         """Return a cached engine that was read within the last second."""

@@ -58,7 +58,7 @@ EXCHANGE_FIELDS = {"input", "output", "agent", "metadata"}
 
 
 @dataclass(frozen=True)
-class _Event:
+class _NewEvent:
     """An event about to be appended; `delta` changes the session's state, own and shared."""
 
     columns: Mapping[str, Any]
@@ -66,7 +66,7 @@ class _Event:
     delta: Mapping[str, Any]
 
     @classmethod
-    def of(cls, request: AppendEventRequest) -> "_Event":
+    def of(cls, request: AppendEventRequest) -> "_NewEvent":
         columns = request.columns()
         step = step_of(request.author, columns["content"], columns["event_metadata"])
         delta = (request.actions and request.actions.state_delta) or {}
@@ -122,7 +122,7 @@ class EventService:
         now = self.clock.now()
         way = Place.SESSION_EVENTS
         request, _ = await self.privacy.admit(name.engine, way, request, TEXT_FIELDS)
-        event, at = _Event.of(request), At(now, request.timestamp)
+        event, at = _NewEvent.of(request), At(now, request.timestamp)
         known = self.known.find(name.engine)
         if known is not None and await self._append_at_once(known, name, event, at, once):
             # The write has confirmed the cached engine.
@@ -145,7 +145,7 @@ class EventService:
         self,
         engine: EngineRow,
         name: SessionName,
-        event: _Event,
+        event: _NewEvent,
         at: At,
         once: IdempotencyKey | None,
     ) -> bool:
@@ -200,7 +200,7 @@ class EventService:
         once: IdempotencyKey | None,
         now: datetime,
     ) -> BatchAppendEventsResponse:
-        events = await each(requests, _Event.of)
+        events = await each(requests, _NewEvent.of)
         async with write(self, engines.locked(name.engine), once, now=now) as change:
             session, engine = change.session, change.engine
             stored = SessionName(name_of(engine), name.session)
@@ -217,7 +217,7 @@ class EventService:
         session: DatabaseSession,
         engine: EngineRow,
         name: SessionName,
-        events: Sequence[_Event],
+        events: Sequence[_NewEvent],
         expected: int | None,
         now: datetime,
     ) -> list[dict[str, Any]]:
@@ -334,7 +334,7 @@ def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
 
 
 def _row(
-    name: SessionName, event: _Event, seq: int, exchange: int, creation: _Creation
+    name: SessionName, event: _NewEvent, seq: int, exchange: int, creation: _Creation
 ) -> dict[str, Any]:
     return {
         "engine_id": name.engine.engine,
