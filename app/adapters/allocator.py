@@ -15,21 +15,13 @@ GARBAGE = (10_000, 20, 20)
 
 
 def limit_arenas() -> None:
-    """Make threads share two arenas; call it before they start.
-
-    Otherwise each thread has its own arena and keeps freed memory in it. An import of a thousand
-    memories then left 17 MB more allocated.
-    """
+    """Make threads share two arenas, so that freed memory is reused; call it before they start."""
     if (library := _glibc()) is not None:
         library.mallopt(_ARENA_MAX, _ARENAS)
 
 
 def keep_what_is_there() -> None:
-    """Exclude the objects made at the start from garbage collection, and collect less often.
-
-    A full collection of these objects stops the process for a fifth of a second. Memory freed
-    during the start is returned to the system.
-    """
+    """Exclude the objects of the start from collections, which would stop us for 0.2 seconds."""
     give_back()
     if (library := _glibc()) is not None:
         _let_code_go(library)

@@ -21,14 +21,7 @@ _TOOL_SECONDS = 90.0
 
 
 class RemoteError(Exception):
-    """The service refused a request, or could not be reached.
-
-    Attributes:
-        message: one sentence for a person.
-        status: the HTTP status; None: there was no answer.
-        reason: the reason of the error, such as `PERMISSION_MISSING`; None: none was given.
-        metadata: the values that belong to the reason.
-    """
+    """The service refused a request, or could not be reached: then `status` is None."""
 
     def __init__(
         self,
@@ -45,10 +38,7 @@ class RemoteError(Exception):
 
 
 class ApiClient:
-    """Calls of one service with one key. Paths begin after `/v1beta1`.
-
-    `url` is such as `http://127.0.0.1:8000`; `key` is an API key or a token.
-    """
+    """Calls of one service with one key. Paths begin after `/v1beta1`."""
 
     def __init__(self, url: str, key: str) -> None:
         self.url = url.rstrip("/")
@@ -123,7 +113,6 @@ def _text(query: Query | None) -> dict[str, str]:
 
 
 def _answer(response: httpx2.Response) -> dict[str, Any]:
-    """Return the JSON of an answer."""
     try:
         body = response.json()
         if response.status_code < _REFUSALS:
@@ -143,10 +132,7 @@ def _answer(response: httpx2.Response) -> dict[str, Any]:
 
 
 def client_with(key: str, refused: Callable[[str], None]) -> httpx2.AsyncClient:
-    """Return a client that sends a key and follows no redirect.
-
-    `refused` is called with the message of each error answer, except errors of JSON-RPC.
-    """
+    """Return a client that sends a key; `refused` gets each error message, except JSON-RPC's."""
 
     async def listen(response: httpx2.Response) -> None:
         if response.status_code < _REFUSALS:

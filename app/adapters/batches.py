@@ -1,8 +1,8 @@
 """Work in batches of one transaction each, in which a failed row does not stop the others.
 
-A failed batch is repeated row by row, with a savepoint for each row. A failed row is logged by name
-and counted, and this process's searches exclude it for an hour. Otherwise failed rows could fill
-every batch. An error of the database itself ends the work until its next turn.
+A failed batch is repeated row by row, with a savepoint for each row. This process's searches then
+exclude a failed row for an hour; otherwise failed rows could fill every batch. An error of the
+database itself ends the work until its next turn.
 """
 
 import asyncio
@@ -77,12 +77,10 @@ class _LeftOut:
 
     @classmethod
     def of(cls, resources: Resources) -> "_LeftOut":
-        """Return the excluded rows of the process."""
         left_out: _LeftOut = resources.kept.setdefault(cls, cls())
         return left_out
 
     def add(self, what: str, key: Key, now: datetime) -> None:
-        """Exclude a row, or its whole engine if that has too many excluded rows."""
         rows = self.until.setdefault(what, {})
         if key[:1] in rows:
             return
@@ -149,8 +147,7 @@ class SweepBatches:
         """Find keys and change their rows; exclude the rows that fail.
 
         On a distributed database each engine has its own transaction, since a common one would have
-        to commit on many nodes. On a single server all rows share one transaction, unless `shared`
-        is not 0: then each group of rows with the same first `shared` key parts has its own.
+        to commit on many nodes. `shared` is as for `spread`.
         """
         db = self.resources.db
         if shared or db.is_distributed:
@@ -231,7 +228,6 @@ class SweepBatches:
     async def _apart(
         self, groups: Sequence[Sequence[Key]], change: ChangeKeys[Changed]
     ) -> list[tuple[Sequence[Key], Changed]]:
-        """Change each group in its own transaction."""
         changed: list[tuple[Sequence[Key], Changed]] = []
         for keys in groups:
             # Some tables are of no engine.
@@ -242,7 +238,6 @@ class SweepBatches:
     async def _together(
         self, keys: Sequence[Key], change: ChangeKeys[Changed]
     ) -> list[tuple[Sequence[Key], Changed]]:
-        """Change rows in one transaction, or row by row if that fails."""
         try:
             async with self.resources.db.transaction() as session:
                 return await _changed(session, [keys], change)
@@ -254,7 +249,6 @@ class SweepBatches:
     async def _row_by_row(
         self, keys: Sequence[Key], change: ChangeKeys[Changed]
     ) -> list[tuple[Sequence[Key], Changed]]:
-        """Change each row in a savepoint; exclude the rows that fail."""
         changed: list[tuple[Sequence[Key], Changed]] = []
         for start in range(0, len(keys), _SAVEPOINTS):
             async with self.resources.db.transaction() as session:
@@ -273,7 +267,6 @@ async def _changed(
 
 
 def _grouped(keys: Sequence[Key], shared: int) -> list[list[Key]]:
-    """Group the keys by their first `shared` parts, in the order of each group's first key."""
     groups: dict[Key, list[Key]] = {}
     for key in keys:
         groups.setdefault(key[:shared], []).append(key)

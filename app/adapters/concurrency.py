@@ -26,11 +26,7 @@ class Shared(Generic[_V]):
         self._task: asyncio.Task[_V] | None = None
 
     async def result(self) -> _V:
-        """Return the result of the current run; start a run if there is none.
-
-        It always yields to the event loop, because finished results are not reused. A caller in a
-        loop therefore leaves time to other tasks.
-        """
+        """Return the result of the current run, or of a new one; always yield to the event loop."""
         # A task that was cancelled before its first step cannot clear itself.
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
@@ -54,10 +50,7 @@ class Shared(Generic[_V]):
 
 
 class SingleFlight(Generic[_V]):
-    """Work that concurrent callers with equal keys share.
-
-    The first caller does the work. If it is cancelled or fails, the next caller repeats the work.
-    """
+    """Work that concurrent callers with equal keys share; after a failure the next repeats it."""
 
     def __init__(self) -> None:
         self._under_way: dict[bytes, asyncio.Future[_V]] = {}
@@ -82,11 +75,7 @@ class SingleFlight(Generic[_V]):
 
 @asynccontextmanager
 async def in_background(work: Coroutine[object, object, object]) -> AsyncIterator[None]:
-    """Run work during the block; at its end, cancel the work and wait until it has ended.
-
-    Raises:
-        Exception: the work failed; raised at the end of the block.
-    """
+    """Run work during the block, then cancel it; the end of the block raises its error, if any."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -130,11 +119,7 @@ class WriteBehind:
         self._task = asyncio.create_task(write)
 
     async def end(self) -> None:
-        """Wait for the current write, if any.
-
-        Raises:
-            ServiceError: the write failed.
-        """
+        """Wait for the current write, if any; raise the `ServiceError` with which it failed."""
         if self._task is not None:
             await asyncio.wait({self._task})
             # Not cleared earlier: after a cancellation, `settle` must still find the write.
@@ -169,20 +154,14 @@ async def each(
 
 
 async def offloaded(length: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the result of `work`, run in a thread if its input is long.
-
-    Short work runs at once: starting a thread would take longer.
-    """
+    """Return the result of `work`, run in a thread if its input is long enough to be worth it."""
     if length < _LONG:
         return work(*args, **kwargs)
     return await asyncio.to_thread(work, *args, **kwargs)
 
 
 async def stepped(work: Generator[T, None, None], name: str) -> AsyncIterator[T]:
-    """Yield the values of a generator whose steps all run in one separate thread.
-
-    The generator is also closed in that thread, after the current step if the caller stops early.
-    """
+    """Yield the values of a generator whose steps, and whose end, run in one separate thread."""
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix=name)
     try:

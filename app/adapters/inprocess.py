@@ -1,7 +1,7 @@
 """Calls of the API's routes within this process, on behalf of an authenticated caller.
 
-The calls pass the same checks as a client's: permissions, reach, rates, quotas, audit and
-idempotency. The caller is passed in the ASGI scope, which no client can write.
+The calls pass the same checks as a client's. The caller is passed in the ASGI scope, which no
+client can write.
 """
 
 import json
@@ -48,7 +48,7 @@ class InProcess:
         address: the IP address of the outer request's sender.
         request_id: the outer request's id, which the calls share.
         is_given_up: returns True if the outer request's client has disconnected, which ends the
-            waiting of a call; None: calls do not check.
+            waiting of a call.
     """
 
     application: Application
@@ -70,8 +70,7 @@ class InProcess:
     ) -> InProcessAnswer:
         """Send a request and return its answer, also for error statuses.
 
-        The path segments `.` and `..` are escaped, because they are ids here. The API refuses
-        values that JSON or UTF-8 cannot hold, such as NaN or half a surrogate pair.
+        The path segments `.` and `..` are escaped, because they are ids here.
         """
         sent = {"host": self.host, "x-request-id": self.request_id, **(headers or {})}
         if body is not None:
@@ -116,7 +115,6 @@ class InProcess:
         await self.application(scope, self._watching(receive), send)
 
     def _watching(self, receive: _Receive) -> _Receive:
-        """Return a `receive` that reports a disconnect, after the body, once the client is gone."""
         if self.is_given_up is None:
             return receive
         is_given_up, has_body = self.is_given_up, False

@@ -1,8 +1,7 @@
 """Measurement of the event loop's lag, which delays every request of its process.
 
-The lag is sampled on a fixed grid of times. The lag of a grid point is the time from it to the next
-sample; a late sample yields a lag for each grid point that passed meanwhile. So the histograms are
-weighted by time, not by the number of samples.
+The lag of a point on a fixed grid of times is the time from it to the next sample. So the
+histograms are weighted by time, not by the number of samples.
 """
 
 import asyncio
@@ -65,12 +64,7 @@ def recent_lag() -> RecentLag | None:
 
 @dataclass
 class LagWatch:
-    """The state of the lag measurement.
-
-    Attributes:
-        due: the time of the next sample, in seconds of any steady clock, like all times here.
-        waited: the thread's total wait for a processor at the last sample, in seconds.
-    """
+    """The state of the lag measurement, in seconds; `waited` is the wait for a processor."""
 
     due: float
     waited: float
@@ -118,10 +112,7 @@ async def _watch() -> None:
 
 @contextmanager
 def _processor_waits() -> Iterator[Callable[[], float]]:
-    """Yield a function that returns the seconds this thread has waited for a processor.
-
-    It returns 0 if the system does not report them.
-    """
+    """Yield a function that returns the seconds this thread has waited for a processor, or 0."""
     try:
         file = os.open(_SCHEDSTAT, os.O_RDONLY)
     except OSError:

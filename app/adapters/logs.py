@@ -1,8 +1,4 @@
-"""Structured logs on standard error. No line contains the text of a memory.
-
-Each line has the name of its process, if that is one of several of a command: a number, or
-`worker`.
-"""
+"""Structured logs on standard error. No line contains the text of a memory."""
 
 import json
 import logging
@@ -31,8 +27,7 @@ _RARE_SECONDS = 60.0
 class _Libraries(logging.Handler):
     """A handler that writes library logs in this service's format, exceptions without messages.
 
-    Clients can provoke warnings of the server, so these are limited to one line a second. A line
-    contains the number of warnings left out before it.
+    Clients can provoke warnings of the server, so these are limited to one line a second.
     """
 
     def __init__(self, seconds: Callable[[], float] = monotonic) -> None:
@@ -75,7 +70,6 @@ def request_id() -> str | None:
 
 
 def _add_process(_: object, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Add the name of this process, if it is one of several."""
     if (name := get_process_name()) is not None:
         line["process"] = int(name) if name.isdigit() else name
     return line

@@ -2,8 +2,7 @@
 
 Each process keeps its values in its own files in a common folder, by the multiprocess mode of
 prometheus_client. The process that receives a scrape adds the values up. A file belongs to a name,
-not to a process id: the successor of a dead process continues its counts. A single process keeps
-its values in memory.
+not to a process id: the successor of a dead process continues its counts.
 """
 
 import os
@@ -38,10 +37,7 @@ class _Files:
 
 
 def of_all(kind: type[_M], name: str, documentation: str, labels: Sequence[str] = ()) -> _M:
-    """Return a metric with the same value in all processes, because it is read from the database.
-
-    It is not added up: the process that receives a scrape reports its own, newly read value.
-    """
+    """Return a metric that is read from the database, so that the processes are not added up."""
     _Files.of_all.add(name)
     return kind(name, documentation, labels)
 

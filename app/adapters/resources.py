@@ -54,8 +54,7 @@ class Sweep:
     Attributes:
         name: the removed rows, as the log names them.
         run: does all pending work in its own transactions; returns the number of rows.
-        order: smaller numbers run first, equal numbers in the order of the roster. Long work comes
-            last, because it would delay the others.
+        order: smaller numbers run first. Long work comes last, because it would delay the others.
     """
 
     name: str
@@ -69,9 +68,9 @@ class Retry:
 
     Attributes:
         permission: the permission that the kind's own method demands.
-        renew: completes the new operation in the transaction that inserts it. The arguments are
-            the caller's resources, the session, the failed operation's row and the
-            `NewOperation`, which already has the row's request.
+        renew: completes the new operation in the transaction that inserts it. The arguments are the
+            caller's resources, the session, the failed operation's row and the `NewOperation`,
+            which already has the row's request.
         preview: the kind of the operation that previews the retry; None: there are no previews.
     """
 
@@ -109,12 +108,9 @@ class Registry:
 
     Attributes:
         response_readers: complete the responses of operations, by kind.
-        retries: the retries of failed operations, by kind.
-        kinds: the kinds of all operations, in alphabetical order.
         event_listeners: called with each `sessions.services.changes.Appended` that completes an
             exchange.
         event_erasers: called with each `sessions.services.changes.Erased`.
-        sweeps: in the order in which they run.
         children: remove the rows of an engine; rows that refer to others come first.
         erasures: erase a scope from tables; rows that refer to others come first.
         texts: the texts, other than memories, that a scan for sensitive values rewrites in place.
@@ -228,7 +224,6 @@ async def open_resources(
 
 @asynccontextmanager
 async def _following(db: Database, process: Clock, skew: Skew) -> AsyncIterator[Clock]:
-    """Yield the clock of the process, corrected by the database's during the block."""
     if isinstance(process, FixedClock):
         yield process
         return

@@ -48,10 +48,7 @@ def fail(sentence: str, code: int = FAILED) -> NoReturn:
 
 
 def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any settings
-    """Read the settings; command-line options take precedence over the environment.
-
-    A variable with almost the name of a setting ends the command: it is probably a misspelling.
-    """
+    """Read the settings; options win over the environment; refuse misspelt variables."""
     if wrong := misspelt(environment(), [*VARIABLES, *CONSTANTS]):
         fail("\n".join(f"{name}: {_nearest(near)}" for name, near in wrong.items()), MISUSED)
     try:
@@ -72,7 +69,6 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
 
 
 def _nearest(variable: str) -> str:
-    """Return a message that names the probable meaning of a misspelt variable."""
     constant = variable.removeprefix(PREFIX).lower()
     if constant in CONSTANTS:
         return f"there is no such setting; {constant} is a constant, which {TUNING} changes."
@@ -80,7 +76,6 @@ def _nearest(variable: str) -> str:
 
 
 def _warn(tuning: Tuning) -> None:
-    """Log the variables that are not read, and secrets in files that others can read."""
     # Not cached: tests run several commands in one process.
     log = structlog.get_logger()
     constants = {f"{PREFIX}{name.upper()}": name for name in CONSTANTS}

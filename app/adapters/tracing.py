@@ -1,8 +1,7 @@
 """Traces by OpenTelemetry, with the extra `otel` and the variable OTEL_EXPORTER_OTLP_ENDPOINT.
 
-The service makes its own spans, which contain only routes, kinds, models and outcomes. Library
-instrumentations would record paths, queries and statements. Without the variable, OpenTelemetry is
-not imported.
+The service makes its own spans: library instrumentations would record paths, queries and
+statements. Without the variable, OpenTelemetry is not imported.
 """
 
 import asyncio
@@ -55,7 +54,6 @@ async def traced() -> AsyncIterator[None]:
 
 
 async def _shut_down(provider: "TracerProvider") -> None:
-    """Send the last spans, but wait a limited time for the collector."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
 
     def shut_down() -> None:

@@ -70,6 +70,14 @@ class _Question:
     fact: str
     none: str = ""
 
+    def filled(self, plain: str, tongue: str) -> str:
+        said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
+        if _YEARS.search(self.fact):
+            said = _YEARS.sub("", said)
+        if not said or answered(said) is not None or not fits(said, plain, self.fact):
+            return ""
+        return _filled(said, self.fact, tongue)
+
 
 def _question(question: str, fact: str, none: str = "") -> _Question:
     return _Question(any_case(question), fact, none)
@@ -206,16 +214,7 @@ def answer(text: str, before: str, tongue: str) -> str:
     )
     if asked is None or (_SENTENCE.search(plain) and not _NOTHING.fullmatch(plain)):
         return ""
-    return asked.none if _NOTHING.fullmatch(plain) else _answer(plain, asked, tongue)
-
-
-def _answer(plain: str, asked: _Question, tongue: str) -> str:
-    said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
-    if _YEARS.search(asked.fact):
-        said = _YEARS.sub("", said)
-    if not said or answered(said) is not None or not fits(said, plain, asked.fact):
-        return ""
-    return _filled(said, asked.fact, tongue)
+    return asked.none if _NOTHING.fullmatch(plain) else asked.filled(plain, tongue)
 
 
 def _filled(said: str, fact: str, tongue: str) -> str:
@@ -338,7 +337,6 @@ def _has_name(said: str) -> bool:
 
 
 def _are_things(said: str) -> bool:
-    """Return True for one to four things, each of one or two content words."""
     parts = [part for part in _BETWEEN.split(said) if part]
     return len(parts) <= _MAX_THINGS and all(
         0 < len(_saying(part)) <= _MAX_THING_WORDS and _is_plain(part) for part in parts
@@ -350,7 +348,6 @@ def _saying(text: str) -> list[str]:
 
 
 def _is_plain(said: str) -> bool:
-    """Return True if no word is a pronoun, a common verb or similar."""
     return not any(_is_common(word) for word in _saying(_BETWEEN.sub(" ", said)))
 
 

@@ -57,10 +57,9 @@ class Bm25:
     def score_in_context(
         self, own: int, led: int, near: int, length: float, *, led_share: float, near_share: float
     ) -> float:
-        """Return the score of a sentence with its own terms and a share of others'.
+        """Return the score of a sentence with its own terms and a share of others', each once.
 
         `led` are terms of the text that it answers or follows, `near` terms of adjacent sentences.
-        Each term counts once.
         """
         led &= ~own
         near &= ~(own | led)

@@ -2,9 +2,7 @@
 
 A chunk ends after a paragraph, else after a sentence, else at a space, else at any character. It
 begins with the end of the previous chunk, to keep a statement across a boundary whole in one of
-them. The new parts of all chunks, joined, are the text.
-
-The text may come in parts of any size; at most about two chunks of it are held at once.
+them. The new parts of all chunks, joined, are the text. At most about two chunks are held at once.
 """
 
 import re
@@ -104,7 +102,6 @@ class _Cutter:
         self._n = 0
 
     def feed(self, part: str) -> Iterator[Chunk]:
-        """Yield the chunks completed by a part."""
         self._held += part
         # More than one chunk: a last chunk would need no boundary.
         while len(self._held) - self._begin > self._longest:
@@ -115,7 +112,6 @@ class _Cutter:
         self._begin = 0
 
     def end(self) -> Iterator[Chunk]:
-        """Yield the last chunk."""
         if self._done < len(self._held):
             yield self._piece(len(self._held))
 
@@ -127,7 +123,6 @@ class _Cutter:
         return chunk
 
     def _boundary(self) -> int:
-        """Return the end of the next chunk."""
         most = self._most if self._done > self._begin else self._longest
         low, high = self._done + self._least, self._done + most
         for boundary in _BOUNDARIES:
@@ -138,7 +133,6 @@ class _Cutter:
         return self._unjoined(high, low)
 
     def _repeated_from(self, end: int) -> int:
-        """Return the beginning of the chunk that follows a chunk with this end."""
         low = max(end - self._overlap, self._begin + 1)
         if low >= end:
             return end

@@ -1,7 +1,6 @@
 """Corrections of older statements: a new time, day, date, sum or number for the same thing.
 
-"My rent is now 900 euros" corrects "My rent is 800 euros". It corrects neither a brother's rent nor
-the due date.
+"My rent is now 900 euros" corrects "My rent is 800 euros", but not a brother's rent.
 """
 
 import re

@@ -1,10 +1,8 @@
 """Dates in texts: relative ones ("last Friday", "in zwei Wochen") resolved, named ones found.
 
-The wording stays. The ISO 8601 date follows in parentheses. It is as precise as the words: a day,
-the interval of a week or weekend, a month or a year.
-
-A date has the precision of its words: a year `2023`, a month `2023-05`, a day `2023-05-07`, an
-interval `2023-05-01/2023-05-07`. `--05` and `--05-07` have no year.
+The wording stays; the ISO 8601 date follows in parentheses. It has the precision of the words: a
+year `2023`, a month `2023-05`, a day `2023-05-07`, an interval `2023-05-01/2023-05-07` of a week or
+weekend. `--05` and `--05-07` have no year.
 """
 
 import calendar
@@ -201,10 +199,7 @@ _WEEKDAYS = [
 
 
 def moment_in(zone: tzinfo | None, moment: datetime) -> datetime:
-    """Return a time in a time zone; without a zone, return it unchanged.
-
-    A time at either end of the calendar is also unchanged if its local time lies outside.
-    """
+    """Return a time in a time zone, or unchanged without one or at the ends of the calendar."""
     try:
         return moment if zone is None else moment.astimezone(zone)
     except OverflowError:
@@ -249,7 +244,6 @@ def _offset(said_on: date, days: int) -> str:
 def _note(
     dates: dict[tuple[int, int], str], match: re.Match[str], meant: Callable[[], str]
 ) -> None:
-    """Record the date unless it overlaps the match of an earlier, more exact pattern."""
     begin, end = match.span()
     if any(begin < other_end and other < end for other, other_end in dates):
         return
@@ -476,7 +470,6 @@ def _edge(moment: str, end: int) -> int:
 
 
 def _note_date(dates: list[str], match: re.Match[str]) -> str:
-    """Record the date, and remove it from the text."""
     parts = match.groupdict()
     month = parts["month"] or ""
     number = _MONTHS.get(month.lower()) or int(month or 0)

@@ -1,14 +1,8 @@
 """The built-in extraction engine, without a model: the facts that a conversation states.
 
-Use it together with `merging` for consolidation and `plan` for the changes:
-
-    candidates = extraction.extract(turns, topics=topics, now=clock.now(), time_zone=UTC)
-    neighbours = ...  # one row of shown memories per candidate, see `merging.consolidate`
-    found = whole(merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20))
-    changes = plan.plan(candidates, neighbours, found.verdicts, max_deletes=25).changes
-
 Only the user's words are a source: not the model's, not the system's, and no context block inserted
-into the prompt by a service. Facts keep the language and wording of their source.
+into the prompt by a service. Facts keep the language and wording of their source. `merging`
+consolidates them.
 """
 
 from collections import Counter
@@ -69,8 +63,8 @@ def extract(
     """Return the facts and the requests to forget, in the order of the conversation.
 
     Each has a `source`, found verbatim in the text of its turn. Relative dates are resolved against
-    the time of their turn, else against `now`, in the time zone. Without a time zone, each time
-    keeps its own. Facts that cannot be put in the third person are added to `left_out`.
+    the time of their turn, else against `now`, in the time zone, or each in its own without one.
+    Facts that cannot be put in the third person are added to `left_out`.
     """
     reading = Extraction(
         turns, now=now, topics=topics, time_zone=time_zone, third_person=third_person
@@ -92,11 +86,7 @@ def whole(steps: Generator[None, None, _Result]) -> _Result:
 
 
 class Extraction:
-    """An extraction in steps, to let other work run between them.
-
-    Attributes:
-        left_out: the facts so far that cannot be put in the third person.
-    """
+    """An extraction in steps, to let other work run between them."""
 
     def __init__(
         self,
@@ -129,7 +119,6 @@ class Extraction:
         return _without_repeats(self._found)
 
     def _understand(self, lines: Sequence["_Line"]) -> Iterator[None]:
-        """Add the candidates of a turn, each with the sentences that complete it."""
         last: Candidate | None = None
         before: Sentence | None = None
         for line in lines:
@@ -279,13 +268,11 @@ def _read_turn(
 
 
 def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> bool:
-    """Return True if the sentence is meaningful only together with the fact before it."""
     near = 0 <= sentence.start - end <= 2
     return near and not last.forget and not sentence.quoted and follows_on(sentence.text, tongue)
 
 
 def _extended(last: Candidate, begin: int, line: _Line) -> Candidate:
-    """Extend a fact, with a sentence that begins at `begin`, by the sentence that follows."""
     turn, sentence = line.turn, line.sentence
     added, by_now = _dated(finished(clean(sentence.text)), turn, line.settings)
     return replace(
@@ -297,7 +284,6 @@ def _extended(last: Candidate, begin: int, line: _Line) -> Candidate:
 
 
 def _from_line(line: _Line, left_out: list[Candidate]) -> Iterator[Candidate]:
-    """Yield the candidates of one sentence."""
     if line.sentence.quoted or len(line.source) > MAX_FACT:
         return
     if line.unsays:
@@ -317,7 +303,6 @@ def _from_line(line: _Line, left_out: list[Candidate]) -> Iterator[Candidate]:
 
 
 def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:
-    """Yield the statements of a line, each with its language."""
     text = clean(line.sentence.text)
     asked_in = language(line.question, line.tongue)
     # Each language is tried: the language of a short question may be misdetected.
@@ -334,7 +319,6 @@ def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:
 def _candidate(
     said: RequestedFact, line: _Line, tongue: str, left_out: list[Candidate]
 ) -> Candidate | None:
-    """Return the fact with its topics, or None if it belongs to none of the wanted topics."""
     settings = line.settings
     topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
     if not topics:
@@ -357,7 +341,6 @@ def _dated(text: str, turn: Turn, settings: _Settings, tongue: str = "") -> tupl
 
 
 def _without_repeats(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Keep only the last of several statements with equal words and dates."""
     kept: dict[tuple[str, frozenset[str], bool], Candidate] = {}
     for candidate in candidates:
         dates = frozenset[str]() if candidate.dated_by_now else resolved(candidate.fact)

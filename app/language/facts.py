@@ -44,15 +44,12 @@ class Candidate:
     """A fact that may become a memory, or (with `forget`) the words of a request to forget.
 
     Attributes:
-        fact: the text to store; for a forget request, the words that name the memories.
         topics: the configured topics of the fact; may be empty for a direct memory.
         source: the words of the input that support it, verbatim; empty for a direct memory.
-        forget: True to delete matching memories instead of storing the fact.
         dated_by_now: True if a date in it was resolved against the clock, as the turn had no time.
         doubtful: True if a model has to confirm it before it counts.
         context: the sentences around `source`; "" if they are not known.
         question: the end of the assistant's message, if the fact may answer it.
-        said_on: the day of the statement, if known.
         said_at: the time of the statement; None if times do not count.
         is_repeat: True if its line may have been read before: it then only confirms a memory.
     """

@@ -1,8 +1,4 @@
-"""The selection of memories for a request to forget.
-
-A request names a thing, or all memories about the person who asks. Words that address the service
-("delete all memories about the user") are not a request.
-"""
+"""The selection of memories for a request to forget a thing, or all about the person who asks."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -115,7 +111,6 @@ def _stems(fact: str, tongue: str) -> frozenset[str]:
 
 
 def _covered(named: frozenset[str], said: str, has: frozenset[str], tongue: str) -> bool:
-    """Return True if the memory has all named words; a proper name may suffice alone."""
     light = _likings(tongue)
     if named <= has:
         return True

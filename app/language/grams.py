@@ -70,7 +70,6 @@ def grams(text: str) -> list[str]:
 
 
 def _words_with_format(text: str) -> Iterator[str]:
-    """Yield the words with format characters, after removing these; words of runs have grams."""
     for word in text.split():
         plain = without_format(word)
         if plain != word and not _RUN.search(plain):
@@ -106,7 +105,6 @@ def _of_run(run: str) -> Iterator[str]:
 
 
 def _signs(run: Iterable[str]) -> Iterator[str]:
-    """Yield each sign of a run, with its marks."""
     sign = ""
     for character in run:
         if sign and unicodedata.category(character).startswith("M"):

@@ -1,7 +1,6 @@
 """The words of each language: words that identify it, and words without content.
 
-A language is recognised by its commonest words. Languages without `STOPS` are recognised too,
-to keep them from being mistaken for one of the others.
+Languages without `STOPS` are recognised too, to keep them from being mistaken for others.
 """
 
 import re
@@ -81,7 +80,6 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def _plain(text: str) -> frozenset[str]:
-    """Return the words as `text.fold` spells them."""
     table = str.maketrans("áàâäéèêëíîïóôöúùûüñçß", "aaaaeeeeiiiooouuuunc\0")
     return frozenset(word.translate(table).replace("\0", "ss") for word in text.split())
 

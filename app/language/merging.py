@@ -1,7 +1,7 @@
 """Consolidation without a model: a verdict on each candidate against the memories shown for it.
 
-Candidates are processed in order, and a later one overrides an earlier one. A memory is deleted
-only on request or after a direct contradiction. No other content of a memory is lost.
+A later candidate overrides an earlier one. A memory is deleted only on request or after a direct
+contradiction. No other content of a memory is lost.
 """
 
 from collections.abc import Generator, Sequence
@@ -56,7 +56,6 @@ class _Bench:
     capped: set[int] = field(default_factory=set)
 
     def end(self, entry: _Entry, reason: str, candidate: int) -> None:
-        """Delete the entry; an unstored entry does not count against the limit."""
         if entry.memory_id is not None:
             if self.left[reason] == 0:
                 self.capped.add(candidate)
@@ -75,10 +74,10 @@ def consolidate(
 ) -> Generator[None, None, Consolidated]:
     """Return the verdicts, with a step for each candidate.
 
-    `neighbours` has one row per candidate, all of one scope. A row holds the memories nearest to
-    the candidate's fact. For a forget request, a longer row finds more of the requested memories.
-    Memories without a verdict stay. Facts delete at most `max_deletes` memories, and requests at
-    most `max_forgets`. With `by_meaning`, a request may match a memory by its vector alone.
+    `neighbours` has one row per candidate, all of one scope, with the memories nearest to its fact.
+    For a forget request, a longer row finds more of the requested memories. Memories without a
+    verdict stay. Facts delete at most `max_deletes` memories, and requests at most `max_forgets`.
+    With `by_meaning`, a request may match a memory by its vector alone.
     """
     entries = []
     for near in shown(neighbours).values():
@@ -118,7 +117,6 @@ def _forget(
 
 
 def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> None:
-    """Update the equivalent entry and overrule contradicting ones; else create a new entry."""
     ranked = sorted(
         bench.entries, key=lambda entry: cosines.get(entry.memory_id, 0.0), reverse=True
     )
@@ -163,7 +161,6 @@ def _outdated(others: list[_Entry], new: Statement) -> _Entry | None:
 
 
 def _filled(entry: _Entry, new: Statement) -> _Entry | None:
-    """Return the entry if, after its change, it covers all of the new fact."""
     return entry if same(new, entry.said, 0.0) == entry.said.fact else None
 
 

@@ -1,7 +1,5 @@
 """Patterns over one sentence that extraction needs, for each language.
 
-Each group of patterns answers one question. Is the sentence the person's own statement, a
-preference, personal, an event, a request to remember or forget, a standing instruction, or talk?
 Texts come with straight apostrophes and dashes.
 """
 
@@ -22,8 +20,7 @@ QUESTION = re.compile(r"(?:[?\uff1f\u061f]|\u304b\u3002?|\u5417\u3002?|\u5462\u3
 class Phrases:
     """The patterns of one language; `remember` and `forget` have the group `said`.
 
-    A question asks to forget something only if it is `polite`: "Forget my allergies?" is no
-    request.
+    A question asks to forget something only if it is `polite`, unlike "Forget my allergies?".
     """
 
     first: re.Pattern[str]

@@ -327,7 +327,6 @@ def _whole_words(text: str, slot: Slot) -> str:
 
 
 def _typed(kind: str, raw: str, text: str, slot: Slot) -> Iterator[tuple[str, str]]:
-    """Yield the value with each of its kinds, if it has the right form."""
     match kind:
         case "name":
             yield from _names(raw)
@@ -348,7 +347,6 @@ _AT = any_case(r"\s+(?:at|for|in|bei|beim|im|für|en|para|chez|à|dans|pour)\s")
 
 
 def _fits(kind: str, value: str, text: str, slot: Slot) -> bool:
-    """Return True if a value has the form of its kind."""
     if kind == "job":
         return _is_job(value, text[slot.start : slot.begin])
     if kind == "diet":
@@ -386,7 +384,6 @@ def _is_age(value: str) -> bool:
 
 
 def _noun_after(text: str, slot: Slot) -> bool:
-    """Return True if the word describes another noun: "vegan ice cream"."""
     rest = _REST.match(text, slot.end)
     return _MORE.match(text, rest.end() if rest else slot.end) is not None
 
@@ -412,7 +409,6 @@ _CHECKS: Mapping[str, Callable[[str], bool]] = {
 
 
 def _names(raw: str) -> Iterator[tuple[str, str]]:
-    """Yield a name, and its parts if they are unambiguous."""
     if not _is_name(raw):
         return
     yield "name", raw
@@ -439,7 +435,6 @@ def _places(raw: str, after: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_job(raw: str, before: str) -> bool:
-    """Return True if a value is an occupation, by its article, its capital or its last word."""
     words = fold(raw).split()
     if not words or len(words) > _MAX_WORDS or NO_PROFESSION & set(words):
         return False
@@ -512,7 +507,6 @@ def _lists(text: str) -> Iterator[ProfileReading]:
 
 
 def _items(text: str, known: frozenset[str] | None) -> tuple[str, ...]:
-    """Return the items of a list; empty if one of the parts is not an item."""
     end = _LIST_END.search(text)
     parts = _AND.split(text[: end.start()] if end else text)
     items = [_bare(_FLUENTLY.sub("", part.strip())) for part in parts if part.strip()]

@@ -1,8 +1,7 @@
-"""Profile fields filled by the built-in rules.
+"""Profile fields filled by the built-in rules, with verbatim values.
 
-The rules fill few fields, with verbatim values. The field's name must identify one of the kinds in
-`FILLED`, and a person must state the value about themselves in plain words. A model fills the other
-fields, but the rules clear any field on request.
+The field's name must identify one of the kinds in `FILLED`, and a person must state the value about
+themselves in plain words. A model fills the other fields, but the rules clear any field on request.
 """
 
 import re
@@ -68,7 +67,6 @@ class Filled:
     Attributes:
         value: a text, or the items of a list field. With `clear`, the value that no longer holds,
             or None for any value of the field.
-        source: the sentence that supports it, verbatim.
     """
 
     schema_id: str
@@ -126,7 +124,6 @@ def unquoted(text: str) -> str:
 
 
 def _verbatim(value: str | tuple[str, ...], source: str) -> str | tuple[str, ...]:
-    """Restore the lower-case initial of a value if the source has it."""
     if not isinstance(value, str) or value in source:
         return value
     small = value[:1].lower() + value[1:]
@@ -134,7 +131,6 @@ def _verbatim(value: str | tuple[str, ...], source: str) -> str | tuple[str, ...
 
 
 def _value_for(field: WantedField, reading: ProfileReading) -> str | tuple[str, ...] | None:
-    """Return the value if the field is of its kind and can hold it."""
     if reading.kind == "prefer":
         return _preferred(field, str(reading.value))
     if reading.kind not in field.kinds or field.type in {"object", "boolean"}:
@@ -179,7 +175,6 @@ def _preferred(field: WantedField, value: str) -> str | None:
 
 
 def _cleared(said: RequestedFact, fields: Sequence[WantedField], source: str) -> Iterator[Filled]:
-    """Yield the fields, or the values of fields, named in a request to forget."""
     if not names_something(said.text):
         return
     for filled in _stated(said, fields, source):
@@ -191,7 +186,6 @@ def _cleared(said: RequestedFact, fields: Sequence[WantedField], source: str) ->
 
 
 def _requested_kinds(text: str) -> set[str]:
-    """Return the kinds of values that a request names as a whole."""
     kind = ASKED.get(fold(text))
     mine = _MINE.fullmatch(text.rstrip(" .!"))
     if kind is None and mine is not None:

@@ -1,7 +1,6 @@
 """The relation of a new fact to an older one: the same, a replacement, or neither.
 
-Embeddings alone cannot distinguish a duplicate from an update: each result needs evidence in the
-words.
+Embeddings cannot distinguish a duplicate from an update: each result needs evidence in the words.
 """
 
 import re
@@ -134,10 +133,7 @@ class Statement:
 
 @lru_cache(maxsize=2_048)
 def read(fact: str, *, dated_by_now: bool = False) -> Statement:
-    """Return the statement of a fact, ready for comparisons.
-
-    Cached: a longer conversation meets the same memories repeatedly.
-    """
+    """Return the statement of a fact; cached, since a conversation repeats its memories."""
     return Statement(fact, dated_by_now)
 
 
@@ -165,7 +161,6 @@ def _dates_agree(new: Statement, old: Statement) -> bool:
 
 
 def _continues(longer: str, shorter: str) -> bool:
-    """Return True if the longer text is the shorter one with an addition."""
     if not longer.startswith(shorter + " ") or len(shorter.split()) < 3:
         return False
     return longer[len(shorter) :].split(maxsplit=1)[0] in _MORE
@@ -179,10 +174,9 @@ def _words_agree(new: str, old: str) -> bool:
 
 
 def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
-    """Return the rest of the old fact if the new one contradicts it.
+    """Return the rest of the old fact if the new one contradicts it; None: it does not.
 
-    None: there is no contradiction. Empty: no other content remains. Otherwise the old fact with
-    only the contradicted part changed.
+    Empty: no other content remains. Otherwise the old fact with only the contradicted part changed.
     """
     for mine, other in _shared(new, old):
         if rivals(mine, other) or _bare_preferences(mine, other, cosine):
@@ -196,7 +190,6 @@ def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
 
 
 def _stance_beside(new: Statement, old: Statement) -> Stance:
-    """Return the older stance in the newer one's language, since a short text may not reveal it."""
     tongue = new.stance.tongue
     return old.stance if old.stance.tongue == tongue else stance(old.fact, tongue)
 
@@ -219,7 +212,6 @@ _SUBJECT = any_case(r"(?:I|we|ich|wir|yo|je)\s|(?:I|j)'")
 
 
 def _without_part(fact: str, slot: Slot, cut: re.Pattern[str]) -> str:
-    """Return the other parts of the fact, joined by blanks."""
     begin, kept = 0, []
     for part in cut.split(fact):
         begin = fact.index(part, begin)

@@ -162,7 +162,6 @@ _OF_THE_TALK = any_case(
 
 
 def _named(said: str) -> str:
-    """Return the words for the thing to forget, without "that", "about" and trailing reasons."""
     said = _POLITELY.sub("", _THAT.sub("", said)).strip(" .!?,")
     said = _THING_ABOUT.sub("", said)
     about = _WHAT_ABOUT.match(said)
@@ -219,10 +218,7 @@ _STATES = any_case(
 
 
 def kept_in_mind(text: str, tongue: str) -> str | None:
-    """Return the statement of a request not to forget; None for any other text.
-
-    Empty: the request names only a thing, or has no statement that is meaningful alone.
-    """
+    """Return the statement of a request not to forget; "" without a full one; None for others."""
     pattern = _ASKING.get(tongue)
     match = pattern.match(straight(text)) if pattern else None
     if match is None:

@@ -33,8 +33,7 @@ WORTH_KEEPING = 1.5
 def score(text: str) -> float:
     """Return the score of a text: higher for more content about its writer, below zero for talk.
 
-    The text may be a sentence or a whole turn. Its parts are scored separately, and the best part
-    has the greatest weight.
+    Its parts are scored separately, and the best part has the greatest weight.
     """
     plain = straight(text)
     tongue = language(plain, "en")
@@ -98,10 +97,7 @@ def effective(configured: Sequence[Topic], allowed: Sequence[Topic]) -> tuple[To
 def classify(
     fact: str, topics: Sequence[Topic], *, tongue: str, explicit: bool
 ) -> tuple[Topic, ...]:
-    """Return the topics that the fact belongs to, in the order of `topics`.
-
-    `explicit`: the person asked the service to remember the fact.
-    """
+    """Return the topics that the fact belongs to, in the order of `topics`."""
     managed = _managed(straight(fact), tongue, explicit=explicit)
     return tuple(
         topic for topic in topics if topic in managed or (not topic.managed and _about(fact, topic))

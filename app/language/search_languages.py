@@ -86,8 +86,7 @@ _SCRIPTS = (
 def configuration_of(text: str) -> str:
     """Return the configuration for a text; `simple` if its language is unknown.
 
-    ASCII text without an identifying word counts as English, the most frequent case. Its endings
-    then fold "classes" and "class", and queries are read in the same way.
+    ASCII text without an identifying word counts as English, the most frequent case.
     """
     read = text[:_READ_CHARS]
     if not read.isascii() and (script := _of_script(read)):
@@ -131,13 +130,11 @@ def _count_languages(words: list[str]) -> Counter[str]:
 
 
 def _best(counts: Counter[str]) -> str:
-    """Return the language with the most words; on a tie, the first in the order of `_TELLING`."""
     most = max(counts.values())
     return next(language for language in _TELLING if counts[language] == most)
 
 
 def _of_script(text: str) -> str | None:
-    """Return the language of a text mainly in a non-Latin script, if any."""
     count = sum(map(str.isalpha, text))
     for letters, language, others, other in _SCRIPTS:
         if len(re.findall(letters, text)) * 2 > count:

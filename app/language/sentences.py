@@ -234,10 +234,7 @@ def longest_fitting(most: int, fits: Callable[[int], bool], least: int = 0) -> i
 
 
 def cut_off(text: str, chars: int) -> str:
-    """Truncate a text to at most `chars` characters, after a whole sentence or a whole word.
-
-    A line counts as a sentence, as in lists.
-    """
+    """Truncate a text to `chars` characters, after a whole sentence or line, or a whole word."""
     if len(text) <= chars:
         return text
     end = 0
@@ -257,10 +254,7 @@ def _is_whole(sentence: str) -> bool:
 
 
 def without_indented(text: str) -> str:
-    """Blank out, in place, blocks with the indent of code.
-
-    Call it on the original text: blanks at the start of a line would look like an indent.
-    """
+    """Blank out, in place, blocks with the indent of code. Call it on the original text."""
     return _INDENTED.sub(_blank, text)
 
 

@@ -390,7 +390,6 @@ def slots(text: str, kind: str = "") -> list[Slot]:
 
 
 def _of_kind(kind: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the patterns of a kind, and the patterns that can exclude it."""
     names = {kind, f"{kind}-gone"} | ({"over"} if kind == "prefer" else set())
     return tuple(pair for pair in PATTERNS if pair[0] in names)
 
@@ -416,7 +415,6 @@ def _filled(text: str, kind: str, pattern: re.Pattern[str]) -> Iterator[Slot]:
 
 
 def _is_denied(text: str, match: re.Match[str]) -> bool:
-    """Return True if a word before the value or immediately after it denies the value."""
     before = text[match.start() : match.start("value")]
     return bool(_DENIED.search(before) or _DENIED_AFTER.match(text, match.end("value")))
 

@@ -1,7 +1,6 @@
 """Stances: the things that a statement affirms or denies, as in "I drink coffee", "I quit coffee".
 
-Words of denial, stopping and frequency are removed: a statement and its denial then have the same
-words.
+A statement and its denial have the same words, without words of denial and frequency.
 """
 
 import re
@@ -132,10 +131,7 @@ def denies(new: Stance, old: Stance) -> bool:
 
 
 def without(fact: str, denied: Stance) -> str:
-    """Return the fact without the denied member of its list, or "" if it has no list.
-
-    "I like tea and coffee" without coffee is "I like tea".
-    """
+    """Return the fact ("I like tea and coffee") without the denied member of its list, else ""."""
     parts = _AND.split(fact.rstrip(".!"))
     if len(parts) < 2 or not parts[0].strip() or any(not _is_member(part) for part in parts[1:]):
         return ""
@@ -162,7 +158,6 @@ def _left(parts: list[str], head: str, denied: Stance) -> str:
 
 
 def _is_member(part: str) -> bool:
-    """Return True if a part is a thing in a list, not a clause."""
     folded = fold(part).split()
     return 0 < len(folded) <= _LONGEST_MEMBER and not _CLAUSE & set(folded)
 

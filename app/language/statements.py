@@ -80,8 +80,7 @@ def statements(
 ) -> Iterator[RequestedFact]:
     """Yield the statements of a sentence; none for talk, questions and commands.
 
-    `begins`: only a greeting may precede it, as before a name. `greeted`: the conversation begins
-    with a greeting, which precedes it.
+    `begins`: only a greeting may precede it, as before a name. `greeted`: a greeting precedes it.
     """
     plain = _BULLET.sub("", text.strip())
     phrases = PHRASES.get(tongue)
@@ -109,7 +108,6 @@ def statements(
 
 
 def _statements_in(text: str, phrases: Phrases, tongue: str) -> Iterator[RequestedFact]:
-    """Yield the statements of a sentence, and the request to forget in a later clause."""
     left, asked = asked_besides(text, phrases, tongue)
     parts = [left] if asked is not None else not_told_to_the_memory(left)
     for part in parts:
@@ -474,8 +472,7 @@ _CHANGED = any_case(r"^(?:no longer|ya no|plus)$")
 def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[str, str]:
     """Return the name with which a sentence introduces its speaker, as a sentence, and the rest.
 
-    Both are empty without an introduction. `begins`: no text precedes the sentence. `greeted`: a
-    greeting precedes it.
+    Both are empty without an introduction; the rest is as for `statements`.
     """
     pattern, fact = _PATTERNS.get(tongue, (None, ""))
     text = text.strip()
@@ -501,10 +498,9 @@ def is_no_name(said: str, tongue: str) -> bool:
 
 
 def in_full(text: str, question: str, tongue: str) -> str:
-    """Return the sentence with its omitted "I am", or unchanged.
+    """Return the sentence with its omitted "I am", or unchanged if it may be about another.
 
-    It stays unchanged after a question about another person. It also stays unchanged if it might
-    describe another thing: "Not vegetarian." alone may describe a dish.
+    "Not vegetarian." alone may describe a dish.
     """
     pattern = _ELLIPSES.get(tongue)
     match = pattern.match(straight(text).strip()) if pattern else None

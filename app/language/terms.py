@@ -96,8 +96,7 @@ def together(bits: Iterable[int]) -> int:
 def folded(text: str) -> str:
     """Remove accents, as the columns `terms` do, and format characters, as their grams do.
 
-    Words that have those follow as they are: so `terms` hold them, and texts that were stored by a
-    former release may have no grams.
+    Words that have those follow as they are: texts that a former release stored may have no grams.
     """
     return _ACCENTS.sub("", normalize("NFD", " ".join([without_format(text), *with_format(text)])))
 

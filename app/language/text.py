@@ -43,10 +43,7 @@ def resolved(text: str) -> frozenset[str]:
 
 
 def key(fact: str) -> str:
-    """Return the key shared by facts that differ in spelling only.
-
-    Case, punctuation, spaces, accents, English contractions and resolved dates do not count.
-    """
+    """Return the key shared by facts that differ in spelling only, resolved dates included."""
     return fold(contractions_in_full(undated(fact)))
 
 

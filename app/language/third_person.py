@@ -1,7 +1,4 @@
-"""Conversion of English statements from the first person to "the user".
-
-It makes only safe changes: to pronouns and to the verb after the first "I".
-"""
+"""Conversion of English statements from the first person to "the user", as far as it is safe."""
 
 import re
 
@@ -64,7 +61,7 @@ _PLURAL = re.compile(r"\bthey (?P<adverbs>(?:\w+ly )?)(?P<verb>is|has|does)\b")
 
 
 def third_person(fact: str) -> str:
-    """Return the statement about "the user"; "" if part of it cannot be converted.
+    """Return the statement about "the user", or "" if part of it cannot be converted.
 
     A statement with neither "I" nor "my" is returned unchanged.
     """

@@ -36,8 +36,7 @@ def reads(text: str, tongue: str) -> bool:
     """Return True if the rules can read a text that is assumed to be in the language `tongue`.
 
     They cannot if more of its words identify another language than any of the supported ones. A
-    surplus of one does not count if some words identify a supported language. Words of one letter,
-    and names within the sentence, are ignored.
+    surplus of one does not count if some words identify a supported language.
     """
     if tongue not in PHRASES or not latin(text):
         return False
@@ -55,7 +54,6 @@ def is_in(text: str, tongue: str) -> bool:
 
 
 def _count_known(text: str) -> tuple[int, int]:
-    """Return the highest word count of a supported language, and of any other language."""
     counts: Counter[str] = Counter()
     for at, word in enumerate(_WORD.findall(text)):
         if len(word) < _LEAST_LETTERS or (at and word[0].isupper()):

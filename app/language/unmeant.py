@@ -1,7 +1,7 @@
 """Sentences that state nothing of the speaker's real life, reported speech, and secrets.
 
-Users mostly believe the reported words of a doctor or a letter. Such reports are treated
-separately: they are kept as they are, but fill no field alone.
+Users mostly believe the reported words of a doctor or a letter: such reports are kept as they are,
+but fill no field alone.
 
 Each language has few words: a false alarm costs a memory, and a miss stores nonsense.
 """
@@ -110,7 +110,7 @@ def _name(quoted: re.Match[str]) -> str:
 def without_reports(text: str, *, with_told: bool = True) -> str:
     """Return the text, at the same length, with other people's claims about the user blanked out.
 
-    With `told`, also blank out statements made to the user, or by experts such as doctors.
+    With `with_told`, also blank out statements made to the user, or by experts such as doctors.
     """
     plain = straight(text)
     if not _HINT.search(plain):
@@ -145,7 +145,6 @@ def _claims(text: str) -> Iterator[_Report]:
 
 
 def _is_of_user(reported: str, tongue: str) -> bool:
-    """Return True if the reported statement is about the user, or an order to the service."""
     if _REPORTED_ORDER.match(reported):
         return True
     first = PHRASES[tongue].first.search(reported, 0, _LONGEST_START_CHARS)
@@ -165,7 +164,6 @@ def _attributions(text: str) -> Iterator[_Report]:
 
 
 def _end(text: str, begin: int) -> int:
-    """Return the position where the user's own words continue."""
     contrast = _CONTRAST.search(text, begin)
     return contrast.end() if contrast else len(text)
 
@@ -331,8 +329,7 @@ def only_asks_for_secrecy(text: str) -> bool:
 def not_told_to_the_memory(text: str) -> list[str]:
     """Return the clauses of a sentence that are about life, not about the memory.
 
-    A clause about the memory is never a fact. After a condition, no clause of the sentence is a
-    fact.
+    After a condition, no clause of the sentence is a fact.
     """
     plain = straight(text)
     if not _OF_MEMORY.search(plain):

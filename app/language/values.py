@@ -145,7 +145,6 @@ _FRENCH_TENS = (70, 90)
 
 
 def _time(before: str, quarters: str) -> str:
-    """Return a pattern for times of day."""
     return (
         rf"(?:\b(?:{before}) )?\b\d{{1,2}}(?:[:.]\d\d)?{_O_CLOCK}"
         rf"|(?:\b(?:{before}) )?\b\d{{1,2}}(?:[:h]\d\d\b|h\b)"
@@ -213,7 +212,6 @@ def kinds_of(text: str) -> frozenset[str]:
 
 
 def _taken(plain: str, kind: str, pattern: re.Pattern[str], by_kind: dict[str, set[Value]]) -> str:
-    """Record the matches of a pattern, and return the text without them."""
     begin, kept = 0, []
     for match in pattern.finditer(plain):
         more = _HOURS.match(plain[match.end() :]) if kind == "time" else None
@@ -224,7 +222,6 @@ def _taken(plain: str, kind: str, pattern: re.Pattern[str], by_kind: dict[str, s
 
 
 def _in_digits(text: str, tongue: str) -> str:
-    """Return the text without case and accents, and with its numbers in digits."""
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
     bare = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", bare).replace("ß", "ss")
     pattern, numbers = _spelled(tongue)

@@ -1,7 +1,4 @@
-"""The progress, the errors and the settings of commands about backups of the embedded Postgres.
-
-Backups are stored with lists of erasures, which a restore repeats.
-"""
+"""The progress, the errors and the settings of commands about backups of the embedded Postgres."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -74,13 +71,13 @@ def read_embedded(data_dir: Path | None) -> Settings:
 def keep_copy(data_dir: Path, folder: BackupFolder) -> None:
     """Merge the list of a data folder into the copy stored with its backups.
 
-    The copy is empty if there was no erasure; a restore then knows that none is missing.
+    An empty copy shows a restore that no erasure is missing.
     """
     folder.write_file(ERASURE_LIST, joined([folder.path / ERASURE_LIST, data_dir / ERASURE_LIST]))
 
 
 def lists_of(folder: BackupFolder, given: Path | None, data_dir: Path) -> list[Path]:
-    """Return the existing lists that a restore applies, and the given one.
+    """Return the lists that a restore applies, if they exist, and the given one.
 
     They are the copy stored with the backups and the list in the folder to restore into. Backups
     before migrations are in a data folder, whose list is included.

@@ -30,11 +30,7 @@ class ModelCheck(ABC):
 
     @abstractmethod
     def steps(self) -> Iterator[Callable[[], Awaitable[Sequence[str]]]]:
-        """Yield the calls in order; each returns lines for people.
-
-        Raises:
-            ServiceError: a call fails.
-        """
+        """Yield the calls in order; each returns lines for people, or raises ServiceError."""
 
     async def show(self, model_id: str, address: str | None) -> None:
         """Print the model and the result of each call; exit with 1 if a call proves it unusable."""

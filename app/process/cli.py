@@ -55,7 +55,6 @@ def _module(name: str) -> str:
 
 
 def _load(name: str) -> Any:  # noqa: ANN401 - typer hides its base class of commands
-    """Import the module of a command; its `run` is the command, or its `app` is a group."""
     module = import_module(f"{commands.__name__}.{_module(name)}")
     if hasattr(module, "app"):
         return get_command(module.app)

@@ -1,7 +1,7 @@
 """The list of all features of the service, the upper layers first.
 
-A new feature needs a line here. The removal of an engine uses the same order, because rows with
-references must be removed before the rows that they refer to.
+The removal of an engine uses the same order: rows with references must be removed before the rows
+that they refer to.
 """
 
 from collections import Counter
@@ -86,11 +86,7 @@ class RosterError(RuntimeError):
 
 
 def check(features: Sequence[Feature]) -> None:
-    """Check that registered names are unique and that every demand has a route.
-
-    Raises:
-        RosterError: a check fails; the message names the features.
-    """
+    """Raise RosterError unless registered names are unique and every demand has a route."""
     for kind, names in (
         ("name", ((feature, [feature.name]) for feature in features)),
         ("kind", ((feature, feature.kinds) for feature in features)),
@@ -165,11 +161,7 @@ def demands() -> Mapping[str, Demand]:
 
 
 def jobs() -> Mapping[str, JobFunction]:
-    """Import and return the functions that run operations, by kind.
-
-    Raises:
-        RosterError: a feature has a job for a kind of operation that it does not declare.
-    """
+    """Import the functions that run operations, by kind; raise RosterError for undeclared kinds."""
     found: dict[str, JobFunction] = {}
     for feature in FEATURES:
         run = feature.jobs()

@@ -1,8 +1,8 @@
 """`memory-bank import --revisions`: imports memories of Vertex with their history, as an archive.
 
-An import has no history, so the command restores an archive, and uses the archive's format. A
-revision of Vertex has the fact of its memory at that time, or the data of a profile. Other content
-comes from the memory, unless the revision has it too. Source: wire specification, section 6.
+A revision of Vertex has the fact of its memory at that time, or the data of a profile. Other
+content comes from the memory, unless the revision has it too. Source: wire specification, section
+6.
 
 Both files are held in memory, because the lines of an archive are ordered. The archive is a
 temporary file that only its owner can read, and it is deleted after the transfer.
@@ -64,7 +64,6 @@ class _Revision:
     """A revision from the source's list.
 
     Attributes:
-        memory: id of the memory at the source.
         revision_id: None if the source's id is not a 64-bit number.
         content: the memory's content fields that the revision has.
         extracted: unchecked `extractedMemories`.
@@ -81,16 +80,11 @@ class _Revision:
 
     @property
     def is_deletion(self) -> bool:
-        """True if the revision has neither a fact nor the data of a profile."""
         return not self.content.keys() & {"fact", _DATA}
 
     @classmethod
     def read(cls, record: Record, now: datetime) -> "_Revision":
-        """Read a revision with names in camelCase or snake_case.
-
-        Raises:
-            ItemError: the record is not a revision, or its time is not between 1970 and `now`.
-        """
+        """Read a revision with names in camelCase or snake_case, and a time from 1970 to `now`."""
         if record.error is not None:
             raise ItemError("NOT_JSON", record.error)
         item = {camel_name(name): inner for name, inner in fields_of(record.value).items()}
@@ -148,7 +142,6 @@ class RevisedMemories:
     Attributes:
         now: the latest allowed time.
         losses: the numbers of omitted items, by kind.
-        memories: the memories with their numbered revisions.
         added: the number of revisions created from memories that differ from their last revision.
         rejected: the rejected items of both files.
     """
@@ -166,11 +159,7 @@ class RevisedMemories:
         return sum(len(history.revisions) for history in self.memories)
 
     def read(self, items: Iterable[Converted], file: Path) -> None:
-        """Join the memories with the revisions in a file.
-
-        Raises:
-            FileError: a file cannot be read to its end.
-        """
+        """Join the memories with the revisions in a file, or raise FileError."""
         of_memory = _by_memory(self._listed(file))
         known: set[str] = set()
         for item in items:
@@ -196,7 +185,6 @@ class RevisedMemories:
                     self._reject(record.number, record.value, error)
 
     def _add(self, item: ItemLine, revisions: Iterable[_Revision]) -> None:
-        """Add a memory with its revisions; revisions that cannot be stored are rejected."""
         try:
             memory = _checked(item.line)
             versions = []
@@ -211,11 +199,7 @@ class RevisedMemories:
             self._reject(item.number, item.item, error)
 
     def _add_history(self, memory: Json, versions: list[Json]) -> None:
-        """Number the versions; add one if the current memory differs from the last of them.
-
-        Raises:
-            ItemError: a time of the memory is not between 1970 and `now`.
-        """
+        """Number the versions; add one if the current memory differs from the last of them."""
         created = _time_of(memory.get("createTime"), self.now)
         updated = max(created, _time_of(memory.get("updateTime", memory["createTime"]), self.now))
         present = _content(memory)
@@ -260,12 +244,9 @@ class _StateFields(ImportedMemory):
 
 
 def _checked(line: Json) -> Json:
-    """Validate a memory and return its fields in the API's format.
+    """Validate a memory and return its fields in the API's format, with `extractedMemories`.
 
-    It may have `extractedMemories`, which memories lack.
-
-    Raises:
-        ItemError: the API would refuse the memory; the detail names fields but quotes no content.
+    The detail of an ItemError names fields but quotes no content.
     """
     check_storable(line)
     try:
@@ -280,11 +261,7 @@ def _checked(line: Json) -> Json:
 
 
 def _version(revision: _Revision, memory: Json) -> Json:
-    """Return the version of a memory that a revision made.
-
-    Raises:
-        ItemError: the version could not be stored.
-    """
+    """Return the version of a memory that a revision made; raise ItemError if it is unstorable."""
     own = {name: inner for name, inner in revision.content.items() if name != _DATA}
     if _DATA in revision.content:
         present = memory.get("structuredContent", {})
@@ -356,10 +333,7 @@ def archive_of(engine: Json, histories: Iterable[RevisedMemory]) -> Iterator[byt
 def restore(
     memories: Iterable[RevisedMemory], target: TargetEngine, url: str | None, key_file: Path | None
 ) -> None:
-    """Restore an archive of the memories into an engine and keep its configuration.
-
-    Exits with 1 if a call fails, for example if the engine is not empty.
-    """
+    """Restore an archive of the memories into an engine, or exit with 1; keep its configuration."""
     with connected(url, key_file) as api:
         engine = api.ask("GET", target.path(api))
     engine_id = engine["name"].rpartition("/")[2]

@@ -47,11 +47,7 @@ class SchemaChangedError(ServeError):
 
 
 def bind_api(settings: Settings) -> socket:
-    """Bind the socket of the API.
-
-    Raises:
-        ServeError: the address is invalid or in use.
-    """
+    """Bind the socket of the API, or raise ServeError."""
     try:
         return _bind(settings.host, settings.port, "--host or --port")
     except ServeError:
@@ -67,30 +63,18 @@ def bind_api(settings: Settings) -> socket:
 
 
 def bind_metrics(settings: Settings, number: int = 0) -> socket:
-    """Bind the socket for a server's probes; `number` is the index among the command's processes.
-
-    Raises:
-        ServeError: the address is invalid or in use.
-    """
+    """Bind the socket for the probes of the server with a number, or raise ServeError."""
     names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
     return _bind(settings.metrics_host, settings.metrics_port + number, names)
 
 
 def bind_worker(settings: Settings, number: int = 0) -> socket:
-    """Bind the socket for a worker's probes; `number` is the index among the command's processes.
-
-    Raises:
-        ServeError: the address is invalid or in use.
-    """
+    """Bind the socket for the probes of the worker with a number, or raise ServeError."""
     return _bind(settings.host, settings.worker_port + number, "--host or --port")
 
 
 def listen(bound: socket) -> None:
-    """Start to listen on a bound socket; no effect if it already listens.
-
-    Raises:
-        ServeError: another process with the same bound address has started to listen.
-    """
+    """Start to listen on a bound socket, or raise ServeError if another process listens there."""
     try:
         bound.listen(_BACKLOG)
     except OSError as error:
@@ -144,9 +128,6 @@ class ProcessPlace:
         database: the address of the embedded database, if another process runs it.
         is_first: whether the process creates the first key and announces the service.
         count: the number of processes of this kind, which all open connections.
-        api: the socket of the API, if it is already bound.
-        share: the share of the socket's connections, if other processes use the socket too.
-        probes: the socket of health and metrics, if it is already bound.
         tell_up: called once the process is up; None: there is no supervisor.
     """
 
@@ -165,11 +146,7 @@ ALONE = ProcessPlace()
 
 @contextmanager
 def bound_place(settings: Settings, place: ProcessPlace) -> Iterator[ProcessPlace]:
-    """Bind the missing sockets of a server; close all sockets after the block.
-
-    Raises:
-        ServeError: an address is invalid or in use.
-    """
+    """Bind the missing sockets of a server, or raise ServeError; close all after the block."""
     with ExitStack() as stack:
         api = stack.enter_context(place.api or bind_api(settings))
         probes = place.probes or (bind_metrics(settings) if settings.metrics_port else None)

@@ -105,7 +105,6 @@ def create_app(resources: Resources) -> FastAPI:
 
 
 def _middleware(settings: Settings) -> list[Middleware]:
-    """Return the middleware for all requests, the outermost first."""
     pace = BodyPace(settings.tuning.body_seconds, settings.tuning.body_min_bytes_per_second)
     return [
         Middleware(RequestLog),
@@ -149,7 +148,6 @@ def _bodies() -> BodyRoutes:
 
 
 def _forms(route: AdmittedRoute) -> list[str]:
-    """Return regular expressions that match the methods and paths of a route."""
     path = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))
     return [f"{method} .*{path}" for method in route.methods or ()]
 
@@ -164,7 +162,6 @@ def _gate(resources: Resources) -> Gate:
 
 
 def _gauges(resources: Resources) -> GaugeRefresh:
-    """Return the refresh of the gauges, which read the database at each scrape."""
     refreshers = {
         source: partial(refresh, resources)
         for feature in FEATURES

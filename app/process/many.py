@@ -80,13 +80,7 @@ def _work_many(settings: Settings) -> int:
 
 @dataclass
 class _Processes:
-    """The processes of one command.
-
-    Attributes:
-        probes: the sockets of health and metrics, by the numbers of the processes.
-        api: the socket of the API; None: the command runs workers.
-        shares: the shares of its connections.
-    """
+    """The processes of one command; without a socket of the `api`, it runs workers."""
 
     settings: Settings
     probes: Sequence[socket | None]
@@ -96,15 +90,9 @@ class _Processes:
     """The address of the embedded database."""
 
     def roles(self, run: Callable[[int, Start], int]) -> list[ProcessRole]:
-        """Return the roles of the numbered processes."""
         return [ProcessRole(str(n), partial(run, n)) for n in range(self.settings.processes)]
 
     def run(self, waves: Sequence[Sequence[ProcessRole]]) -> int:
-        """Run the processes until all are asked to stop; return the exit status.
-
-        Raises:
-            ServeError: the system cannot fork.
-        """
         if sys.platform == "win32":
             raise ServeError("MEMORY_BANK_PROCESSES must be 1 on this system, which cannot fork.")
         if "embedder_threads" not in self.settings.model_fields_set:
@@ -121,7 +109,6 @@ class _Processes:
         ).run(waves)
 
     def serve(self, number: int, start: Start) -> int:
-        """Run a server."""
         assert self.shares is not None
         share = ConnectionShare(self.shares, number)
         place = replace(self._place(number, start), api=self.api, share=share, works=False)
@@ -144,11 +131,7 @@ class _Processes:
         )
 
     def found(self, url: str) -> None:
-        """Keep the address of the embedded database for the processes that start later.
-
-        Raises:
-            ServeError: the address has changed.
-        """
+        """Keep the address of the embedded database for later processes; it must not change."""
         if self._url not in {None, url}:
             raise ServeError("The embedded Postgres has another address after its restart.")
         self._url = url

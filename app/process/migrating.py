@@ -27,11 +27,6 @@ async def own_database(
 ) -> AsyncIterator[str]:
     """Run and migrate the embedded Postgres during the block; yield the database's address.
 
-    Args:
-        settings: the settings with the data folder and the choice of a backup.
-        connections: the largest number of connections; None: the value in its configuration.
-        holder: the process that holds the folder; None: this process, which does not serve.
-
     Raises:
         PostgresStartError: the server cannot run.
         SchemaError: the migration or the backup before it failed.
@@ -42,9 +37,7 @@ async def own_database(
 
 
 def migrate_own(settings: Settings, url: str) -> None:
-    """Migrate the embedded database to the schema of this release. Blocking.
-
-    A database with an older schema is backed up first, unless the settings disable this.
+    """Migrate the embedded database to the schema of this release, after a backup. Blocking.
 
     Raises:
         SchemaError: the migration or the backup failed; the database is unchanged.

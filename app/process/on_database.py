@@ -1,7 +1,6 @@
 """The database of a command that works without a service, or beside one, and its checks.
 
-It is the database of the settings, else the embedded Postgres. The latter belongs to a running
-server or is started for the duration of the command.
+An embedded Postgres belongs to a running server, or is started for the command.
 """
 
 import asyncio
@@ -53,8 +52,7 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
     """Open the configured database, even while a server uses it, and yield its address.
 
     Raises:
-        PostgresStartError: the embedded Postgres cannot start, or does not exist and must not be
-            created.
+        PostgresStartError: the embedded Postgres cannot start, or must not be created.
         SchemaError: the database is not ready for this release.
     """
     if settings.database_url is not None:

@@ -1,7 +1,6 @@
 """The types of operations in the OpenAPI document: responses, metadata and errors.
 
-The framework sees these fields as untyped objects, because the features that produce responses
-are in layers above the feature that stores operations.
+They belong to features in layers above the feature that stores operations.
 """
 
 from typing import Any
@@ -48,14 +47,12 @@ def with_operation_types(document: Schema) -> Schema:
 
 
 def _forget_null(schema: Schema) -> None:
-    """Remove null defaults of fields that are absent unless set, as the framework does."""
     for field in schema.get("properties", {}).values():
         if field.get("default", ...) is None:
             del field["default"]
 
 
 def _add_type(schema: Schema, values: Schema) -> None:
-    """Add the field `@type`, which identifies the message type."""
     field = {"type": "string", **values, "description": "Full name of this message's type."}
     schema["properties"] = {"@type": field, **schema.get("properties", {})}
     schema["required"] = ["@type", *schema.get("required", ())]

@@ -23,8 +23,6 @@ class Progress:
 
     Attributes:
         total: the total amount in any measure, such as rows or bytes; None if unknown.
-        unit: the name of the counted units.
-        rows: the number of units done so far.
         done: the part of `total` that is done.
     """
 
@@ -40,10 +38,7 @@ class Progress:
         self._began = self.seconds()
 
     def advance(self, rows: int = 1, amount: int | None = None) -> None:
-        """Add rows to the count and update the display.
-
-        `amount` is the completed part of the total if the total is not measured in rows.
-        """
+        """Add rows to the count, and `amount` to a total that has another measure; show it."""
         self.rows += rows
         self.done += rows if amount is None else amount
         self.show(self)
@@ -98,7 +93,6 @@ def progress(
 
 
 def _lines(out: TextIO, seconds: Callable[[], float]) -> Callable[[Progress], None]:
-    """Return a function that writes at most one line per minute."""
     last = seconds()
 
     def show(now: Progress) -> None:

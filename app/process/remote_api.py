@@ -1,7 +1,5 @@
 """Parts shared by the commands that call a service over its REST API.
 
-A command has the options `Url` and `KeyFile`, and runs in `connected`:
-
     with connected(url, key_file) as api:
         answer = api.ask("GET", engine_path(engine))
 
@@ -92,11 +90,7 @@ def listed(
     page_size: int = MAX_PAGE_SIZE,
     query: Query | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the resources of a list, page by page; `field` names them in the answer.
-
-    Raises:
-        RemoteError: the service refuses a request, or cannot be reached.
-    """
+    """Yield the resources of a list, page by page; `field` names them in the answer."""
     asked = {**(query or {}), "pageSize": page_size}
     while True:
         page = patiently(partial(api.ask, "GET", path, query=asked))
@@ -107,11 +101,7 @@ def listed(
 
 
 def states(api: ApiClient, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the states of an operation until it has ended.
-
-    Raises:
-        RemoteError: the service refuses a request, or cannot be reached.
-    """
+    """Yield the states of an operation until it has ended."""
     pause = _POLL_SECONDS
     while True:
         operation = patiently(lambda: api.ask("GET", f"/{name}"))
@@ -123,21 +113,13 @@ def states(api: ApiClient, name: str) -> Iterator[dict[str, Any]]:
 
 
 def wait(api: ApiClient, name: str) -> dict[str, Any]:
-    """Wait for an operation to end and return it.
-
-    Raises:
-        RemoteError: the service refuses a request, or cannot be reached.
-    """
+    """Wait for an operation to end and return it."""
     *_, operation = states(api, name)
     return operation
 
 
 def patiently(call: Callable[[], _T]) -> _T:
-    """Return the result of a call, with retries while the service is busy.
-
-    Raises:
-        RemoteError: another error occurred, or the service is still busy after some minutes.
-    """
+    """Return the result of a call; retry for some minutes while the service is busy."""
     pause = 1.0
     for _ in range(_ATTEMPTS):
         try:

@@ -93,7 +93,6 @@ def header_of(file: Path) -> Header:
 
 @contextmanager
 def _sent(file: Path) -> Iterator[tuple[Iterator[bytes], str]]:
-    """Yield the pieces of a file, with a progress display, and the media type."""
     size = file.stat().st_size
     with file.open("rb") as opened, progress("Restoring", size, "bytes") as shown:
         is_zipped = opened.read(len(_GZIP)) == _GZIP

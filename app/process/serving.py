@@ -65,9 +65,6 @@ async def serving(
 
     Yields the port of the server, and the task that ends with the server. The servers and the
     worker stop concurrently, because each may take the whole grace period.
-
-    Raises:
-        ServeError: the address is invalid or in use.
     """
     server, probes, worker = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
     works = settings.database_url is None and place.works
@@ -106,7 +103,6 @@ async def _listening(
 
 @asynccontextmanager
 async def _probing(resources: Resources, listener: socket) -> AsyncIterator[None]:
-    """Serve health and metrics without a key during the block."""
     with listener as bound:
         settings = resources.settings
         http = connections_of(settings, _has_no_bodies, render_last)
@@ -150,12 +146,6 @@ def _show_build(kind: str) -> None:
 async def _until_asked(
     stopping: asyncio.Event, resources: Resources, *servers: asyncio.Task[None]
 ) -> None:
-    """Wait until the process is asked to stop.
-
-    Raises:
-        SchemaChangedError: the process must not write any more, as its probes have reported.
-        ServeError: a server ended first.
-    """
     asked = asyncio.create_task(stopping.wait())
     outdated = asyncio.create_task(resources.db.fence.closed.wait())
     await asyncio.wait({asked, outdated, *servers}, return_when=asyncio.FIRST_COMPLETED)
@@ -180,8 +170,6 @@ def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `Giving
 
 async def work(settings: Settings, clock: Clock | None = None, place: ProcessPlace = ALONE) -> None:
     """Run a worker until SIGINT or SIGTERM, next to servers on the same database.
-
-    Without a `clock`, the process uses the machine's clock.
 
     Raises:
         SchemaChangedError: the database has the schema of another release.
@@ -216,11 +204,8 @@ async def keep_database(
 ) -> None:
     """Run the embedded Postgres for the other processes until they end.
 
-    Args:
-        settings: the settings with the data folder.
-        holder: the process that holds the data folder.
-        tell: called with the address once the database has the schema of this release.
-        others: a descriptor that reaches its end when the other processes have ended.
+    `tell` gets the address once the schema is current; `others` is a descriptor that ends with
+    them.
     """
     loop = asyncio.get_running_loop()
     async with until_asked() as ended:
@@ -273,8 +258,8 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 def handed_over(key: str | None, data_dir: Path) -> list[str]:
     """Return the lines for the operator about a key that this start created, if any.
 
-    The key is printed on a terminal, else written to a file in the data folder: output to anything
-    but a terminal may be stored, for example by a container engine's logs.
+    The key is printed on a terminal, else written to a file in the data folder: other output may be
+    stored, for example by a container engine's logs.
     """
     if key is None:
         return []
@@ -297,7 +282,6 @@ def handed_over(key: str | None, data_dir: Path) -> list[str]:
 
 
 def _write(path: Path, key: str) -> None:
-    """Write the key to a file that only the owner of this process can read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Removes the key of a former database; a link made by another user is not followed.
     path.unlink(missing_ok=True)

@@ -47,8 +47,6 @@ async def open_process(
 ) -> AsyncIterator[OpenProcess]:
     """Open the database and the resources; create the first key and the first engine if needed.
 
-    Without a database URL this starts the embedded Postgres and migrates it after a backup.
-
     Raises:
         SchemaError: an external database or its standby cannot be used, or the migration failed.
         PostgresStartError: the embedded Postgres cannot start.
@@ -69,7 +67,6 @@ async def open_process(
 
 
 async def _begun(resources: Resources, configured: str | None) -> str | None:
-    """Do the tasks of the first process before any process serves; return the first key."""
     access = AccessService(resources.db, resources.clock)
     if not await access.has_keys():
         await EngineService.of(resources).ensure_first()
@@ -83,11 +80,6 @@ async def _begun(resources: Resources, configured: str | None) -> str | None:
 
 
 def _admin_key(settings: Settings) -> str | None:
-    """Return the administrator's key from the settings.
-
-    Raises:
-        ServeError: the key has the format of this service but a wrong checksum.
-    """
     configured = settings.admin_key.get_secret_value() if settings.admin_key else None
     if configured is not None and is_mistyped(configured):
         raise ServeError(
@@ -133,11 +125,6 @@ async def open_database(settings: Settings, place: ProcessPlace) -> AsyncIterato
 
 
 async def _checked(settings: Settings) -> str:
-    """Check that the external database is ready for this release; return its address.
-
-    Raises:
-        SchemaError: the database is not ready, or cannot be used with these settings.
-    """
     assert settings.database_url is not None
     url = settings.database_url.get_secret_value()
     await asyncio.to_thread(migrate.check, url, settings.tuning.database_connect_timeout_seconds)
@@ -150,11 +137,6 @@ async def _checked(settings: Settings) -> str:
 
 @asynccontextmanager
 async def _reading_standby(resources: Resources) -> AsyncIterator[None]:
-    """Use the standby from the settings, if any, for reads during the block.
-
-    Raises:
-        SchemaError: the address is not a standby of the database, or the database cannot have one.
-    """
     settings, db = resources.settings, resources.db
     if settings.read_url is None:
         yield

@@ -1,10 +1,10 @@
 """The end of a process: by a signal, by a task that fails to stop, or by a hanging event loop.
 
-Its own thread checks every second whether the event loop responds. A loop that has not responded
-for `stall_exit_seconds` is considered hung, and all clients of the process would wait. The thread
-also receives and forwards signals, even while the loop hangs. It logs the stacks of all threads and
-tasks and ends the process at once; a supervisor then restarts it. As with kill -9, no acknowledged
-data is lost. The embedded Postgres stops with its process.
+A thread checks every second whether the event loop responds. A loop that has not responded for
+`stall_exit_seconds` is considered hung, and all clients of the process would wait. The thread logs
+the stacks of all threads and tasks and ends the process at once; a supervisor then restarts it. As
+with kill -9, no acknowledged data is lost. The thread also receives and forwards signals, even
+while the loop hangs.
 
 Native code that never releases the interpreter's lock blocks this thread as well.
 """
@@ -29,11 +29,7 @@ from app.settings.settings import Settings
 
 
 class Stopping(asyncio.Event):
-    """An event that is set once the process is asked to stop; a start in progress is cancelled.
-
-    Args:
-        task: the process's main task.
-    """
+    """An event that is set once the process is asked to stop; a start in progress is cancelled."""
 
     def __init__(self, task: asyncio.Task[object]) -> None:
         super().__init__()
@@ -52,12 +48,8 @@ class Stopping(asyncio.Event):
 async def until_signalled(settings: Settings, place: ProcessPlace) -> AsyncIterator[Stopping]:
     """Yield an event that SIGINT and SIGTERM set instead of their default effect.
 
-    The watchdog ends a process that does not stop in time, or whose event loop hangs.
-
-    Args:
-        settings: the settings with the grace period of running work.
-        place: whether there is a supervisor, which announces the stop of all processes once, and
-            kills a process that does not stop.
+    The watchdog ends a process whose event loop hangs, or that does not stop in time and has no
+    supervisor to kill it.
     """
     loop = asyncio.get_running_loop()
     grace_seconds = settings.shutdown_grace_seconds
@@ -117,13 +109,7 @@ _LEFT = bytes([0])
 
 
 class Watchdog:
-    """A watchdog of one event loop, in a thread.
-
-    Args:
-        loop: the event loop.
-        settings: the settings with the longest stall of the loop.
-        stop_seconds: the longest time for the stop of the process.
-    """
+    """A watchdog of one event loop, in a thread; it also bounds the time of the stop."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, settings: Settings, stop_seconds: float
@@ -171,14 +157,12 @@ class Watchdog:
             self._end("process.did_not_stop", self._stop_seconds)
 
     def _signals(self) -> bytes:
-        """Return the numbers of received signals; wait at most a second."""
         try:
             return self._read.recv(64)
         except TimeoutError:
             return b""
 
     def _note(self, numbers: bytes, now: float) -> None:
-        """Forward signals; end the process if it has not stopped after earlier ones."""
         with suppress(OSError):
             os.write(self._forward, numbers)
         is_asked = bool(set(numbers) & set(SIGNALS))
@@ -190,7 +174,6 @@ class Watchdog:
             self._end("process.did_not_stop", now - self._asked)
 
     def _look(self, seconds: float) -> None:
-        """Check whether the loop has responded to the last check."""
         if self._has_answered:
             self._has_answered, self._silent_seconds = False, 0.0
             # The loop is closed, and the marker for the end of the block will arrive soon.

@@ -4,9 +4,9 @@ It has one thread, no event loop and no connection, and can therefore fork at an
 start in waves: a wave starts once all processes of the previous one are up. If a process ends
 before all waves have started, the command ends with its status. Afterwards it is restarted.
 
-Two pipes tell processes of the end of others. The supervisor alone holds the write end of the
-first: at its end, the processes stop. All but the processes that outlive others hold the write end
-of the second: at its end, the outliving ones stop.
+Two pipes show processes the end of others. The supervisor alone holds the write end of the first:
+at its end, the processes stop. All but the processes that outlive others hold the write end of the
+second: at its end, the outliving ones stop.
 """
 
 import os
@@ -55,12 +55,10 @@ class Start:
 
 @dataclass(frozen=True)
 class ProcessRole:
-    """The role of one process.
+    """The role of one process, which may end only after all others (`outlives`).
 
     Attributes:
-        run: the work in the forked process; returns the exit status.
         hear: called in the supervisor with the word that the process reports when it is up.
-        outlives: whether the process ends only after all others.
     """
 
     name: str
@@ -83,7 +81,6 @@ class _Child:
     """The time of the restart."""
 
     def postpone(self, now: float) -> float:
-        """Schedule the restart of a process that has just died; return the pause in seconds."""
         if now - self.began > _WITHIN_SECONDS:
             self.pause = _FIRST_PAUSE_SECONDS
         pause, self.pause = self.pause, min(2 * self.pause, _LONGEST_PAUSE_SECONDS)
@@ -145,7 +142,6 @@ class ProcessSupervisor:
         return [child for child in self._children if child.pid is not None]
 
     def _begin(self) -> None:
-        """Start the next wave if the previous one is up, and processes due for a restart."""
         now = time.monotonic()
         if self._waves and all(child.is_up for child in self._children):
             begun = [_Child(role) for role in self._waves.popleft()]
@@ -180,7 +176,6 @@ class ProcessSupervisor:
         child.starts += 1
 
     def _be(self, child: _Child, tell: int) -> int:
-        """Run a forked process; return its status."""
         signal.set_wakeup_fd(-1)
         for number in (*SIGNALS, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
@@ -202,7 +197,6 @@ class ProcessSupervisor:
         os.kill(os.getpid(), signal.SIGTERM)
 
     def _wait(self) -> None:
-        """Wait for a signal, a report, or the next deadline."""
         reports = {child.report: child for child in self._children if child.report is not None}
         readable, _, _ = select.select([self._woken[0], *reports], [], [], self._seconds())
         for descriptor in readable:
@@ -220,7 +214,6 @@ class ProcessSupervisor:
         return max(0.0, min(moments) - time.monotonic()) if moments else None
 
     def _hear(self, child: _Child) -> None:
-        """Read the report of a process; an empty one means that it ended before it was up."""
         assert child.report is not None
         report = os.read(child.report, _TOLD_BYTES)
         os.close(child.report)
@@ -230,7 +223,6 @@ class ProcessSupervisor:
             child.role.hear(report.decode().rstrip("\n"))
 
     def _note(self, numbers: bytes) -> None:
-        """Forward signals; a second signal kills the remaining processes."""
         now = time.monotonic()
         for number in set(numbers) & set(SIGNALS):
             if self._status is None:
@@ -271,7 +263,6 @@ class ProcessSupervisor:
                     self._restart_or_stop(child, os.waitstatus_to_exitcode(status))
 
     def _restart_or_stop(self, child: _Child, code: int) -> None:
-        """Restart a process that has died, unless a restart is useless."""
         now = time.monotonic()
         if self._waves or code == OUTDATED:
             # The process has printed the reason, or an outer supervisor starts another release.
@@ -308,7 +299,6 @@ def _blocked() -> Iterator[None]:
 
 
 def _end_with(run: Callable[[], int]) -> NoReturn:
-    """Run a forked process and exit without returning to the parent's frames."""
     status = FAILED
     try:
         status = run()

@@ -33,10 +33,7 @@ class Base(DeclarativeBase):
 
 
 def child_of(table: str, *key: str) -> ForeignKeyConstraint:
-    """Return the foreign key of rows that are deleted with their parent, a row of `table`.
-
-    `key` has the columns of both tables that name the parent within its engine.
-    """
+    """Return the foreign key of rows that are deleted with their parent, a row of `table`."""
     columns = ["engine_id", *key]
     return ForeignKeyConstraint(
         columns, [f"{table}.{column}" for column in columns], ondelete="CASCADE"

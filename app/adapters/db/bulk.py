@@ -1,7 +1,7 @@
 """Insertion of many rows in one statement, and of rows under drawn ids.
 
-The driver sends a list of rows one by one, so statement-level triggers run for each row. One
-statement also costs the process a quarter of the CPU time.
+The driver sends a list of rows one by one, so statement-level triggers run for each row, at four
+times the CPU time of one statement.
 
 Another process may have drawn the same id. Rows that refer to a drawn id are written after it. Each
 transaction inserts ids in the order in which it draws them: an operation, memories, their
@@ -60,12 +60,7 @@ Row = TypeVar("Row", bound=Base)
 
 @dataclass(frozen=True)
 class Conflict:
-    """The handling of a row whose key is taken: skip it, or update columns of the existing row.
-
-    Attributes:
-        key: the columns of the key; empty: any key.
-        updates: the columns that the existing row takes over from the rejected one.
-    """
+    """The handling of a taken key (empty: any): skip the row, or update the existing one."""
 
     key: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
@@ -79,10 +74,10 @@ async def insert_rows(
     *,
     as_sent: bool = False,
 ) -> int:
-    """Insert rows with values for the same attributes; only JSON columns keep objects.
+    """Insert rows with values for the same attributes; return the number inserted or updated.
 
-    `as_sent`: columns of the type `json` keep the order of keys and the form of numbers. Returns
-    the number of rows inserted or updated.
+    Only JSON columns keep objects. `as_sent`: columns of the type `json` keep the order of keys and
+    the form of numbers.
     """
     if not values:
         return 0
@@ -121,11 +116,7 @@ async def insert_free(
 
 
 def _count(row: type[Base], session: Session, rows: int) -> None:
-    """Count rows for the statistics of their table once they are committed.
-
-    On a cluster, `analyze` reads samples of all shards of a table: their nodes do that by
-    themselves.
-    """
+    """Count committed rows for the statistics of their table, unless its nodes do so."""
 
     async def note(db: Database) -> None:
         db.server.statistics.note(row.__tablename__, rows)
@@ -137,7 +128,6 @@ def _count(row: type[Base], session: Session, rows: int) -> None:
 async def _send(
     row: type[Base], session: Session, statement: Executable, values: Mapping[str, Any]
 ) -> CursorResult[Any]:
-    """Insert one row."""
     columns = _columns(row, *values)
     parameters = {columns[name].name: value for name, value in values.items()}
     return await (await session.connection()).execute(statement, parameters)
@@ -211,7 +201,6 @@ def _vector_name(columns: Mapping[str, Column[Any]]) -> str | None:
 
 @cache
 def _single(row: type[Base], conflict: Conflict | None, *names: str) -> Insert:
-    """Return the statement that inserts one row with values for these names."""
     columns = _columns(row, *names).values()
     assert isinstance(row.__table__, Table)
     insertion = insert(row.__table__).values(
@@ -224,7 +213,6 @@ def _single(row: type[Base], conflict: Conflict | None, *names: str) -> Insert:
 def _insertion(
     row: type[Base], conflict: Conflict | None, *names: str, as_sent: bool = False
 ) -> Insert:
-    """Return the statement that inserts a list of JSON objects with these names."""
     columns = _columns(row, *names)
     vector = _vector_name(columns)
     given = [column(name, column_.type) for name, column_ in columns.items() if name != vector]
@@ -265,8 +253,7 @@ async def insert_drawn_rows(
 ) -> set[Any]:
     """Insert rows under ids of the column `name`; return the ids inserted.
 
-    An id that is taken is replaced in `values`, unless a client chose it: then its row is left out.
-    `as_sent` is explained at `insert_rows`.
+    A taken id is replaced in `values`; a row with a taken id in `chosen`, by clients, is left out.
 
     Raises:
         Aborted: ten draws of an id were taken.
@@ -292,11 +279,7 @@ async def insert_drawn_rows(
 async def insert_drawn_row(
     row: type[Row], session: Session, values: Mapping[str, Any], name: str
 ) -> Row:
-    """Insert a row under an id drawn for the column `name`, or under another; return the row.
-
-    Raises:
-        Aborted: ten draws of the id were taken.
-    """
+    """Insert a row under an id drawn for `name`; raise `Aborted` if ten draws were taken."""
     values = dict(values)
     for draws in range(_DRAWS):
         statement = insert(row).values(values).on_conflict_do_nothing().returning(row)
@@ -314,8 +297,7 @@ def _all_taken() -> Aborted:
 def any_of(texts: Collection[str]) -> CollectionAggregate[bool]:
     """Return an expression that equals any of the texts, which are one parameter.
 
-    The driver parses a statement's text for each new number of parameters. With hundreds of
-    parameters this blocks the event loop for milliseconds.
+    The driver parses a statement's text for each new number of parameters, for milliseconds.
     """
     return any_(literal(list(texts), ARRAY(Text())))
 

@@ -1,7 +1,7 @@
 """Time by the clock of the database, which all processes share.
 
 Permanent deletions, ends of windows and sweeps read `database_time` or `database_now` in their own
-transaction. All other code uses `DatabaseClock`, the process's clock corrected by the database's.
+transaction. All other code uses `DatabaseClock`.
 """
 
 import asyncio
@@ -38,10 +38,7 @@ DatabaseTime = ColumnElement[datetime]
 
 
 def database_time(session: Session) -> DatabaseTime:
-    """Return the database's current time, for a statement of the session.
-
-    It is the statement's start time, which is constant and so can be used in an index lookup.
-    """
+    """Return the start time of a statement, which is constant and so serves an index lookup."""
     clock, kind = clock_of(session), DateTime(timezone=True)
     return func.statement_timestamp(type_=kind) if clock is None else literal(clock.now(), kind)
 
@@ -53,12 +50,7 @@ async def database_now(session: Session) -> datetime:
 
 @dataclass
 class Skew:
-    """The difference between the clocks of the process and of the database.
-
-    Attributes:
-        most: the largest tolerated difference.
-        found: the lead of the process's clock at the last measurement; None: not measured.
-    """
+    """The lead of the process's clock, if measured; `most`: the largest tolerated difference."""
 
     most: timedelta = timedelta.max
     found: timedelta | None = None
@@ -75,11 +67,7 @@ class Skew:
 
 
 class DatabaseClock(Clock):
-    """A process's clock, corrected by the database's clock.
-
-    On Linux, a jump between two measurements is corrected at once. On other systems, no clock
-    distinguishes a jump from a sleep of the machine.
-    """
+    """A process's clock, corrected by the database's clock; on Linux, at once after a jump."""
 
     def __init__(self, process: Clock, skew: Skew) -> None:
         self._process = process
@@ -93,7 +81,6 @@ class DatabaseClock(Clock):
         return self._undo_jump() + self._offset
 
     def _undo_jump(self) -> datetime:
-        """Return the process's time; subtract a jump of its clock from the offset."""
         now = self._process.now()
         if sys.platform == "linux":
             at = time.clock_gettime(time.CLOCK_BOOTTIME)

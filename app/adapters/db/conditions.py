@@ -1,15 +1,14 @@
 """Confinement of transactions to the scopes a caller may see: the first wall between users.
 
-Each table whose rows belong to a scope declares `conditioned_by`. A session with conditions
-adds them to every ORM statement on such a table, wherever the table is selected from, joined,
-updated or deleted from. Statements that cannot take them are refused: changes of objects, lists of
-changes by key, inserts from a select, and statements outside the ORM. Statements sent directly on
-the session's connection add `condition_on` themselves. `check_scope` checks inserted rows. A child
-is inserted only below a row that the transaction has found, changed or inserted itself: a satisfied
-foreign key does not show that the caller may see the parent.
+Each table whose rows belong to a scope declares `conditioned_by`. A session with conditions adds
+them to every ORM statement on such a table, wherever the table is named. Statements that cannot
+take them are refused: changes of objects, lists of changes by key, inserts from a select, and
+statements outside the ORM. Statements sent directly on the session's connection add `condition_on`
+themselves. `check_scope` checks inserted rows. A child is inserted only below a row that the
+transaction has found, changed or inserted itself: a satisfied foreign key does not show that the
+caller may see the parent.
 
-The second wall is a test of the captured statements (`tests/architecture/test_conditions.py`): it
-proves that no statement escapes.
+The second wall is a test of the captured statements (`tests/architecture/test_conditions.py`).
 """
 
 import re
@@ -112,7 +111,6 @@ def _refuse_flush(session: SyncSession, *_: object) -> None:
 
 
 def _refuse_unconfinable(state: ORMExecuteState) -> None:
-    """Refuse a statement to which the conditions cannot be added."""
     if state.is_from_statement or (state.is_executemany and not state.is_insert):
         raise _unconfinable("Texts, and lists of changes")
     if isinstance(state.statement, Insert) and state.statement.select is not None:
@@ -182,11 +180,7 @@ def condition_on(session: AsyncSession, row: type[Base]) -> ColumnElement[bool]:
 
 
 def check_scope(session: AsyncSession, scope: Mapping[str, str]) -> None:
-    """Check that the session may write to a scope.
-
-    Raises:
-        NotFound: the session is confined to other scopes.
-    """
+    """Raise `NotFound` if the session is confined to other scopes."""
     check_scopes(session, of_one(scope))
 
 
@@ -205,10 +199,7 @@ class Binding(Protocol):
     """The relation of a table's rows to scopes."""
 
     def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows that meet conditions; `columns` is the mapped class or its table's `c`.
-
-        `conditions` must not be empty.
-        """
+        """Select the rows that meet conditions, of which there is at least one."""
         ...
 
 
@@ -268,10 +259,7 @@ class ByKeys:
 
 @dataclass(frozen=True)
 class ByScopes:
-    """A binding of rows that concern several scopes, as an object with the values of each key.
-
-    A null column means all scopes.
-    """
+    """A binding of rows with the values of several scopes for each key; null means all scopes."""
 
     column: str = "scopes"
 
@@ -351,10 +339,7 @@ def conditioned_rows() -> Iterator[type[Base]]:
 
 @cache
 def _parent(table: str) -> tuple[type[Base], Any]:
-    """Return the class of a table's rows, and an alias of the table.
-
-    The alias separates the parent from the same table in the surrounding statement.
-    """
+    """Return the class of a table's rows, and an alias apart from the surrounding statement's."""
     parent = next(row for row in conditioned_rows() if table_of(row).name == table)
     return parent, table_of(parent).alias()
 

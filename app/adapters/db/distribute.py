@@ -87,13 +87,12 @@ class ChecksFailedError(SchemaError):
 
 @dataclass(frozen=True)
 class AskedDistribution:
-    """A distribution that is asked for.
+    """A distribution that is asked for; with `is_dry`, it changes nothing.
 
     Attributes:
         coordinator: the address under which workers reach the database's server.
-        workers: the workers; those that belong to the cluster need not be named.
-        shards: over how many shards; None: as many as there are, else `SHARDS`.
-        is_dry: whether to change nothing.
+        workers: those that belong to the cluster need not be named.
+        shards: None: as many as there are, else `SHARDS`.
     """
 
     coordinator: Address
@@ -107,11 +106,8 @@ class Distributed:
     """The work that was done, or would be in a dry run.
 
     Attributes:
-        was_distributed: whether tables were distributed before.
-        is_changed: whether there was anything to do.
-        late_sessions: sessions of the service that began while tables moved. They take the
-            database for one that is not distributed.
-        held: what each worker holds in the end; nothing if nothing is distributed.
+        late_sessions: sessions of the service that began while tables moved. They take the database
+            for one that is not distributed.
     """
 
     workers: int
@@ -145,7 +141,7 @@ def distribute(url: str, asked: AskedDistribution) -> Distributed:
     Nodes join one by one, for good; the tables are distributed in one transaction.
 
     Raises:
-        ChecksFailedError: the database or a node is not ready; nothing has changed.
+        ChecksFailedError: nothing has changed.
         SchemaError: a node does not join, or a table cannot be distributed.
     """
     plain = migrate.check_address(url, "MEMORY_BANK_DATABASE_URL")
@@ -192,7 +188,6 @@ def _work(connection: Connection, members: Members, asked: AskedDistribution) ->
 
 
 def _do(connection: Connection, url: str, work: _Work, shards: int) -> Sequence[Placed]:
-    """Do the work."""
     if work.is_of_nodes:
         try:
             distribution.join(url, work.coordinator, work.workers)

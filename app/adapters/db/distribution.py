@@ -159,9 +159,7 @@ def begin(connection: Connection) -> None:
 def distribute(connection: Connection, shards: int) -> Sequence[Placed]:
     """Distribute all tables that are not distributed yet, with their rows; return these tables.
 
-    Args:
-        connection: a transaction that the caller rolls back on an error.
-        shards: the number of shards, which counts only if no table is distributed yet.
+    Roll the transaction back on an error. `shards` counts only if no table is distributed yet.
     """
     present = list_distributed(connection)
     new = [name for name in DISTRIBUTED if name not in present]
@@ -182,7 +180,6 @@ def distribute(connection: Connection, shards: int) -> Sequence[Placed]:
 
 
 def _move(connection: Connection, tables: Sequence[str], shards: int) -> None:
-    """Distribute tables with their triggers disabled."""
     # Otherwise triggers would count rows again, and look them up among erasures, at their shard.
     watched = connection.execute(_HAVE_TRIGGERS, {"names": list(tables)}).scalars().all()
     for name in watched:
@@ -210,7 +207,6 @@ def _contents(connection: Connection, tables: Sequence[str]) -> _Contents:
 
 
 def _compare(before: _Contents, after: _Contents) -> None:
-    """Check that the contents of the tables are unchanged."""
     for name, rows in before.rows.items():
         if after.rows[name] != rows:
             raise DistributionError(
@@ -311,12 +307,9 @@ class NodeFacts:
     """The facts about a server that decide whether it can be a node.
 
     Attributes:
-        postgres: the major version of Postgres.
         citus: the installed version of Citus, or else the available one; None: unavailable.
         vector: the same for pgvector.
         server: the unique system identifier of the server.
-        is_superuser: whether the user may create extensions and nodes.
-        has_tables: whether the database has tables of the service.
         settings: the relevant settings, by name; None where the server does not know the setting.
     """
 
@@ -331,12 +324,7 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class Node:
-    """A present or future node of the cluster.
-
-    Attributes:
-        name: its role and address, for messages.
-        is_new: True if it has not joined yet.
-    """
+    """A present or future node of the cluster; `name` is its role and address, for messages."""
 
     name: str
     facts: NodeFacts
@@ -437,8 +425,6 @@ def _of_settings(node: Node) -> Iterator[str]:
 
 def join(url: str, coordinator: Address | None, workers: Sequence[Address]) -> None:
     """Make the database of `url` a coordinator and add workers; each step commits separately.
-
-    `coordinator` is the address at which workers reach it; None: it is already set.
 
     Raises:
         NodeError: a node does not join; the nodes before it have joined.

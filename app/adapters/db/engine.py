@@ -35,9 +35,7 @@ class AddressError(ValueError):
 
 
 def plain_url(url: str) -> str:
-    """Return an address in libpq's form, without a driver's name in the scheme.
-
-    Unescaped special characters of a password are encoded.
+    """Return an address in libpq's form, with the special characters of a password encoded.
 
     Raises:
         AddressError: the text is not a Postgres address.
@@ -59,7 +57,6 @@ def plain_url(url: str) -> str:
 
 
 def _read(address: str) -> str:
-    """Return the address if libpq accepts it."""
     try:
         parameters = conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:
@@ -91,11 +88,7 @@ OPENER = "opener"
 
 
 class TransactionLimit(NamedTuple):
-    """The longest time of a transaction that may write vectors.
-
-    Attributes:
-        is_default: True if it is a setting of connections; otherwise each transaction sets it.
-    """
+    """The longest time of a transaction that may write vectors; a setting of connections or not."""
 
     milliseconds: int
     is_default: bool
@@ -164,11 +157,7 @@ def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 
 
 
 class Opener:
-    """Opens connections of the pool and of hot statements, and ends all at once.
-
-    A server that vanished sends no refusal: without this, its callers would wait for minutes, and
-    each new connection until its time limit.
-    """
+    """Opens connections, and ends all at once: a vanished server would hold up its callers."""
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect

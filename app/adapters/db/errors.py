@@ -140,12 +140,7 @@ def first_line(error: BaseException | None) -> str:
 
 
 class DatabaseErrors:
-    """The errors of one database, as seen by one process.
-
-    Args:
-        is_standby: returns True if the server takes no writes because it follows another.
-        monotonic: a monotonic clock.
-    """
+    """The errors of one database, as seen by one process."""
 
     def __init__(
         self,
@@ -159,10 +154,7 @@ class DatabaseErrors:
         self._lines = RareLines(monotonic)
 
     async def translate(self, error: Exception) -> Exception:
-        """Count an error, log it if it is the service's fault, and return the error to raise.
-
-        Errors from elsewhere, and errors that are answers already, are returned unchanged.
-        """
+        """Count an error, log it if it is the service's fault, and return the error to raise."""
         if isinstance(error, PoolTimeoutError):
             state: str | None = _POOL
             cause: BaseException | None = error
@@ -193,7 +185,6 @@ class DatabaseErrors:
         return None
 
     async def _follows_another(self) -> bool:
-        """Return True if the server is a standby, as of a moment ago."""
         if self._monotonic() - self._asked >= _STANDBY_SECONDS:
             self._was_standby = await self._is_standby()
             self._asked = self._monotonic()
@@ -273,10 +264,7 @@ def unavailable(state: str = _LOST) -> Unavailable:
 
 
 def _failed_function(traceback: TracebackType | None) -> str | None:
-    """Return the name of the function whose statement failed.
-
-    It is the innermost function of ours that the error passed; a hot statement is awaited by it.
-    """
+    """Return the name of the innermost function of ours that the error passed."""
     passed = [name for frame in _frames(traceback) if (name := _name(frame))]
     if passed:
         return passed[-1]

@@ -1,8 +1,8 @@
 """Protection of the schema from processes of a release that does not fit it.
 
 With each heartbeat, a process checks the revision of the database, and looks for a forced migration
-that is about to change it. A migration looks for live processes of another schema, which prevent it
-unless it is forced.
+that is about to change it. A migration is prevented by live processes of another schema unless it
+is forced.
 """
 
 import asyncio
@@ -80,12 +80,10 @@ class Fence:
 
 @dataclass(frozen=True)
 class OldProcessPolicy:
-    """The treatment of processes of another schema.
+    """The treatment of processes of another schema: stop them if `is_forced`, else do not migrate.
 
     Attributes:
-        is_forced: True if they are stopped; otherwise they prevent the migration.
         seen_seconds: age of the last heartbeat up to which a process counts as live.
-        beat_seconds: pause between two heartbeats of a process.
     """
 
     is_forced: bool
@@ -99,10 +97,7 @@ class OldProcessPolicy:
 
 
 def live_processes(connection: Connection, target: str, seen_seconds: float) -> Sequence[str]:
-    """Return the names of the live processes that need a schema other than `target`.
-
-    Processes of the same kind, host and release share one name.
-    """
+    """Return the names of the live processes of another schema, one for each kind and host."""
     if not connection.execute(_HAS_TABLE).scalar_one():
         return []
     rows = connection.execute(_LIVE, {"target": target, "seconds": seen_seconds})
@@ -117,9 +112,9 @@ def live_processes(connection: Connection, target: str, seen_seconds: float) -> 
 def other_processes_stopped(
     engine: Engine, target: str, names: Sequence[str], stop_seconds: float
 ) -> Iterator[None]:
-    """Stop processes by a mark in the database, and keep others from starting during the block.
+    """Stop processes by a committed mark, and keep others from starting during the block.
 
-    A separate connection commits the mark. It is valid while the migration holds its lock.
+    The mark is valid while the migration holds its lock.
     """
     mark = {"release": RELEASE, "target": target}
     with engine.begin() as connection:

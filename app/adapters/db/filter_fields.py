@@ -207,10 +207,7 @@ class NumberField(ColumnField):
 
 
 class MemberField(Field):
-    """A jsonb list of objects; one of them must have the value under a key.
-
-    Constructor arguments: the column; the key as stored; the known values, if they are few.
-    """
+    """A jsonb list of objects; one of them must have the value under a key."""
 
     operators = _EQUALITY_OR_HAS
 
@@ -231,8 +228,7 @@ class MemberField(Field):
 class MapField(KeyedField):
     """A jsonb object of texts.
 
-    `indexed` returns a faster form of the condition "has this value under this key", such as a
-    lookup in an indexed table. It must match exactly the same rows.
+    `indexed` returns a faster form of "has this value under this key" that matches the same rows.
     """
 
     operators = frozenset({Operator.HAS})

@@ -3,13 +3,11 @@
 All input of a caller is bound as parameters, never written into the SQL. All faults of a filter are
 detected here, before the database is queried.
 
-Translation of metadata filter groups to a WHERE clause over a jsonb column.
-
-The column holds, for each key, an object with one typed value in the API's form:
-`{"source": {"stringValue": "mail"}, "seen": {"timestampValue": "2030-01-02T03:04:05Z"}}`.
-Times are stored in UTC in exactly this form. Their first 19 characters are therefore the whole
-seconds, and sort in order of time. A value of a type other than the filter's never matches. The
-negation of a filter matches whenever the filter does not, also where the key is missing.
+A metadata column holds, for each key, an object with one typed value in the API's form: `{"source":
+{"stringValue": "mail"}, "seen": {"timestampValue": "2030-01-02T03:04:05Z"}}`. Times are stored in
+UTC in exactly this form, so their first 19 characters sort in order of time. A value of a type
+other than the filter's never matches. The negation of a filter matches whenever the filter does
+not, also where the key is missing.
 
 In the text of a `filter`, a condition is `metadata.key` or `metadata."any key"`, an operator and a
 value. The form of the value decides the type of the comparison:
@@ -22,8 +20,6 @@ value. The form of the value decides the type of the comparison:
 | an ISO 8601 moment in quotes | moments | `<` `<=` `>` `>=` |
 | any other, and all in quotes | texts | `=` `!=` |
 | `*` without quotes | any value: the key is there | `:` |
-
-`!=` is the negation of `=`.
 """
 
 import math
@@ -249,7 +245,6 @@ class _MetadataEntry(Field):
 
 
 def _value(comparison: Comparison) -> MetadataValue:
-    """Return the typed value of a comparison's text."""
     text, is_equality = comparison.value, comparison.operator in _EQUALITY
     if comparison.is_quoted and is_equality:
         return text
@@ -270,9 +265,7 @@ def _value(comparison: Comparison) -> MetadataValue:
 
 
 def metadata_clause(column: Column, groups: Sequence[Sequence[MetadataFilter]]) -> Condition:
-    """Return the clause of filter groups: AND within a group, OR between groups.
-
-    Without groups, the clause matches every row.
+    """Return the clause of filter groups: AND within a group, OR between groups; none: every row.
 
     Raises:
         InvalidArgument: a group is empty, or an operator does not fit its value.

@@ -1,9 +1,8 @@
 """Hot statements as texts for the driver, with numbers in place of named values.
 
-With names, the driver would parse a long text at every use: `app/adapters/db/server.py` sends
-numbers only. A hot statement that varies between requests is written with SQLAlchemy as usual, with
-a `bindparam` for each value, and compiled once. Insertions get their columns and types from the
-tables, so the text cannot deviate from them.
+With names, the driver would parse a long text at every use. A hot statement that varies between
+requests is written with SQLAlchemy, with a `bindparam` for each value, and compiled once.
+Insertions get their columns and types from the tables, so the text cannot deviate from them.
 """
 
 import re
@@ -45,10 +44,7 @@ def _compiled(
 
 @cache
 def numbered(text: str) -> tuple[bytes, Sequence[str]]:
-    """Return a text with numbers in place of its names, and the names in the numbers' order.
-
-    Only for a few different texts, because the cache keeps all of them.
-    """
+    """Return a text with numbers in place of its names, and the names; all texts stay cached."""
     names = list(dict.fromkeys(_NAME.findall(text)))
     numbers = {name: number for number, name in enumerate(names, 1)}
     result = _NAME.sub(lambda match: f"${numbers[match[1]]}", text)
@@ -83,7 +79,6 @@ class Insertion:
 
     Attributes:
         name: the name of the common table expression, and the prefix of its values.
-        row: the mapped class of the table.
         attributes: the attributes with values, separated by blanks; the others have defaults.
         source: the expression or table that decides whether the part inserts a row.
         ends: the conflict clause and the returning clause of the part.

@@ -1,8 +1,7 @@
 """Terms of a query and BM25, as expressions for search statements.
 
 A term is a word of the query that is not a stop word. Each memory's own language stems the word for
-the match, so one query matches memories of several languages in one scope. Only Postgres turns
-words into lexemes; it receives the words as one parameter.
+the match, so one query matches memories of several languages in one scope.
 """
 
 from dataclasses import dataclass

@@ -65,11 +65,7 @@ Key = tuple[InstrumentedAttribute[Any], ...]
 
 
 class ReadRows(NamedTuple, Generic[_R_co]):
-    """Rows that were read of a list.
-
-    Attributes:
-        omitted: those looked at that the page would have, but for its bytes.
-    """
+    """Rows that were read of a list; `omitted` of them did not fit into the bytes of the page."""
 
     rows: Sequence[_R_co]
     has_more: bool
@@ -185,7 +181,6 @@ class List:
 
     Attributes:
         orders: the columns that `orderBy` may name in place of the first of `key`.
-        max_size: the most rows of a page.
         may_scan: as for `read_filter`.
     """
 
@@ -219,9 +214,8 @@ class List:
     def page(self, request: PageRequest, **query: object) -> Slice:
         """Return the slice of a requested page.
 
-        `query` names what selects the rows of the list: the parent, and any other parameters.
-        Tokens hold a digest of it, so a release must not change its names or the form of its
-        values.
+        `query` names the parent and any other parameters of the list. Tokens hold a digest of it,
+        so a release must not change its names or the form of its values.
 
         Raises:
             InvalidArgument: the size is negative, or the token is not one of this query.
@@ -253,10 +247,7 @@ async def list_page(
     page: Slice,
     size: ColumnElement[int] | None = None,
 ) -> tuple[Sequence[_R], str | None]:
-    """Return a page of the rows that a statement selects, and the token of the next page, if any.
-
-    The arguments are as for `read_page`.
-    """
+    """Return a page of the rows that a statement selects, as `read_page`, and its next token."""
     return page.cut(await read_page(session, statement, page, size))
 
 
@@ -269,12 +260,8 @@ async def read_page(
 ) -> ReadRows[_R]:
     """Read the rows of a page in steps, and none that its bytes leave out.
 
-    Args:
-        session: the transaction.
-        statement: what selects the rows of the list.
-        page: the page.
-        size: the size of a row in bytes, where that is not what the statement selects.
-        made: makes what the page has of a row; it has the columns of the page's key.
+    `size` is the size of a row in bytes, unless the selected columns show it. `made` makes the
+    page's item of a row, which has the columns of the page's key.
     """
     async with limited(session, page.seconds):
         if page.max_bytes is None:
@@ -287,7 +274,9 @@ async def read_page(
             sizes = [row[-1] for row in selected_rows]
             hold(sum(sizes))
             return page.fitting([made(row) for row in selected_rows], sizes)
-        return await _read_in_steps(_Reading(session, statement, made), page, page.max_bytes, size)
+        return await _read_in_steps(
+            _ListReading(session, statement, made), page, page.max_bytes, size
+        )
 
 
 def merged(parts: Sequence[ReadRows[_R]], page: Slice) -> ReadRows[_R]:
@@ -305,7 +294,7 @@ def merged(parts: Sequence[ReadRows[_R]], page: Slice) -> ReadRows[_R]:
 
 
 @dataclass(frozen=True)
-class _Reading(Generic[_R]):
+class _ListReading(Generic[_R]):
     """A list that is read."""
 
     session: Session
@@ -313,13 +302,11 @@ class _Reading(Generic[_R]):
     made: Callable[[Any], _R]
 
     async def sizes(self, step: Slice, size: ColumnElement[int]) -> Sequence[int]:
-        """Return the sizes of the next rows."""
         sized = step.applied(self.statement.with_only_columns(size))
         async with long_read(self.session):
             return (await self.session.execute(sized)).scalars().all()
 
     async def rows(self, step: Slice, sizes: Sequence[int]) -> AsyncIterator[_R]:
-        """Yield the next rows, whose sizes are known, a few at a time."""
         for few in steps_of(sizes, READ_BYTES):
             size = sum(sizes[few])
             hold(size)
@@ -336,7 +323,7 @@ class _Reading(Generic[_R]):
 
 
 async def _read_in_steps(
-    reading: _Reading[_R], page: Slice, left: int, size: ColumnElement[int]
+    reading: _ListReading[_R], page: Slice, left: int, size: ColumnElement[int]
 ) -> ReadRows[_R]:
     rows: list[_R] = []
     step = replace(page, query=None)
@@ -374,7 +361,6 @@ def bytes_of(statement: Select[*tuple[Any, ...]]) -> ColumnElement[int]:
 
 @cache
 def _sum_of(selected: tuple[Any, ...]) -> ColumnElement[int]:
-    """Return the size of columns, and of those that are loaded of a mapped class."""
     size: ColumnElement[int] = literal_column(str(ROW_BYTES), Integer())
     for column in (column for one in selected for column in _columns(one) if _varies(column)):
         size += _length(column)
@@ -401,11 +387,7 @@ def _length(column: ColumnElement[Any]) -> ColumnElement[int]:
 async def exported(
     page: Slice, read: Callable[[Slice], Awaitable[ReadRows[_R]]]
 ) -> AsyncIterator[Sequence[_R]]:
-    """Yield all rows of a list from a slice `of_export`, in small batches.
-
-    `read` reads each with a transaction of its own, so that an export of any length holds none
-    open.
-    """
+    """Yield all rows of a list from a slice `of_export`, in batches of one transaction each."""
     held = held_answer()
     before = 0 if held is None else held.size
     while True:

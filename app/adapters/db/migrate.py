@@ -53,7 +53,7 @@ def upgrade(
     old_processes: OldProcessPolicy | None = None,
     statement_seconds: int = STATEMENT_SECONDS,
 ) -> list[str]:
-    """Migrate the database. Blocking; concurrent calls wait for one another.
+    """Migrate the database; return the recreated tables. Blocking; concurrent calls wait in turn.
 
     Args:
         url: the database's address.
@@ -61,11 +61,8 @@ def upgrade(
         revision: the target revision.
         recreates_vectors: True to recreate missing or incomplete vector tables, and to queue their
             former content for embedding by the worker.
-        old_processes: what happens to processes of another schema; None: none can exist.
+        old_processes: the policy for processes of another schema; None: none can exist.
         statement_seconds: the time limit for each statement; 0: none.
-
-    Returns:
-        The names of the recreated tables.
 
     Raises:
         OldProcessesError: processes of another schema are live, and `old_processes` is not forced.
@@ -115,7 +112,6 @@ _IN_USE = (
 
 
 def _recreate(connection: Connection) -> list[str]:
-    """Recreate incomplete vector tables; return their names."""
     # Imported late: the module imports this package.
     from migrations.recreated import recreate  # noqa: PLC0415 - a cycle
 
@@ -166,7 +162,6 @@ def _take_lock(connection: Connection) -> None:
 
 @contextmanager
 def _readable_errors() -> Iterator[None]:
-    """Translate errors that an operator can fix into `SchemaError`."""
     try:
         yield
     except RevisionError as error:
@@ -256,11 +251,7 @@ def _check_release(connection: Connection) -> None:
 
 
 def check_direct(url: str, arguments: Mapping[str, Any]) -> None:
-    """Check that connections opened with these arguments keep their settings. Blocking.
-
-    Behind a pooler in transaction mode, settings are lost: two open connections may share one
-    server process.
-    """
+    """Check that connections with these arguments keep their settings, as poolers do not."""
     with (
         _connected(url, **arguments) as first,
         _connected(url, **arguments) as second,
@@ -285,7 +276,6 @@ def check_address(url: str, setting: str) -> str:
 
 
 def _known_heads(connection: Connection) -> set[str]:
-    """Return the revisions of the database."""
     heads = revisions_of(connection)
     if heads - known_revisions():
         raise SchemaError(

@@ -1,8 +1,8 @@
 """The nodes of a distributed database, as one process meets them: which of them are away.
 
 A node that hangs ends no statement: the coordinator, asked to cancel one, waits for the node, too.
-So nothing more is sent to it, and connections that wait for it are broken off. What was asked there
-fails as if the database were away, and the pool is there for the engines of other nodes.
+So nothing more is sent to it, and connections that wait for it are broken off. The pool stays free
+for the engines of other nodes.
 """
 
 import asyncio
@@ -76,11 +76,7 @@ def working_for(engine_id: int | None) -> Iterator[None]:
 
 
 class Nodes:
-    """The nodes of the database of one process; none on a single server.
-
-    Attributes:
-        away: the addresses of those that did not answer when they were asked last.
-    """
+    """The nodes of the database of one process; `away` has those that did not answer last."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.away: frozenset[str] = frozenset()
@@ -129,11 +125,7 @@ class Nodes:
             self._uses.pop(connection, None)
 
     async def enter(self, engine_id: int) -> None:
-        """Note that the current request works for an engine from now on.
-
-        Raises:
-            Unavailable: the node of the engine is away.
-        """
+        """Note that the current request works for an engine; refuse it if its node is away."""
         if self._is_used:
             _engine.set(engine_id)
             await self.check(engine_id)
@@ -199,7 +191,6 @@ class Nodes:
         await asyncio.gather(self._looking.stop(), *tasks, return_exceptions=True)
 
     def _watch(self) -> None:
-        """Look from now on, until no node is away."""
         # A look under way, or of a moment ago, does not tell.
         self._is_sure = False
         if self._watching is None or self._watching.done():
@@ -289,7 +280,6 @@ class Nodes:
                 shut_down(connection)
 
     async def _list(self, coordinator: Connection) -> dict[str, tuple[str, int]]:
-        """Return the hosts and ports of the nodes, by their addresses."""
         if not self._has_nodes:
             looked = await coordinator.execute(_HAS_NODES)
             self._has_nodes = await looked.fetchone() == (True,)
@@ -306,7 +296,6 @@ class Nodes:
             return {}
 
     async def _answers(self, host: str, port: int, begun: asyncio.Event) -> bool:
-        """Return True if a node answers, or the coordinator does not; note when it is asked."""
         try:
             async with self._connected() as connection:
                 begun.set()

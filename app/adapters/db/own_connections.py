@@ -40,8 +40,7 @@ class DefinitionError(RuntimeError):
 async def define(url: str, settings: Settings, *statements: Definition) -> None:
     """Run statements of the schema that need their own transactions.
 
-    They have no time limit, and use one core. Behind a pooler these settings are impossible, and
-    the pooler's own limits apply.
+    They have no time limit, and use one core; behind a pooler, the pooler's own limits apply.
     """
     direct, options = direct_address(url, settings, _LIMITS)
     try:
@@ -61,10 +60,7 @@ async def define(url: str, settings: Settings, *statements: Definition) -> None:
 def direct_address(
     url: str, settings: Settings, limits: Mapping[str, str]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the database's address, bypassing a pooler if possible, and the settings to apply.
-
-    The settings are `limits`, which are not applied behind a pooler.
-    """
+    """Return the database's address, bypassing a pooler if possible, and the limits that apply."""
     if settings.listen_url is not None:
         url = settings.listen_url.get_secret_value()
     elif settings.database_behind_pooler:
@@ -76,7 +72,7 @@ def direct_address(
 def open_snapshot(url: str, settings: Settings, seconds: float) -> Iterator[Connection]:
     """Open a read-only snapshot for reads of minutes; use it in a thread, because calls block.
 
-    No statement runs longer than `seconds`; behind a pooler, the pooler's own limit applies.
+    Behind a pooler, its own limit applies in place of `seconds` a statement.
     """
     limits = {
         "statement_timeout": f"{max(seconds * 1000, 1):.0f}",
@@ -108,11 +104,7 @@ def _loads(data: str | bytes) -> Any:  # noqa: ANN401 - JSON
 
 
 class Notices:
-    """The notifications of a channel, for tasks that wait for the next.
-
-    Attributes:
-        are_heard: whether the listener is connected at the moment.
-    """
+    """The notifications of a channel; `are_heard` while its listener is connected."""
 
     def __init__(self) -> None:
         self.are_heard = False
@@ -136,8 +128,8 @@ class Notices:
 async def listen(url: str, channel: str, notices: Notices) -> None:
     """Pass notifications on until cancelled; reconnect if the server goes away.
 
-    It holds a separate connection, which must be direct: a transaction pooler drops LISTEN. A lost
-    notification only delays the work until the next poll.
+    The connection must be direct: a transaction pooler drops LISTEN. A lost notification only
+    delays the work until the next poll.
     """
     while True:
         try:

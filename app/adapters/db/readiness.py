@@ -84,7 +84,6 @@ class Readiness:
         return {**states, "writes": await self._check_writes()} if state == OK else states
 
     async def _check_schema(self) -> str:
-        """Return the state of the schema, whose parts are looked for from time to time."""
         if self._db.fence.closed.is_set():
             return "of another release"
         is_due = self._is_due(self._looked, _LOOK_INTERVAL)
@@ -94,7 +93,6 @@ class Readiness:
         return state
 
     async def _check_writes(self) -> str:
-        """Return the state of writes, which are tried from time to time."""
         if not self._is_due(self._wrote, _WRITE_INTERVAL):
             return self._writes
         self._wrote = self._clock.now()
@@ -131,8 +129,7 @@ def room_for(settings: Settings, processes: int) -> int:
 async def warn_if_short(db: Database, settings: Settings, processes: int) -> None:
     """Log a warning if the server allows fewer connections than several processes may open.
 
-    Behind a pooler it does no check, because the pooler opens the connections. Must not be called
-    inside a transaction.
+    Does nothing behind a pooler. Must not be called inside a transaction.
     """
     if processes == 1 or settings.database_behind_pooler:
         return

@@ -1,10 +1,10 @@
 r"""Translation of RE2 patterns to Postgres patterns that match the same texts, whole.
 
 Both engines match without backtracking, but they read many constructs differently (`.` and
-newlines, `\d` and other scripts, `\b`, escapes). So no part is copied unchanged: RE2 itself checks
-the pattern; this module parses it and builds an equivalent from constructs with a known meaning in
-Postgres. Constructs without an equivalent are refused by name. Laziness and captures do not change
-whether a text matches, and are dropped.
+newlines, `\d` and other scripts, `\b`, escapes). So RE2 itself checks the pattern; this module
+parses it and builds an equivalent from constructs with a known meaning in Postgres. Constructs
+without an equivalent are refused by name. Laziness and captures do not change whether a text
+matches, and are dropped.
 
 Source: RE2's syntax page; PostgreSQL documentation, "Regular Expression Details".
 """
@@ -115,7 +115,6 @@ class _Translator:
         return f"{options}^(?:{self._alternatives().text})$"
 
     def _alternatives(self) -> _Piece:
-        """Return the pattern up to the end or the closing parenthesis."""
         pieces: list[_Piece] = []
         while self._peek() not in {"", ")"}:
             pieces.append(_Piece("|", 0) if self._take("|") else self._repeated())
@@ -146,7 +145,6 @@ class _Translator:
         return _Piece(_ANCHORS[escaped], size, is_anchored=True)
 
     def _quantifier(self) -> tuple[str, int]:
-        """Return the quantifier, without its laziness, and the number of copies it makes."""
         written, times = "", 1
         count = _COUNT.match(self._text, self._at)
         if self._peek() in {"*", "+", "?"}:

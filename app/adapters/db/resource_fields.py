@@ -84,9 +84,8 @@ class WithheldField(Field):
 class ScopesField(ColumnField, KeyedField):
     """The scopes that a row concerns, as the values of each key (see `conditions.ByScopes`).
 
-    `scope` with `=` or `!=` compares with a whole scope, which must be the only one. `scope.key`
-    with `=`, `:` or `!=` and a value compares with each of the key's values; `:*` tests for the
-    key. Rows that concern all scopes list no values, so only `!=` matches them.
+    A whole `scope` must be the only one; `scope.key` compares with each of the key's values. Rows
+    that concern all scopes list no values, so only `!=` matches them.
     """
 
     operators = EQUALITY

@@ -102,10 +102,7 @@ _NAMED = re.compile(
 
 
 def look(*, with_texts: bool = False) -> Executable:
-    """Return the statement that finds missing objects; `missing` reads its rows.
-
-    If `with_texts`, functions with a different source text count as missing, too.
-    """
+    """Return the statement that finds missing objects and, if `with_texts`, changed functions."""
     # Imported late: the module imports this package.
     from migrations.needed import needed  # noqa: PLC0415 - a cycle
 
@@ -168,8 +165,7 @@ class RevisionError(RuntimeError):
 def _former() -> dict[str, str | None]:
     """Return the previous revision of each revision, without running a migration.
 
-    Alembic would import every migration, which costs half a second and ten megabytes. A process
-    that only compares revisions does not need this.
+    Alembic would import every migration, which costs half a second and ten megabytes.
     """
     scripts = sorted(FOLDER.glob("versions/*.py"))
     named = (_named(script) for script in scripts if script.stem != "__init__")
@@ -177,7 +173,6 @@ def _former() -> dict[str, str | None]:
 
 
 def _named(script: Path) -> tuple[str, str | None]:
-    """Return the revision of a migration and its previous revision."""
     if (match := _NAMED.search(script.read_text("utf-8"))) is not None:
         return match["own"], match["former"]
     # In a form other than `make migration` writes.

@@ -1,8 +1,8 @@
 """The connections of a process to one server: the pool's use, hot statements, all shards.
 
-Hot statements are sent to the driver directly. A session takes 0.4 ms of CPU for a statement that
-the driver sends in 0.05. So the few statements of the most frequent requests bypass it, on
-connections opened and given up by the pool. Each call is one transaction.
+A session takes 0.4 ms of CPU for a statement that the driver sends in 0.05. So the few statements
+of the most frequent requests bypass it, on connections opened and given up by the pool. Each call
+is one transaction.
 """
 
 import asyncio
@@ -59,11 +59,7 @@ class AllShards:
         self._running: set[asyncio.Task[Any]] = set()
 
     async def run(self, work: Callable[[], Awaitable[_V]]) -> _V:
-        """Return the result of work that takes one place.
-
-        Raises:
-            Unavailable: a node does not answer in time.
-        """
+        """Return the result of work that takes one place; `Unavailable` if a node is late."""
         with working_for(None):
             task = asyncio.create_task(self._placed(work))
         self._running.add(task)
@@ -120,12 +116,8 @@ class DatabaseServer:
 
     Attributes:
         reading: the same pool, for snapshots.
-        direct: the connections of the hot statements.
-        pool_use: the use of the pool.
-        nodes: the nodes of a distributed database.
         all_shards: the places of statements over all shards of a distributed database.
         long_reads: the places of statements that read much for a page, or ask how much that is.
-        statistics: the statistics of tables that this process fills.
     """
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -141,10 +133,7 @@ class DatabaseServer:
         self.statistics = TableStatistics(engine)
 
     async def close(self) -> None:
-        """Close every connection, waiting a while for the transactions of those in use.
-
-        Some write in the background, such as the last uses of keys.
-        """
+        """Close every connection, waiting a while for the transactions of those in use."""
         await self.statistics.close()
         await self.nodes.close()
         await self.direct.close()
@@ -204,14 +193,13 @@ class DirectConnections:
     async def run_together(self, statements: Sequence[Statement]) -> bool:
         """Send statements together, as one transaction; return True if it is committed.
 
-        It is rolled back if a statement finds or changes no row, or breaks a constraint. What is
-        sent again, and other errors, are as in `run`.
+        It is rolled back if a statement finds or changes no row, or breaks a constraint. Otherwise
+        as `run`.
         """
         opening = [b"begin", *self.limit]
         return await self._repeat(partial(_run_together, opening, statements))
 
     async def _repeat(self, send: Callable[[Connection], Awaitable[_Result]]) -> _Result:
-        """Send a transaction, and send it again where a shard has just been split."""
         for pause in _SPLIT_PAUSES_SECONDS:
             try:
                 return await self._send(send)
@@ -349,7 +337,6 @@ async def _run_together(
 
 
 async def _answers(connection: Connection) -> bool:
-    """Return True if a connection is alive; close it otherwise."""
     try:
         await connection.execute(b"select")
     except psycopg.Error:

@@ -52,11 +52,10 @@ class View:
     """A caller's view of the database.
 
     Attributes:
-        conditions: the conditions on the scopes of visible and writable rows.
         engines: the engines within reach; None: all.
         caller: the id of the key; None: the service itself.
         before_commit: the last step of every transaction that may write.
-        audit: the row that a single-statement transaction inserts beside its change.
+        audit: the row that a single-statement transaction inserts with its change.
     """
 
     conditions: Conditions = field(default_factory=dict)
@@ -70,7 +69,6 @@ class Database:
     """Transactions on one Postgres database, with full visibility unless made `for_caller`.
 
     Attributes:
-        server: the same, with the connections of the hot statements.
         fence: closed once the process may write no more.
         standby: answers reads of requests while the database is away; None: nothing does.
     """
@@ -106,11 +104,7 @@ class Database:
         before_commit: BeforeCommit | None = None,
         audit: Audit | None = None,
     ) -> "Database":
-        """Return the database with a caller's view, over the same connections.
-
-        `before_commit` runs last in every transaction that may write; `audit` is its counterpart
-        for a hot statement.
-        """
+        """Return the database with a caller's view; `audit` serves hot statements."""
         database = copy(self)
         reach = caller.reach
         view = View(reach.conditions, reach.engines, caller.key_id, before_commit, audit)
@@ -139,10 +133,7 @@ class Database:
         return database
 
     def reaches(self, scope: Mapping[str, str]) -> bool:
-        """Return True if the view includes the rows of a scope; if not, it includes none of them.
-
-        For searches and creations in one scope: no row has to be checked after it.
-        """
+        """Return True if the view includes the rows of a scope; otherwise it includes none."""
         return all_meet(of_one(scope), self._view.conditions)
 
     @asynccontextmanager
@@ -169,10 +160,9 @@ class Database:
 
     @asynccontextmanager
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
-        """Open a read-only view of one moment; Postgres refuses writes in it.
+        """Open a read-only view of one moment; errors are as for `transaction`.
 
-        `statement_seconds` limits each statement as in `limited`, or lifts all limits with 0. It
-        raises the errors of `transaction`.
+        `statement_seconds` limits each statement as in `limited`, or lifts all limits with 0.
         """
         async with (
             self._readable() as bind,
@@ -184,7 +174,7 @@ class Database:
             yield session
 
     async def read_all(self, read: Callable[[Session], Awaitable[_V]]) -> _V:
-        """Return what a function reads of all engines, in a snapshot.
+        """Return the result of a function that reads all engines, in a snapshot.
 
         On a distributed database it waits for every node, so it has few connections and two
         seconds. No request that names an engine may wait for it.
@@ -211,7 +201,6 @@ class Database:
 
     @asynccontextmanager
     async def _readable(self) -> AsyncIterator[AsyncEngine | AsyncConnection]:
-        """Yield what a snapshot reads from."""
         if self.standby is None:
             with self.server.pool_use.counted():
                 yield self.server.reading
@@ -222,11 +211,7 @@ class Database:
             yield connection
 
     def check_writable(self) -> None:
-        """Check that a write may be tried.
-
-        Raises:
-            Unavailable: the fence is closed, or the primary is known to be away.
-        """
+        """Raise `Unavailable` if the fence is closed, or the primary is known to be away."""
         self.fence.check()
         if self.standby is not None:
             self.standby.check_primary()
@@ -272,7 +257,6 @@ class Database:
             raise answer from error
 
     async def _is_standby(self) -> bool:
-        """Return True if the server follows another, or cannot be asked."""
         try:
             async with self.engine.connect() as connection:
                 result = await connection.execute(text("select pg_is_in_recovery()"))
@@ -292,17 +276,13 @@ class Database:
 
     @property
     def audit(self) -> Audit | None:
-        """The function that makes the audit row for a hot write with the caller's conditions.
-
-        None if the change has no caller.
-        """
+        """The function that makes the audit row for a hot write; None for a change by no caller."""
         return self._view.audit
 
     def audit_within(self, scope: Mapping[str, str]) -> Audit | None:
         """Return the function that makes the audit row for a hot write in one scope.
 
-        None if a hot write is not possible: the caller does not reach the scope, or the change has
-        no caller.
+        None if a hot write is not possible: the scope is out of reach, or the change has no caller.
         """
         return self._view.audit if self.reaches(scope) else None
 
@@ -321,8 +301,8 @@ class Database:
     ) -> Sequence[Row]:
         """Send a hot statement directly, as its own transaction; return its rows.
 
-        The statement itself contains the caller's conditions (`reach`). `options` are statements
-        that change settings of the transaction. It raises the same errors as `transaction`.
+        The statement itself contains the caller's conditions (`reach`). The rest is as for
+        `DirectConnections.run`, with the errors of `transaction`.
         """
         if is_change:
             self.check_writable()
@@ -336,11 +316,7 @@ class Database:
                 return await self.server.direct.run(statement, values, options)
 
     async def run_together(self, statements: Sequence[Statement]) -> bool:
-        """Send hot statements together, as one transaction; return True if it is committed.
-
-        It is rolled back if a statement finds or changes no row, or breaks a constraint. Otherwise,
-        statements and errors are as in `run`.
-        """
+        """Send hot statements as `DirectConnections.run_together`; errors are as for `run`."""
         self.check_writable()
         with transaction_open(self._view.conditions, self._view.caller), self.nodes.watched():
             async with self.translated_errors():
@@ -371,10 +347,7 @@ def caller_of(session: Session) -> str | None:
 
 
 def reaches_engine(session: Session, engine_id: int) -> bool:
-    """Return True if an engine is not out of reach of the caller that a session was opened for.
-
-    For engines that a request names besides the engine of its path, which admission has checked.
-    """
+    """Return True if the session's caller reaches an engine that is not the engine of its path."""
     engines: frozenset[int] | None = session.info[_ENGINES]
     return engines is None or engine_id in engines
 
@@ -405,9 +378,9 @@ def after_commit(session: Session, step: AfterCommit) -> None:
 def note(session: Session, **facts: str) -> None:
     """Note facts that are known only inside the transaction, for its last step.
 
-    `resource` and `operation` are the names of the created resource and the operation, `engine` the
-    id of a created engine, `replayed` the request id of a repeated request, `read` the name of
-    what the change read in another engine.
+    `resource` and `operation` are the names of what is created, `engine` the id of a created
+    engine, `replayed` the request id of a repeated request, `read` the name of what the change read
+    in another engine.
     """
     session.info[_NOTED] = {**noted(session), **facts}
 

@@ -1,8 +1,8 @@
 """A search for rows of all engines, and their change by key, engine by engine.
 
 A distributed database locks rows of one engine at a time. So the search covers all engines, but
-takes no lock. Then the rows of each engine are locked and changed if they still meet the condition.
-Rows that are deleted by then, or locked by other transactions, are skipped.
+takes no lock. Then the rows of each engine are locked and changed if they still meet the condition;
+rows that are deleted or locked by then are skipped.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -50,7 +50,6 @@ class RowSearch:
     """The bounds of a search for rows.
 
     Attributes:
-        limit: the most rows that are found.
         but: the names of excluded rows, as made by `name_of`.
         but_below: the names of first key parts; all rows below them are excluded.
         only: the key of the only row to find; None: all rows that are not excluded.

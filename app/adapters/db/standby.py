@@ -1,7 +1,6 @@
 """A streaming standby of the database, which answers reads while the primary is away.
 
-The process decides once for all requests whether the primary is away. After that, no request waits
-for it.
+The process decides once for all requests whether the primary is away; then none waits for it.
 """
 
 import asyncio
@@ -80,10 +79,9 @@ class OtherDatabaseError(psycopg.OperationalError):
 
 
 class Standby:
-    """The standby of one process, and whether it answers instead of the primary.
+    """The standby of one process, which answers while `is_primary_away`.
 
     Attributes:
-        is_primary_away: whether the standby answers reads.
         turn: number of changes between primary and standby so far.
     """
 
@@ -107,7 +105,7 @@ class Standby:
     async def read(self, attempt: Callable[[DatabaseServer], Awaitable[_T]]) -> _T:
         """Read from the primary; while it is away, from the standby, if the request allows it.
 
-        `attempt` may run again, for example after a lost connection; it must change nothing.
+        `attempt` may run again, so it must change nothing.
 
         Raises:
             Unavailable: the primary is away, and the standby may not or cannot answer.
@@ -130,7 +128,6 @@ class Standby:
         return await attempt(self.server)
 
     async def _is_reached(self) -> bool:
-        """Connect to the primary until that succeeds or the primary counts as away."""
         while not self.is_primary_away:
             try:
                 async with self._primary.engine.connect():
@@ -174,7 +171,6 @@ class Standby:
                 self._failed()
 
     async def _keep_asking(self, connection: Connection) -> NoReturn:
-        """Query the primary at intervals until it does not answer."""
         asked: asyncio.Task[None] | None = None
         try:
             while True:
@@ -215,7 +211,6 @@ class Standby:
 
 
 async def _ask(connection: Connection) -> None:
-    """Run an empty query; close the connection if it fails."""
     try:
         await connection.execute(b"select")
     except BaseException:
@@ -271,7 +266,6 @@ async def _identity(connection: Connection) -> Identity:
 
 
 async def _check_identity(wanted: Identity, connection: Connection) -> None:
-    """Check that a connection leads to a copy of the database of the service."""
     # Autocommit avoids a transaction, which would have to be ended here.
     await connection.set_autocommit(True)
     identity = await _identity(connection)
@@ -285,7 +279,6 @@ async def _check_identity(wanted: Identity, connection: Connection) -> None:
 
 
 async def _look_at_start(server: DatabaseServer) -> None:
-    """Log a warning if the standby is unreachable, or does not follow another server."""
     try:
         async with server.engine.connect() as connection:
             follows = (await connection.execute(text("select pg_is_in_recovery()"))).scalar_one()

@@ -37,7 +37,7 @@ _CLOSE_SECONDS = 2.0
 
 
 class TableStatistics:
-    """The update of the statistics by `analyze`, in the background, at most once a minute.
+    """Updates the statistics by `analyze`, at most once a minute.
 
     Attributes:
         after: follows each update, with the names of its tables; it must not fail.
@@ -61,10 +61,7 @@ class TableStatistics:
         self._task: asyncio.Task[None] | None = None
 
     def note(self, table: str, rows: int) -> None:
-        """Count rows that a committed transaction has inserted into a table.
-
-        Rows of earlier minutes count no more: autovacuum has seen them.
-        """
+        """Count rows that a committed transaction has inserted into a table."""
         is_idle = self._task is None or self._task.done()
         if is_idle and monotonic() - self._noted > self._interval:
             self._rows.clear()

@@ -1,7 +1,6 @@
 """The rows of one scope in every table, for erasures to count, name and remove.
 
-The binding that a table declares (`conditioned_by`) decides which scope a row belongs to; it also
-confines callers. All functions run in the caller's transaction.
+The binding of a table (`conditioned_by`), which also confines callers, decides the scope of a row.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -45,8 +44,7 @@ Key = tuple[str, ...]
 class Subject:
     """The rows of an engine whose scope contains given pairs; without pairs, all its rows.
 
-    Attributes:
-        has_sessions: whether the user's sessions, task memory and state belong to it.
+    `has_sessions`: the user's sessions, task memory and state belong to it.
     """
 
     engine_id: int
@@ -67,7 +65,6 @@ class Subject:
 
 
 def _is_of_user(binding: Binding) -> bool:
-    """Return True if rows belong to a user, not to a scope of any keys."""
     if isinstance(binding, ByParent):
         parents = (row for row in conditioned_rows() if table_of(row).name == binding.table)
         return _is_of_user(next(parents).conditioned_by)  # type: ignore[attr-defined]  # as above
@@ -96,12 +93,7 @@ class Erasure:
 
 @dataclass(frozen=True)
 class RowsOf:
-    """The rows of one table.
-
-    Attributes:
-        only: a further condition on the rows.
-        most: the most rows removed per call; None: only the caller's limit applies.
-    """
+    """The rows of one table that meet `only`; a call removes at most `most`, if given."""
 
     row: type[Base]
     only: ColumnElement[bool] = field(default_factory=true)
@@ -191,11 +183,7 @@ def _scope_of(binding: ByScope | ByKeys, values: Sequence[Any]) -> dict[str, str
 
 @dataclass(frozen=True)
 class TextsOf:
-    """The texts in one column of a table, which a scan for sensitive values rewrites in place.
-
-    Attributes:
-        name: returns the name, below its engine, of the resource that contains a row.
-    """
+    """The texts of a column that scans rewrite in place; `name` gives the resource of a row."""
 
     row: type[Base]
     column: str

@@ -25,10 +25,9 @@ async def limited(
 ) -> AsyncIterator[None]:
     """Limit the time of each statement in the block, if a limit is given.
 
-    It is for filters with a cost that depends on the caller's text: filters with a regular
-    expression or without an index. It is also for lists that must read rows which the conditions
-    of a key then exclude. The statements must not wait for locks, since a timeout caused by
-    another transaction's lock is not the caller's error.
+    It is for filters with a cost that depends on the caller's text, and for lists that must read
+    rows which the conditions of a key then exclude. The statements must not wait for locks, since a
+    timeout caused by another transaction's lock is not the caller's error.
 
     Raises:
         InvalidArgument: a statement took longer; the error names `field`.
@@ -50,8 +49,8 @@ async def limited(
 async def set_local(session: AsyncSession, settings: Mapping[str, str | int]) -> None:
     """Apply settings for the rest of the transaction, in one round trip.
 
-    It does not use `set_config`, which a distributed database does not propagate to its nodes.
-    Values must be the service's or the server's, never a caller's text.
+    Not by `set_config`, which a distributed database does not propagate to its nodes. Values must
+    be the service's or the server's, never a caller's text.
     """
     connection = await session.connection()
     parts = (f"set local {name} = '{value}'" for name, value in settings.items())

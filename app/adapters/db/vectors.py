@@ -1,7 +1,4 @@
-"""Vectors as columns and as parameters in the driver's binary form.
-
-As text, formatting and parsing the numbers would take longer than the rest of an insertion.
-"""
+"""Vectors as columns, and as parameters in the driver's binary form, which is much faster."""
 
 import struct
 from collections.abc import Callable, Sequence

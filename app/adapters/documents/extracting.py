@@ -1,9 +1,7 @@
 """Detection of file types and charsets, and extraction of text (pure).
 
-No input is refused: an invalid byte becomes the replacement character.
-
-Files of any length are read in pages, and their text is yielded in parts. A broken file is not
-refused; it has less text, or none.
+No input is refused: an invalid byte becomes the replacement character, and a broken file has less
+text, or none. Files of any length are read in pages, and their text is yielded in parts.
 """
 
 import codecs
@@ -171,8 +169,7 @@ def sniffed(head: bytes) -> str:
 def format_read(declared: str, looks_like: str) -> TextFormat | None:
     """Return the format in which a file is read; None: the file has no readable text.
 
-    The declared type decides, unless the bytes look like a type without text. For a file declared
-    as plain bytes, the guessed type decides.
+    The declared type decides, unless it is plain bytes, or the bytes look like a type without text.
     """
     if not _may_be_text(declared, looks_like):
         return None
@@ -186,12 +183,7 @@ def is_readable(declared: str, looks_like: str) -> bool:
 
 
 def extracted(pages: Iterable[bytes], declared: str, looks_like: str) -> Iterator[str]:
-    """Yield the text of a file in parts of any size; a file without text yields nothing.
-
-    Call it in a thread, because a long file takes long.
-
-    The charset of the `declared` type counts; `looks_like` is the result of `sniffed`.
-    """
+    """Yield the text of a file in parts of any size; slow for long files, so run it in a thread."""
     read_as = format_read(declared, looks_like)
     if read_as is None:
         return

@@ -41,12 +41,9 @@ at once and blocks all threads meanwhile. So this tag is dropped, up to the next
 
 
 def text_of_html(parts: Iterable[str]) -> Iterator[str]:
-    """Yield the text of a page, in paragraphs and lines. Linear in its length.
-
-    No input is refused; bad input has less text, or none.
-    """
+    """Yield the text of a page, in paragraphs and lines. Linear in its length. Refuses no input."""
     target = _Target()
-    reader = _Reader(target)
+    reader = _PageReader(target)
     waited = 0
     try:
         for piece in _steps(parts):
@@ -63,7 +60,7 @@ def text_of_html(parts: Iterable[str]) -> Iterator[str]:
     yield target.take()
 
 
-class _Reader:
+class _PageReader:
     """A parser of one page; it reads a long or deeply nested page as several pages."""
 
     def __init__(self, target: "_Target") -> None:
@@ -72,7 +69,6 @@ class _Reader:
         self._begin()
 
     def feed(self, piece: str) -> None:
-        """Read the next step of the page."""
         if self._is_skipping:
             _, mark, piece = piece.partition(">")
             self._is_skipping = not mark
@@ -87,12 +83,10 @@ class _Reader:
         self._feed(piece[end:])
 
     def skip(self) -> None:
-        """Drop the tag or comment that is being read, up to the next `>`."""
         self._is_skipping = True
         self._begin()
 
     def close(self) -> None:
-        """Read the end of the page."""
         self._parser.close()
 
     def _begin(self) -> None:
@@ -158,7 +152,6 @@ class _Target:
         return not self._silent and not self._laid_out
 
     def take(self) -> str:
-        """Return the text found since the last call."""
         self._settle()
         text, self._found = "".join(self._found), []
         return text
@@ -188,7 +181,6 @@ class _Target:
             self._silent = self._silent if self._depth else ""
 
     def data(self, text: str) -> None:
-        """Read text, which may come in single characters."""
         self._moved = True
         self.tag = ""
         if not self._silent:
@@ -198,7 +190,6 @@ class _Target:
         """Read the end of the page."""
 
     def _settle(self) -> None:
-        """Append the text since the last tag."""
         text, self._pending = "".join(self._pending).translate(_UNSEEN), []
         if not text:
             return

@@ -1,7 +1,4 @@
-"""The text of JSON and CSV: one record a line, in searchable words (pure).
-
-Input that is not valid JSON or CSV is returned almost unchanged.
-"""
+"""The text of JSON and CSV: one record a line; invalid input is kept almost unchanged (pure)."""
 
 import csv
 import re
@@ -115,7 +112,6 @@ def _line(row: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def _columns(row: Sequence[str]) -> Sequence[str]:
-    """Return the first row as column names if its cells are distinct texts."""
     names = [" ".join(cell.split())[:_MAX_NAME] for cell in row]
     are_texts = all(any(sign.isalpha() for sign in name) for name in names)
     return names if are_texts and len(names) > 1 and len(set(names)) == len(names) else ()
@@ -184,7 +180,6 @@ class _Lines:
             yield held
 
     def rest(self) -> Iterator[str]:
-        """Yield the text after the last line, in parts."""
         yield "".join(self._waiting) + self._held
         self._waiting.clear()
         self._held = ""

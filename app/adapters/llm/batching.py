@@ -42,11 +42,7 @@ class Batcher:
         self._shared: dict[asyncio.Task[None], Callers] = {}
 
     async def embed(self, texts: Sequence[str], deadline: float, most: int) -> Vectors:
-        """Return the vectors of one caller's texts; a request takes at most `most` texts.
-
-        Raises:
-            ServiceError: as if the caller were the only one.
-        """
+        """Return the vectors of one caller's texts, or fail as if the caller were the only one."""
         if self._under_way and len(texts) < most and _length(texts) < _MOST_CHARS:
             vectors = await self._join(texts, deadline, most)
             if vectors is not None:
@@ -86,7 +82,6 @@ class Batcher:
             self._send(most)
 
     def _send(self, most: int) -> None:
-        """Send the texts that wait."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -138,7 +133,6 @@ def _length(texts: Sequence[str]) -> int:
 
 
 def _settle(callers: Callers, vectors: Vectors | None) -> None:
-    """Give each caller that still waits its own vectors, or None."""
     at = 0
     for result, texts in callers.items():
         if not result.done():

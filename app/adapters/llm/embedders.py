@@ -79,10 +79,7 @@ class ManagedEmbedder(Protocol):
     """The languages that it understands, as ISO 639-1 codes. None: it is not known to lack one."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text, in order. Does not block the event loop.
-
-        Must not be called inside a transaction.
-        """
+        """Return one unit vector per text, in order. Must not be called inside a transaction."""
         ...
 
     @property
@@ -122,11 +119,10 @@ class Embedders:
     """Embedders, one of which is lexical only.
 
     Attributes:
-        current: the one that the settings name.
+        current: the embedder that the settings name.
         by_id: all that are open in this process, by model id; an open successor also by the id of
             the former model.
-        lengths: the length of each model's stored vectors, as far as this process knows it; it
-            never changes.
+        lengths: the length of each model's stored vectors, as far as known; it never changes.
     """
 
     def __init__(self, current: ManagedEmbedder, others: Sequence[ManagedEmbedder] = ()) -> None:
@@ -149,11 +145,7 @@ class Embedders:
         return sorted({embedder.model_id for embedder in self.by_id.values()} - SUCCESSORS.keys())
 
     def serving(self, engine_id: int, embedding_model: str | None) -> str:
-        """Return the id of the model that serves an engine, and remember it.
-
-        `embedding_model` is the value of its row. An engine without vectors has none yet: the
-        configured embedder will serve it.
-        """
+        """Return the id of the model that serves an engine, by its row, and remember it."""
         if embedding_model is None:
             # A restore of an earlier database also clears the model.
             self._seen.pop(engine_id, None)
@@ -172,13 +164,7 @@ class Embedders:
 
 
 class CachedEmbedder(ManagedEmbedder):
-    """An embedder that asks the inner one only for texts not in its cache, each once per call.
-
-    Holds at most `entries` vectors and no text; evicts the least recently used.
-
-    Args:
-        model_id: a name other than the inner one's.
-    """
+    """A cache of at most `entries` vectors before another embedder; `model_id` is its own name."""
 
     def __init__(self, inner: ManagedEmbedder, entries: int, model_id: str | None = None) -> None:
         self.model_id = model_id or inner.model_id
@@ -231,8 +217,7 @@ def _key(text: str) -> bytes:
 class ThreadedEmbedder(ManagedEmbedder):
     """An embedder that computes in its own threads; a subclass computes a few texts at a time.
 
-    A long list takes at most one portion per thread at a time, so that other calls are served
-    between its portions and not after it.
+    Other calls are served between the portions of a long list.
     """
 
     is_local = True
@@ -277,7 +262,6 @@ class ThreadedEmbedder(ManagedEmbedder):
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield texts in portions, in order."""
     portion: list[str] = []
     chars = 0
     for text in texts:

@@ -1,7 +1,7 @@
 """Encodings of tiktoken, which count the tokens of some providers exactly.
 
-The package is an extra (`tokens`), and its user puts the tables into a folder: this service
-fetches nothing. A table is read once, when its encoding is first needed.
+The package is an extra (`tokens`), and its user puts the tables into a folder: this service fetches
+nothing.
 """
 
 from base64 import b64decode

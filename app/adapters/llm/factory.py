@@ -24,9 +24,7 @@ _ELSEWHERE = " and ".join(f"{provider}:..." for provider in SERVED_ELSEWHERE)
 
 
 def open_embedder(settings: Settings) -> ManagedEmbedder:
-    """Open the embedder of the settings, behind a cache.
-
-    Quick, since the model loads on `warm`; but an operator's own files are read and checked here.
+    """Open the embedder of the settings, behind a cache. Quick, since the model loads on `warm`.
 
     Raises:
         ModelSetupError: MiniLM is requested by name and not installed, the embedder `http` has no
@@ -44,10 +42,7 @@ def open_embedder(settings: Settings) -> ManagedEmbedder:
 
 
 def open_embedders(settings: Settings) -> Embedders:
-    """Open the configured embedder, and those that may still serve engines, behind caches.
-
-    Embedders that compute in this process can always be opened; they take no memory until used.
-    """
+    """Open the embedders that may serve engines, which take no memory until used."""
     current = open_embedder(settings)
     others: list[ManagedEmbedder] = [HashEmbedder(settings.embedder_threads)]
     if not MiniLmEmbedder.missing_packages():
@@ -185,8 +180,8 @@ def open_models(settings: Settings) -> TextModels:
 def open_readers(settings: Settings) -> Readers:
     """Open the readers that the settings name. Takes seconds if there are any.
 
-    They share neither key nor address with the model that writes memories. No environment variable
-    sets their address; local readers take no key or proxy from the environment either.
+    They share neither key nor address with the model that writes memories, and take neither from
+    the environment.
     """
     if not settings.task_readers:
         return Readers()

@@ -1,7 +1,4 @@
-"""The HTTP client for providers: bounded replies, and Retry-After.
-
-Built on httpx2, which the providers' own clients use: Anthropic's refuses a client of httpx.
-"""
+"""The HTTP client for providers: bounded replies, and Retry-After. Anthropic's needs httpx2."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,11 +26,7 @@ _NO_SECRET = "api-version"  # noqa: S105 - a name
 
 @dataclass
 class ResponseHead:
-    """The beginning of the last reply, whatever a client makes of it.
-
-    Attributes:
-        secrets: the keys that were sent with its request.
-    """
+    """The beginning of the last reply, and the keys (`secrets`) that were sent with its request."""
 
     content: bytes = b""
     secrets: tuple[str, ...] = ()
@@ -68,8 +61,7 @@ def open_client(
 ) -> httpx2.AsyncClient:
     """Return a client that stops reading a reply at `max_reply_bytes`, declared or not.
 
-    An unsuccessful reply is cut there instead of raising an error.
-    `is_direct`: bypass the proxies that the environment names.
+    An unsuccessful reply is cut there instead of raising an error. `is_direct`: bypass proxies.
     """
 
     async def bound(response: httpx2.Response) -> None:
@@ -153,9 +145,7 @@ def secrets_of(request: httpx2.Request) -> tuple[str, ...]:
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     """Return the seconds the server asks to wait, or None; the keys of `headers` are lower case.
 
-    A date is compared with the server's own `Date`, so that no two clocks need to agree.
-
-    Source: RFC 9110, section 10.2.3.
+    A date is compared with the server's own `Date`. Source: RFC 9110, section 10.2.3.
     """
     asked = headers.get("retry-after", "")
     try:

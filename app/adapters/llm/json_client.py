@@ -1,8 +1,4 @@
-"""A client that posts JSON to one address, for requests so short that their client counts.
-
-Built on aiohttp, which takes a fraction of httpx2's time. Imported only where an embedding server
-is configured.
-"""
+"""A client that posts JSON to one address, on aiohttp, which is much faster than httpx2."""
 
 from collections.abc import Mapping
 from urllib.request import getproxies
@@ -59,12 +55,7 @@ class JsonClient:
         self._client = open_client(timeout_seconds, max_reply_bytes) if is_proxied else None
 
     async def post(self, body: bytes) -> bytes:
-        """Return the body of a successful reply.
-
-        Raises:
-            RequestFailed: there is none.
-            BadGateway: the reply is not read.
-        """
+        """Return the body of a reply; raise `RequestFailed` or `BadGateway` if there is none."""
         try:
             if self._client is None:
                 return await self._posted(body)

@@ -30,11 +30,7 @@ class TextModels:
     """The connections to close."""
 
     def choose(self, name: str | None) -> TextModel | None:
-        """Return the model for a bank's `generationConfig.model`. None: no model.
-
-        `projects/p/locations/l/publishers/google/models/gemini-x` is looked up unchanged, then as
-        `gemini-x`.
-        """
+        """Return the model for a bank's `generationConfig.model`, or for its last path segment."""
         if name is None:
             return self.default
         named = self.aliases.get(name) or self.aliases.get(name.rpartition("/")[2])
@@ -95,9 +91,7 @@ class Readers:
 def check_policy(
     policy: MemoryPolicy | None, models: TextModels, settings: Settings, field: str
 ) -> None:
-    """Check the names in a policy before it is used; no policy is valid.
-
-    `field` is the path of the policy in the request, in wire spelling.
+    """Check the names in a policy before it is used; `field` is its path, in wire spelling.
 
     Raises:
         InvalidArgument: the model or counter does not exist; the error lists those that do.

@@ -48,10 +48,7 @@ Tokens = NDArray[np.int64]
 
 
 class OnnxEncoder(ABC):
-    """An encoder that computes in the calling thread. Thread-safe.
-
-    A text is cut to `max_tokens`; `dimensions` is the length of a vector.
-    """
+    """An encoder of texts, cut to `max_tokens`; computes in the calling thread. Thread-safe."""
 
     def __init__(self, tokenizer: Tokenizer, max_tokens: int, dimensions: int = 0) -> None:
         self.dimensions = dimensions
@@ -97,11 +94,7 @@ def passes(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def open_session(graph: bytes | Path, folder: Path) -> ort.InferenceSession:
-    """Open a session that computes in the calling thread.
-
-    The weight files that the graph names are in `folder`. They are mapped, not copied, as they
-    would be if they were passed as values.
-    """
+    """Open a session that computes in the calling thread, with mapped weights from `folder`."""
     options = ort.SessionOptions()
     options.log_severity_level = _FATAL
     # The embedder's threads are the parallelism; more threads would compete for the cores.

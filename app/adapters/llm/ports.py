@@ -116,13 +116,7 @@ OutputT = TypeVar("OutputT", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Learnt:
-    """Facts about the server of a model that its answers have shown.
-
-    Attributes:
-        mode: the output mode of the last answer.
-        refused: the modes that were refused before it.
-        output_tokens: the longest answer.
-    """
+    """Facts about a model's server, from its answers: the modes it refused, its longest answer."""
 
     mode: str
     refused: Sequence[str]

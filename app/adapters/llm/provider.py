@@ -46,12 +46,7 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class RequestFailed(Exception):
-    """A request without an answer: its HTTP status and words, if there was a reply at all.
-
-    Attributes:
-        is_unreachable: True if there was not even a connection.
-        is_final: True if something smaller is to be requested, whatever the status.
-    """
+    """A request without an answer; if `is_final`, something smaller is to be requested."""
 
     status: int | None = None
     retry_after_seconds: float | None = None
@@ -181,10 +176,6 @@ class Provider:
     async def _attempt(
         self, request: Callable[[], Awaitable[T]], deadline: float, target: ProviderTarget
     ) -> T:
-        """Make one request once the breaker admits it and a slot is free.
-
-        A request that the breaker holds up has no slot: the trial that may close it needs one.
-        """
         limit = min(deadline, now() + self._patience_seconds)
         while True:
             async with self._breaker.admitted(limit) as is_trial:
@@ -204,7 +195,6 @@ class Provider:
         *,
         is_trial: bool,
     ) -> T:
-        """Make one request, and report its outcome to the breaker."""
         began = now()
         try:
             async with in_time(deadline):
@@ -234,11 +224,7 @@ def _delay(failed: RequestFailed, attempt: int) -> float:
 
 @asynccontextmanager
 async def in_time(deadline: float) -> AsyncIterator[None]:
-    """Cancel the block at `deadline`, a time of the event loop.
-
-    Raises:
-        DeadlineExceeded: it was.
-    """
+    """Cancel the block at `deadline`, a time of the event loop; then raise `DeadlineExceeded`."""
     try:
         async with asyncio.timeout_at(deadline):
             # Too late, nothing begins.
@@ -269,7 +255,6 @@ def _lasting(failed: RequestFailed, target: ProviderTarget) -> str:
 
 
 def _message(failed: RequestFailed, target: ProviderTarget) -> str:
-    """Return the provider's behaviour, the setting to look at, and the provider's own words."""
     if failed.is_rate_limit:
         what = "accepts no more requests at the moment"
     elif failed.is_refusal:
@@ -285,8 +270,7 @@ def _message(failed: RequestFailed, target: ProviderTarget) -> str:
 class Breaker:
     """A circuit breaker that opens after a number of failures in a row, and later admits a trial.
 
-    Times are seconds of the event loop's clock. While the breaker is open only the trial counts:
-    earlier requests tell only about the past.
+    While the breaker is open only the trial counts: earlier requests show only the past.
     """
 
     def __init__(self, failures: int, seconds: float) -> None:
@@ -307,7 +291,7 @@ class Breaker:
         """Wait until a request may be made in the block; yield True if it is the trial.
 
         Raises:
-            Unavailable: that is not before `limit`.
+            Unavailable: that is not before `limit`, in seconds of the event loop's clock.
         """
         while self.is_open():
             if self._pause_end >= limit:

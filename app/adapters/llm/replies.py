@@ -3,12 +3,11 @@
 Accepted: prose around the JSON, code fences, `<think>` blocks before it, a tool call written as
 text, a structure inside another, text that is nearly JSON, extra fields, null for a default. An
 `EntriesReply` is put together from all values; of any other structure the last one counts. Prose
-alone is accepted as the text of a `TextReply`. Refused: everything else that does not hold the
-structure, including an empty object, the schema itself, and truncated text.
+alone is accepted as the text of a `TextReply`.
 
-Values are strict JSON, or are mended by a library. A reply is hostile until it is read: the nesting
-of values is bounded. Text that is only nearly JSON has a bound of length and quotes together,
-within which the library takes three seconds at most.
+A reply is hostile until it is read: the nesting of values is bounded. Text that is only nearly
+JSON, which a library mends, has a bound of length and quotes together: that takes three seconds at
+most.
 """
 
 import json
@@ -116,7 +115,6 @@ def parse(text: str, output: type[OutputT]) -> OutputT:
 def _of_entries(
     json_values: Sequence[FoundValue], output: type[_EntriesT], *, is_cut: bool
 ) -> _EntriesT:
-    """Return the structure of all entries; a text that was cut off gives at least an empty one."""
     reply = output.of_values([*json_values, *([FoundValue([])] if is_cut else [])])
     if reply is None:
         raise InvalidReply("It held no complete JSON object.")
@@ -147,10 +145,7 @@ def _last_valid(answer: str, json_values: Sequence[FoundValue], output: type[Out
 
 
 def _structures(value: object, names: Collection[str], depth: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield the objects that have a field of the structure: the value, or parts of a wrapper.
-
-    A tool call written as text wraps a structure, a list of one, and a schema with values.
-    """
+    """Yield the objects that have a field of the structure: the value, or parts of a wrapper."""
     value = decoded(value)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -182,7 +177,6 @@ def _message(error: ValidationError) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    """Drop thoughts before the answer, and the quotes around a quoted answer."""
     stripped = text.strip()
     if _THOUGHT_ENDS in stripped and not stripped.startswith("{"):
         # The first end tag: a later one may stand in a string of the answer.
@@ -196,9 +190,7 @@ def _unwrapped(text: str) -> str:
 
 
 def values(text: str) -> list[FoundValue]:
-    """Return the outermost values in a text, in their order.
-
-    Of the last one only whole objects are taken if the text ends inside it.
+    """Return the outermost values in a text; of a last one that is cut, only whole objects.
 
     Raises:
         ValueError: a value is nested too deeply, or too long for one that is no JSON.

@@ -2,8 +2,7 @@
 
 Parsed from the reply itself, since each vendor's client changes it: the shapes of OpenAI,
 Anthropic, Google, Ollama and vLLM, an HTML page, or plain text. The words also show which part of
-the request is refused, because statuses differ from server to server; they are of OpenAI, Azure,
-Anthropic, Google, Mistral, Groq, vLLM, llama.cpp, LM Studio, Ollama and text-embeddings-inference.
+the request is refused, because statuses differ from server to server.
 """
 
 import json
@@ -72,11 +71,10 @@ _OTHER_NAME = {
 
 @dataclass(frozen=True)
 class Words:
-    """A provider's error.
+    """A provider's error; `code` and `kind` are its own.
 
     Attributes:
         message: at most 200 characters; nothing of the prompt, and no key.
-        code, kind: the provider's own `code` and `type` of the failure.
         sent: the form of the reply, where it is not the one that was requested.
         whole: all of the text but what it repeats of the request, to search for what is refused;
             never shown.
@@ -151,7 +149,6 @@ def _own(said: str, request: ProviderRequest) -> str:
 
 
 def _error(text: str) -> Mapping[str, Any] | None:
-    """Return the error of a JSON reply. None: it is not a JSON object."""
     try:
         reply = json.loads(text)
     except (ValueError, RecursionError):
@@ -195,7 +192,6 @@ def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in one line, of printable characters."""
     words = " ".join(text.split())
     return "".join(sign for sign in words if sign.isprintable())
 
@@ -272,7 +268,6 @@ class OutputLimit:
         return replace(self, name=other) if other and other in words else None
 
     def _within_context(self, words: str) -> "OutputLimit | None":
-        """Return the part of the model's context that a prompt leaves; None: it is not named."""
         if (whole := _CONTEXT.search(words)) is None:
             return None
         context, prompt = _number(whole[1]), _PROMPT.search(words)
@@ -281,7 +276,6 @@ class OutputLimit:
         return replace(self, tokens=left if left < self.tokens else 0, later=later)
 
     def _named(self, words: str) -> "OutputLimit | None":
-        """Return the greatest lower number; None: the words are not about the answer's length."""
         if not _OF_ANSWER.search(words):
             return None
         named = [_number(match[1]) - bool(match[2]) for match in _NUMBER.finditer(words)]

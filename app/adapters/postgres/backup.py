@@ -1,13 +1,11 @@
 """Backups of the embedded Postgres, by the bundled `pg_basebackup`, and their restores.
 
 The programs run as the user of this process, which therefore owns the backups. They reach the
-server over its socket, which only that user and the server's can open; it runs meanwhile.
+running server over its socket, which only that user and the server's can open.
 
 An incremental backup combined with a parent of another history would be corrupt, and Postgres does
 not detect it: a restore keeps the system identifier and the timeline. So the folder of the cluster
 lists the manifests of its backups, and only these backups can be parents.
-
-A restored cluster gets its final name after all checks.
 """
 
 import os
@@ -89,11 +87,7 @@ class RunningCluster:
 
 @dataclass(frozen=True)
 class Taken:
-    """A finished backup.
-
-    Attributes:
-        why_full: the reason why a requested incremental backup was not possible; None otherwise.
-    """
+    """A finished backup; `why_full`: the reason why an incremental backup was not possible."""
 
     backup: Backup
     why_full: str | None = None
@@ -112,9 +106,7 @@ def take_full(
 
 
 def take_incremental(cluster: RunningCluster, folder: BackupFolder, report: Report) -> Taken:
-    """Make a backup of the changes since the newest backup in a locked folder. Blocking.
-
-    Without a usable parent, it is a full backup.
+    """Make a backup of the changes since the newest backup, or a full one without a usable parent.
 
     Raises:
         BackupError: the backup failed; its files were removed.
@@ -132,7 +124,6 @@ def take_incremental(cluster: RunningCluster, folder: BackupFolder, report: Repo
 
 
 def _find_parent(cluster: RunningCluster, folder: BackupFolder) -> Backup | None:
-    """Return the newest backup, if it is of this cluster and its chain is complete."""
     known = [backup for backup in folder.list_all() if not backup.is_before_migration]
     if not known or known[-1].manifest not in _list_made(cluster.made):
         return None
@@ -341,9 +332,9 @@ def verify(folder: BackupFolder, backup: Backup, report: Report) -> None:
 
 
 def keep(folder: BackupFolder, count: int, report: Report) -> list[str]:
-    """Remove the oldest chains of a locked folder; return the ids of their backups.
+    """Remove all chains of a locked folder but the `count` newest; return the backups' ids.
 
-    The `count` newest chains stay, and all backups before migrations.
+    Backups before migrations stay.
 
     Raises:
         BackupError: none of the chains to keep is whole; none was removed.
@@ -385,13 +376,10 @@ _START_SECONDS = 86_400
 def restored(
     settings: Settings, folder: BackupFolder, backup: Backup, report: Report
 ) -> Iterator[str]:
-    """Restore a backup into a data folder, and run a server on it for the block. Blocking.
+    """Restore a backup, and run a server on it for the block; yield its address. Blocking.
 
     The data folder contains the database only after the block has ended without an error. After an
     error, the restored files are removed.
-
-    Yields:
-        The address of the database.
     """
     chain = folder.chain_of(backup)
     _check_version(backup)
@@ -427,7 +415,6 @@ def _check_version(backup: Backup) -> None:
 
 
 def _join(home: PostgresHome, made: Path, parts: Sequence[Path], report: Report) -> None:
-    """Combine the backups of a chain into an empty folder."""
     total = sum(map(size_of, parts))
     run_program(
         "pg_combinebackup",

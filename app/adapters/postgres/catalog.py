@@ -194,10 +194,7 @@ class BackupFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other commands from changing the folder during the block; create it if absent.
-
-        Leftovers of an interrupted command are removed.
-        """
+        """Keep other commands from changing the folder during the block; remove their leftovers."""
         try:
             # An existing folder keeps its mode: others may use it, and backups have stricter modes.
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -298,8 +295,7 @@ def sha256_of(path: Path) -> str:
 def damages(folder: Path, expected: Mapping[str, ListedFile], report: Report) -> Iterator[str]:
     """Compare a backup's files with the expected files; yield a sentence for each difference.
 
-    `expected` has all files but the manifest, by their paths within the backup. The bundled
-    `pg_verifybackup` ends with a segmentation fault, so it is not used.
+    `expected` lacks the manifest. The bundled `pg_verifybackup` ends with a segmentation fault.
     """
     done, total = 0, sum(file.size for file in expected.values())
     for name, file in expected.items():

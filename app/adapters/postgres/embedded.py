@@ -35,8 +35,6 @@ COPIES = Path("/var/lib/open-memory-bank")
 class EmbeddedPostgres:
     """One server on one data folder. Blocking, from any thread; started at most once.
 
-    For use in an event loop see `embedded_postgres`.
-
     `copies` and `holder` are as for `open_home`, `connections` as for `server_command`.
     """
 
@@ -102,12 +100,10 @@ class EmbeddedPostgres:
             return self._supervisor
 
     def __enter__(self) -> Self:
-        """Start the server."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the server."""
         self.stop()
 
 
@@ -141,7 +137,7 @@ def running_postgres(settings: Settings) -> Iterator[str]:
 async def embedded_postgres(
     settings: Settings, connections: int | None = None, holder: Holder | None = None
 ) -> AsyncIterator[EmbeddedPostgres]:
-    """Run the server for the duration of the block, without blocking the event loop.
+    """Run the server for the block, without blocking the event loop.
 
     Raises:
         PostgresStartError: the server cannot run; all its processes have ended.

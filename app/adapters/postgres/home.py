@@ -105,11 +105,7 @@ class PostgresHome:
 
 @dataclass(frozen=True)
 class Holder:
-    """A process that holds a data folder.
-
-    Attributes:
-        address: the address at which it serves the API; None: it does not serve.
-    """
+    """A process that holds a data folder; `address` is where it serves the API, if it does."""
 
     pid: int = field(default_factory=os.getpid)
     address: str | None = None
@@ -152,8 +148,7 @@ def open_home(
     """Lock the folder below `data_dir`, and determine the server's user and its path.
 
     `user` runs the server if root starts it and the folder has no other owner yet. `copies` gets
-    copies of binaries that this user could not execute in place. Without a `holder`, this process
-    holds the folder, without an address.
+    copies of binaries that this user could not execute in place.
     """
     folder = data_dir.resolve() / FOLDER
     with ExitStack() as undo:
@@ -182,7 +177,6 @@ def _lock_folder(folder: Path, holder: Holder, undo: ExitStack) -> None:
 
 
 def _held(folder: Path) -> str:
-    """Return the message for a folder that another process holds."""
     other = Holder.of(folder)
     if other is None:
         process = "another process of this service"
@@ -213,7 +207,6 @@ def _write_access(path: Path) -> None:
 
 
 def _account(folder: Path, user: str) -> Account:
-    """Return the server's user: the owner of an existing database, else `user`."""
     for path in (folder / CLUSTER, folder):
         if path.exists() and (owner := path.stat()).st_uid != 0:
             return Account(str(owner.st_uid), owner.st_uid, owner.st_gid)
@@ -234,7 +227,6 @@ def _account(folder: Path, user: str) -> Account:
 def _path_for_user(
     folder: Path, binaries: Path, account: Account | None, undo: ExitStack
 ) -> tuple[str, tuple[int, ...]]:
-    """Return the folder's path for the server's user, and the descriptors to inherit."""
     program = postgres_program(binaries, "postgres")
     if account is None or can_run(program, account, folder=str(folder)):
         return str(folder), ()
@@ -252,7 +244,7 @@ def _path_for_user(
 def _sockets(folder: Path, account: Account | None, undo: ExitStack) -> Path:
     """Return the socket's folder: next to the cluster, or a short path if that is too long.
 
-    The path is deterministic, because clients continue to use it after a restart of the server.
+    Clients continue to use the path after a restart of the server, so it is deterministic.
     """
     beside = folder / SOCKETS
     if len(os.fsencode(beside / SOCKET_NAME)) <= _SOCKET_PATH_MAX_BYTES:

@@ -3,8 +3,7 @@
     python -I -S launcher.py PARENT UID GID DEATH_SIGNAL FOLDER PROGRAM [ARGUMENT ...]
 
 It is a separate script because the code between fork and exec must not run inside a process with
-threads. It starts with the rights of the parent, so the later user need not be able to read it. It
-imports only the standard library, before the rights are dropped.
+threads. It imports only the standard library, before the rights are dropped.
 """
 
 import ctypes

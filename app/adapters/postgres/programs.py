@@ -2,8 +2,7 @@
 
 A program is started as a given user and tied to this process. On Linux it receives SIGINT when the
 *thread* that started it ends, also by kill -9 of the whole process: start a server only from a
-thread that lives as long as the server. Other systems have no signal for this; there the next start
-stops a leftover server.
+thread that lives as long as the server.
 """
 
 import importlib.metadata
@@ -62,12 +61,8 @@ def launch(
 ) -> "subprocess.Popen[bytes]":
     """Start a program in its own session, which Ctrl-C in the terminal does not reach.
 
-    Args:
-        command: the program's absolute path and its arguments.
-        folder: the working folder, as the program's user sees it.
-        account: the user to become; None keeps the present one.
-        output: the descriptor for both standard streams.
-        keep: further descriptors to inherit, under the same numbers.
+    `folder` is the working folder, as the program's user sees it; `output` the descriptor of both
+    streams; `keep` has further descriptors to inherit, under the same numbers.
     """
     if sys.platform == "win32":
         return subprocess.Popen(  # noqa: S603 - a program of the installed package
@@ -143,8 +138,7 @@ def sync_folder(path: Path) -> None:
 def try_lock(descriptor: int) -> bool:
     """Lock an open file; return False if another process holds the lock.
 
-    The lock belongs to the open file. Processes that inherit the descriptor hold it too; it ends
-    when the last of them ends, also if it is killed.
+    Processes that inherit the descriptor hold it too; it ends when the last of them ends.
     """
     try:
         if sys.platform == "win32":
@@ -174,10 +168,7 @@ def failure_in_log(path: Path, offset: int) -> str:
 
 
 def find_binaries() -> Path:
-    """Return the installed Postgres: a folder with `bin`, `lib` and `share`.
-
-    The package is not imported, because its wrapper is not used.
-    """
+    """Return the installed Postgres: a folder with `bin`, `lib` and `share`."""
     spec = importlib.util.find_spec(_PACKAGE)
     for place in (spec.submodule_search_locations or []) if spec else []:
         folder = Path(place) / _INSTALLATION
@@ -195,10 +186,7 @@ def postgres_program(binaries: Path, name: str) -> Path:
 
 
 def binaries_for(account: Account | None, copies: Path) -> Path:
-    """Return binaries that the user can execute, copied below `copies` if necessary.
-
-    Root often installs below its own home, which no other user can enter.
-    """
+    """Return binaries that the user can execute; no other user can enter root's home."""
     installed = find_binaries()
     if account is None or _is_usable(installed, account):
         return installed
@@ -221,7 +209,6 @@ def _is_usable(binaries: Path, account: Account) -> bool:
 
 
 def _copy_package(package: Path, target: Path) -> None:
-    """Copy the package to a temporary name, and rename it to `target` once it is complete."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.parent.chmod(0o755)
     with tempfile.TemporaryDirectory(dir=target.parent, ignore_cleanup_errors=True) as scratch:

@@ -1,7 +1,7 @@
 """Commands and checks of the embedded Postgres: create, start, probe, identify.
 
-A connection shows whether a server is alive. The lock that each server process inherits shows
-whether an earlier server has fully ended: the number in `postmaster.pid` may belong to a stranger.
+The lock that each server process inherits shows whether an earlier server has fully ended: the
+number in `postmaster.pid` may belong to a stranger.
 """
 
 import os
@@ -119,10 +119,7 @@ def adopt_cluster(home: PostgresHome, made: Path) -> None:
 
 
 def try_claim(home: PostgresHome) -> int | None:
-    """Acquire the lock that a server passes to its processes; return None while one of them lives.
-
-    Once the lock is acquired, the PID file and the socket of an earlier server are removed.
-    """
+    """Acquire the lock of the server's processes, and remove its PID file and socket; else None."""
     lock = open_private(home.folder / "server.lock")
     if not try_lock(lock):
         os.close(lock)
@@ -141,10 +138,7 @@ def stop_left_over(home: PostgresHome) -> None:
 
 
 def find_running(data_dir: Path) -> str | None:
-    """Return the database address of a data folder whose server accepts connections, or None.
-
-    The caller holds no lock: the server belongs to another process, which may stop it at any time.
-    """
+    """Return the address of a data folder's running server, which another process owns, or None."""
     folder = data_dir.resolve() / FOLDER
     left = _left_behind(folder)
     for sockets in (folder / SOCKETS, left and left[1]):
@@ -162,7 +156,6 @@ def has_cluster(data_dir: Path) -> bool:
 
 
 def _left_behind(folder: Path) -> tuple[int, Path] | None:
-    """Return the server's process id and its socket's folder, as recorded in `postmaster.pid`."""
     try:
         lines = (folder / CLUSTER / "postmaster.pid").read_text().splitlines()
         return int(lines[0]), Path(lines[4])

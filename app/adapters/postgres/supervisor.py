@@ -1,8 +1,4 @@
-"""Supervision of one home's server, from one thread, until it is stopped.
-
-The thread starts every process of the server and lives as long as the server. On Linux, the server
-receives SIGINT when that thread ends, also if the whole process is killed.
-"""
+"""Supervision of one home's server, from one thread that lives as long as the server."""
 
 import logging
 import os
@@ -97,7 +93,6 @@ class Supervisor:
             delay = min(2 * delay, _RESTART_LONGEST_SECONDS)
 
     def _serve_once(self) -> bool:
-        """Run one server until it ends; return False if the first one did not start."""
         try:
             process = self._bring_up()
         except PostgresStartError as error:
@@ -155,7 +150,6 @@ class Supervisor:
             )
 
     def _initialise(self, lock: int, deadline: float) -> None:
-        """Create the cluster under a temporary name; rename it once it is complete."""
         made = server.new_cluster_folder(self._home)
         process, logged = self._spawn(server.initdb_command(self._home, made), lock)
         try:
@@ -169,7 +163,6 @@ class Supervisor:
         server.adopt_cluster(self._home, made)
 
     def _spawn(self, command: Sequence[str], lock: int) -> "tuple[subprocess.Popen[bytes], int]":
-        """Start a program; also return the previous length of the log."""
         log = open_log(self._home.log)
         try:
             logged = os.fstat(log).st_size

@@ -56,10 +56,7 @@ Rendered = tuple[int, Headers, bytes]
 
 
 def has_one_host(version: str, url: bytes, given: Headers) -> bool:
-    """Return True if a request has one `Host`, and no different host in its target.
-
-    HTTP/1.0 does not require the header.
-    """
+    """Return True if a request has one `Host` (HTTP/1.0: or none), and no other in its target."""
     named = [value for name, value in given if name == b"host"]
     if len(named) != 1:
         return not named and version == "1.0"
@@ -77,11 +74,7 @@ def has_body(given: Headers) -> bool:
 
 
 class AnswerTransport:
-    """Sends the head of an answer together with the first part of its body.
-
-    Each write is a system call and wakes the client. So the head of an answer with a body waits for
-    the body.
-    """
+    """Sends the head of an answer with the first part of its body, to save a system call."""
 
     def __init__(self, transport: asyncio.Transport, end: Callable[[], None]) -> None:
         self._transport = transport
@@ -326,7 +319,6 @@ class Connection(HttpToolsProtocol):
     # Missing input
 
     def _await(self, part: _Awaited | None) -> None:
-        """Start the timer of a message part unless it is running already."""
         if part == self._awaited:
             return
         if self._read_timer is not None:
@@ -357,7 +349,6 @@ class Connection(HttpToolsProtocol):
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Refuse input that the parser or a method called by it rejects."""
         message = "Malformed or unsupported HTTP/1.1 request."
         self._refuse("not_http", InvalidArgument(message, Reason.REQUEST_NOT_HTTP))
 
@@ -367,7 +358,6 @@ class Connection(HttpToolsProtocol):
         self._refuse("large_headers", error)
 
     def _refuse(self, reason: str, error: ServiceError) -> None:
-        """Answer in place of the application and close; earlier requests are still answered."""
         if self._is_over:
             return
         self._is_over = True
@@ -385,7 +375,6 @@ class Connection(HttpToolsProtocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close after the client has had time to read its answer."""
         self._unset_keepalive_if_required()
         self.rooms.linger(self)
         self._answers.flush()

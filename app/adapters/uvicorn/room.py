@@ -1,7 +1,4 @@
-"""Connection slots, and clients that hold one without reading their answer.
-
-The number of slots is bounded; the longest-waiting connection makes room for a new one.
-"""
+"""Connection slots, bounded in number, and clients that hold one without reading their answer."""
 
 import asyncio
 import socket
@@ -21,9 +18,7 @@ _KEPT_BYTES = 128 * 1024
 
 
 class _Occupant(Protocol):
-    def make_room(self) -> None:
-        """Close this connection."""
-        ...
+    def make_room(self) -> None: ...
 
 
 _C = TypeVar("_C", bound=_Occupant)
@@ -70,11 +65,7 @@ class Room(Generic[_C]):
         self._waiting.pop(connection, None)
 
     def displace(self, since: float) -> bool:
-        """Displace the longest waiting connection if it has waited since the given time.
-
-        Returns:
-            True if a connection was displaced.
-        """
+        """Displace the longest waiting connection if it has waited since then; True if it had."""
         longest = next(iter(self._waiting), None)
         if longest is None or self._waiting[longest] > since:
             return False
@@ -109,7 +100,6 @@ class Rooms(Generic[_C]):
         return None
 
     def _make_room(self, now: float) -> bool:
-        """Free a slot of the general room if possible; the slot may be free only a moment later."""
         return (
             self._give_up_body(slow=True)
             or self.general.displace(now - _RECENT_SECONDS)
@@ -155,10 +145,7 @@ def no_room() -> Unavailable:
 class Unsent:
     """The unsent rest of an answer; no data may be added while it is watched.
 
-    Args:
-        transport: the transport of the connection.
-        seconds: the longest time in which a client reads none of it.
-        give_up: called once that time has passed.
+    `give_up` is called once a client has read none of it for `seconds`.
     """
 
     def __init__(

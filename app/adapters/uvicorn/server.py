@@ -97,10 +97,7 @@ async def served(
     http: type[Connection],
     share: ConnectionShare | None = None,
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve on a socket during the block; yield the task that ends with the server.
-
-    With a `share`, other processes serve on the same socket, too.
-    """
+    """Serve on a socket during the block; yield the task that ends with the server."""
     config = _config(app, settings, http)
     server = Server(config) if share is None else SharingServer(config, bound, share)
     task = asyncio.create_task(server.serve(sockets=[bound]))

@@ -1,8 +1,8 @@
 """A listening socket shared by several processes, which balance its connections.
 
-A new connection wakes all processes. If an event loop accepted all waiting connections, the other
-processes would get none. Connections stay open, so one process would then do all the work. So each
-process accepts one at a time, and first waits, 20 ms at most, while others have fewer connections.
+A new connection wakes all processes; one that accepted all would then do all the work, since
+connections stay open. So each process accepts one at a time, and first waits, 20 ms at most, while
+others have fewer connections.
 """
 
 import asyncio
@@ -89,7 +89,6 @@ class Acceptor:
         self._loop.add_reader(self._listener, self._come)
 
     def _come(self) -> None:
-        """Accept a new connection, or first leave it to other processes for a moment."""
         if self._has_fewest():
             self._take()
         else:
@@ -102,7 +101,6 @@ class Acceptor:
         self._rest(_LEFT_SECONDS[pause], partial(self._look_again, pause + 1))
 
     def _look_again(self, pauses: int) -> None:
-        """Accept the connection, unless another process still should and has time for it."""
         if not self._has_fewest() and pauses < len(_LEFT_SECONDS):
             self._leave(pauses)
         else:

@@ -33,11 +33,7 @@ def counted(artifact: str, text: str) -> int:
 
 @dataclass(frozen=True)
 class ShownChunk:
-    """A chunk as shown to a reader; `text` is the artifact's text from `start` to `end`.
-
-    `chunk` is the chunk's number. Its overlap with the previous chunk is left out if that chunk is
-    shown.
-    """
+    """A chunk as shown to a reader; its overlap with the previous shown one is left out."""
 
     artifact: str
     ordinal: int
@@ -49,11 +45,7 @@ class ShownChunk:
 
 @dataclass(frozen=True)
 class Packed:
-    """The selection for a reader, in text order.
-
-    Attributes:
-        truncated: whether some wanted chunks did not fit.
-    """
+    """The selection for a reader, in text order; `truncated`: some wanted chunks did not fit."""
 
     shown: Sequence[ShownChunk]
     truncated: bool
@@ -80,12 +72,8 @@ def fused(rankings: Sequence[Sequence[Piece]]) -> list[Piece]:
 def best_first(query: str, pieces: Sequence[Piece], total: int) -> list[Piece]:
     """Return the chunks that share words with a query, ranked by BM25.
 
-    Slow for very many chunks, so call it in a thread.
-
-    Args:
-        query: a question, or words.
-        pieces: chunks without duplicates, such as all that contain any of the query's words.
-        total: number of all chunks, including others; it determines how rare a word is.
+    Slow for very many chunks, so call it in a thread. `total` is the number of all chunks,
+    including others; it determines how rare a word is.
     """
     terms = Terms(query)
     read = [terms.read(piece.chunk.text) for piece in pieces]
@@ -129,7 +117,6 @@ class _Packing:
         self._chosen: dict[tuple[int, int], Piece] = {}
 
     def cost(self, piece: Piece) -> int:
-        """Return the tokens that a chunk adds; text shared with an adjacent chunk counts once."""
         ordinal, n = piece.ordinal, piece.chunk.n
         after = self._chosen.get((ordinal, n + 1))
         cost = self._tokens(piece, self._end_before(piece))
@@ -138,11 +125,9 @@ class _Packing:
         return cost
 
     def add(self, piece: Piece) -> None:
-        """Select a chunk."""
         self._chosen[piece.ordinal, piece.chunk.n] = piece
 
     def shown(self) -> list[ShownChunk]:
-        """Return the selection, in text order."""
         pieces = [self._chosen[place] for place in sorted(self._chosen)]
         return [_to_shown(piece, self._end_before(piece)) for piece in pieces]
 
@@ -161,7 +146,6 @@ def _to_shown(piece: Piece, since: int) -> ShownChunk:
 
 
 def _beginning(piece: Piece, room: int, count: Count) -> list[ShownChunk]:
-    """Return as much of a chunk as fits, found by bisection, since indentation adds tokens."""
     text = piece.chunk.text
     low = longest_fitting(
         min(len(text), room * CHARS_PER_TOKEN), lambda n: count(piece.artifact, text[:n]) <= room
@@ -240,11 +224,7 @@ class ReaderQuery:
 
 @dataclass(frozen=True)
 class SummaryOptions:
-    """Parameters of a summary.
-
-    Attributes:
-        template: template of the whole prompt, used instead of `instructions`.
-    """
+    """Parameters of a summary; a template of the whole prompt replaces `instructions`."""
 
     max_tokens: int
     instructions: str | None = None
@@ -267,10 +247,9 @@ def within(text: str, max_tokens: int) -> str:
 
 
 def question(query: str, shown: Sequence[ShownChunk], answer_tokens: int) -> ReaderQuery:
-    """Return the request to answer a question from passages.
+    """Return the request to answer a question from passages, which are numbered from 1.
 
-    Passages are numbered from 1, in order. A request without passages is used to measure the tokens
-    before the first passage.
+    A request without passages is used to measure the tokens before the first passage.
     """
     lines = [
         f"[{number}] {passage(shown_passage)}" for number, shown_passage in enumerate(shown, 1)
@@ -292,8 +271,8 @@ def passage_tokens(artifact: str, text: str) -> int:
 def summary(part: str, previous: str, wish: SummaryOptions) -> ReaderQuery:
     """Return the request to summarise a part, given the summary of the parts before.
 
-    `previous` is empty for the first part. The text lines of `part` are already indented by
-    `lined`. The lines of `previous` are indented here, since they may repeat text of documents.
+    The text lines of `part` are already indented by `lined`. The lines of `previous` are indented
+    here, since they may repeat text of documents.
     """
     instructions = _SUMMARY.format(chars=wish.chars)
     previous = _so_far_lined(previous, wish)
@@ -309,7 +288,6 @@ def summary(part: str, previous: str, wish: SummaryOptions) -> ReaderQuery:
 
 
 def _so_far_lined(previous: str, wish: SummaryOptions) -> str:
-    """Return a summary with indented lines, or on one line if its lines are very short."""
     shown = lined(previous)
     return shown if len(shown) <= wish.so_far_chars else INDENT + " ".join(previous.split())
 
@@ -334,11 +312,7 @@ def _indented(text: str) -> str:
 
 @dataclass(frozen=True)
 class SummaryRoom:
-    """Room for text in one call.
-
-    Attributes:
-        shown_tokens: maximum tokens of the same text with indentation, as shown in the prompt.
-    """
+    """Room for text in one call: its tokens, and its tokens with indentation as shown."""
 
     tokens: int
     shown_tokens: int
@@ -359,9 +333,8 @@ def room_for(max_input_tokens: int, wish: SummaryOptions) -> SummaryRoom:
 class SummaryParts:
     """Joiner of artifact chunks into parts that fit, one for each call.
 
-    Chunks arrive in batches, ordered by artifact and position; overlaps are left out. Each artifact
-    after the first begins with its name. No text line can imitate that, since all text lines are
-    indented.
+    Chunks arrive ordered by artifact and position; overlaps are left out. Each artifact after the
+    first begins with its name. No text line can imitate that, since all text lines are indented.
     """
 
     def __init__(self, room: SummaryRoom) -> None:
@@ -410,7 +383,6 @@ class SummaryParts:
         self._is_in_line = not shown.endswith("\n")
 
     def _place(self, text: str) -> int:
-        """Return the length of text that fits into this part: all, or up to a good place."""
         if not self._over(text, self._lined(text)):
             return len(text)
         low = longest_fitting(len(text), lambda n: not self._over(text[:n], self._lined(text[:n])))

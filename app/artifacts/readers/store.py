@@ -51,6 +51,14 @@ class Texts:
     content_ids: Sequence[str]
     now: datetime
 
+    def selected(self) -> list[ColumnElement[bool]]:
+        """Return the conditions that select their artifacts, if they are still readable."""
+        ids = func.unnest(literal(list(self.content_ids), ARRAY(Text))).column_valued("content_id")
+        # The ids are looked up in a separate table, text by text. With a plain list, a cached plan
+        # compares every pair, and a plan for a small namespace looks up each id by key.
+        is_one = case((ArtifactRow.content_id.in_(select(ids)), true()), else_=false())
+        return [*_readable(self.name, self.now), is_one]
+
 
 async def measure(
     session: Session, name: NamespaceName, now: datetime
@@ -116,7 +124,7 @@ async def list_unreadable(
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
     """Return the number of texts that are still readable, and their earliest expiry."""
     statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
-        *_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
+        *texts.selected(), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
     )
     count, expire_time = (await session.execute(statement)).one()
     return count, expire_time
@@ -150,7 +158,7 @@ async def find_derived(
 async def find_best(session: Session, texts: Texts, question: str, limit: int) -> list[Piece]:
     """Return the chunks that share the rarest words with a question, best first.
 
-    Words are stemmed in each text's language. Chunks without any of the words are left out.
+    Words are stemmed in each text's language.
     """
     query = QueryText(folded(question), grams.asked(question))
     terms = await _terms(session, texts, query)
@@ -183,16 +191,11 @@ async def find_best(session: Session, texts: Texts, question: str, limit: int) -
 async def list_pieces(
     session: Session, read: Texts, after: tuple[int, int] | None, limit: int
 ) -> list[Piece]:
-    """Return chunks, ordered by artifact and position.
-
-    `after` is the ordinal and chunk number of the previous page's last chunk.
-    """
+    """Return chunks, ordered by artifact and position, after an ordinal and chunk number."""
     ordinal, n = after or (0, -1)
     texts = (
         select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
-        .where(
-            *_is_among_texts(read), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
-        )
+        .where(*read.selected(), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0)
         .where(ArtifactRow.ordinal >= ordinal)
         .order_by(ArtifactRow.ordinal)
         # The first text may have no more chunks; every other text has at least one.
@@ -224,10 +227,7 @@ async def list_pieces(
 async def get_pieces(
     session: Session, texts: Texts, wanted: Sequence[tuple[str, int]]
 ) -> list[Piece]:
-    """Return chunks by content and number, ordered by artifact and position.
-
-    Chunks that are gone are left out.
-    """
+    """Return chunks by content and number, ordered by artifact and position, if not gone."""
     contents = literal([content for content, _ in wanted], ARRAY(Text))
     numbers = literal([n for _, n in wanted], ARRAY(BigInteger))
     wanted_places = (
@@ -238,7 +238,7 @@ async def get_pieces(
         select(ArtifactRow.name, ArtifactRow.ordinal, its)
         .join(wanted_places, wanted_places.c.content_id == ArtifactRow.content_id)
         .join(its, true())
-        .where(*_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY)
+        .where(*texts.selected(), ArtifactRow.state == ArtifactState.READY)
         .order_by(ArtifactRow.ordinal, its.c.n)
     )
     return _read(await session.execute(statement))
@@ -247,9 +247,7 @@ async def get_pieces(
 async def _terms(session: Session, texts: Texts, query: QueryText) -> Sequence[str]:
     """Return the first words of a query, stemmed and quoted, in each language of the texts."""
     languages = (
-        select(ArtifactRow.language)
-        .where(*_is_among_texts(texts), ArtifactRow.chunks > 0)
-        .distinct()
+        select(ArtifactRow.language).where(*texts.selected(), ArtifactRow.chunks > 0).distinct()
     )
     known = [tongue for tongue in (await session.execute(languages)).scalars() if tongue]
     terms: dict[str, None] = {}
@@ -262,7 +260,6 @@ async def _terms(session: Session, texts: Texts, query: QueryText) -> Sequence[s
 
 
 def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
-    """Return each chunk of the texts with `has`, an array that flags the terms in it."""
     # Term vectors are compressed, and many are stored out of line: `strip` decompresses each once
     # for all terms. The offset keeps the planner from repeating that at every use. It also forces
     # reading text by text, even if the planner misjudges the size of a new namespace.
@@ -283,7 +280,7 @@ def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
         )
         .select_from(ArtifactRow)
         .join(lists, true())
-        .where(*_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY)
+        .where(*texts.selected(), ArtifactRow.state == ArtifactState.READY)
         .cte("held")
     )
 
@@ -293,7 +290,6 @@ def _term_columns(held: CTE, terms: int) -> list[ColumnElement[bool]]:
 
 
 def _weights(held: CTE, terms: int) -> CTE:
-    """Return the weight of each term, from the number of chunks that contain it."""
     total = func.count()
     weights = []
     for has_term in _term_columns(held, terms):
@@ -306,14 +302,6 @@ def _weights(held: CTE, terms: int) -> CTE:
 
 def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
     return [is_in(ArtifactRow, name), is_readable(now)]
-
-
-def _is_among_texts(texts: Texts) -> list[ColumnElement[bool]]:
-    ids = func.unnest(literal(list(texts.content_ids), ARRAY(Text))).column_valued("content_id")
-    # The ids are looked up in a separate table, text by text. With a plain list, a cached plan
-    # compares every pair, and a plan for a small namespace looks up each id by key.
-    is_one = case((ArtifactRow.content_id.in_(select(ids)), true()), else_=false())
-    return [*_readable(texts.name, texts.now), is_one]
 
 
 def _chunk_at(texts: Texts, places: FromClause) -> FromClause:

@@ -81,7 +81,6 @@ async def index(job: Job, resources: Resources) -> None:
 async def _cut(
     job: Job, settings: Settings, place: ContentPlace, row: ArtifactRow
 ) -> dict[str, object]:
-    """Store the chunks of a text; return the new column values of the artifact."""
     with _Pages(job, place, asyncio.get_running_loop()) as pages:
         text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
         coming = chunks(text, cutting_of(settings))
@@ -101,7 +100,6 @@ async def _cut(
 async def _end(
     job: Job, settings: Settings, place: ContentPlace, values: dict[str, object]
 ) -> None:
-    """Mark the artifact ready and finish the operation, in one transaction."""
     name = _name_of(job, place.memory, place.namespace)
     async with job.db.transaction() as session:
         namespace = await repository.lock_namespace(session, name)
@@ -121,10 +119,9 @@ def _take(source: Iterator[Chunk]) -> list[Chunk]:
 
 
 class _Pages:
-    """Pages of a content, read from a thread outside the event loop.
+    """Pages of a content, read from a thread outside the event loop, until the block ends.
 
-    Reading stops when the block ends. Cancellation is checked at each page, since long stretches
-    may contain no text.
+    Cancellation is checked at each page, since long stretches may contain no text.
     """
 
     def __init__(self, job: Job, place: ContentPlace, loop: asyncio.AbstractEventLoop) -> None:
@@ -141,14 +138,6 @@ class _Pages:
         self._is_over = True
 
     def up_to(self, size: int) -> Iterator[bytes]:
-        """Yield the pages of the first `size` bytes.
-
-        Raises:
-            Aborted: the block has ended.
-            Cancelled: the client has cancelled the operation.
-            DeadlineExceeded: reading a page took too long.
-            NotFound: the content is gone.
-        """
         for page in range(-(-size // PAGE_BYTES)):
             if self._is_over:
                 raise Aborted("The work was interrupted.", Reason.REQUEST_ABANDONED)
@@ -210,7 +199,6 @@ class _Embedding:
                 await self.job.step()
 
     async def _embed_some(self, after: Key) -> dict[Key, str]:
-        """Embed and return a batch of chunks without vectors."""
         async with self.job.db.snapshot() as session:
             model_id = await self._model(session, is_locked=False)
             if model_id is None:
@@ -240,7 +228,6 @@ class _Embedding:
             raise Postponed(self.job.clock.now() + later) from error
 
     async def _try_finish(self) -> bool:
-        """Finish the operation if every chunk has its vectors; return True if it was finished."""
         async with self.job.db.transaction() as session:
             model_id = await self._model(session, is_locked=True)
             if model_id is not None and await self._list_unembedded(session, BEGINNING, 1):
@@ -249,7 +236,6 @@ class _Embedding:
         return True
 
     async def _model(self, session: Session, *, is_locked: bool) -> str | None:
-        """Return the model to embed with, if the namespace exists and may use one."""
         now = self.job.clock.now()
         row = await repository.find_namespace(session, self.name, now, for_update=is_locked)
         if row is None or row.embedding_model is None:
@@ -281,5 +267,4 @@ async def remove_expired_namespaces(batches: SweepBatches) -> int:
 
 
 def _grace(settings: Settings) -> timedelta:
-    """Return the time after expiry from which no running request can still revive content."""
     return timedelta(seconds=settings.tuning.task_sweep_grace_seconds)

@@ -1,7 +1,4 @@
-"""Vocabulary of task memory: kinds of outputs, dispositions, readers, states, fields (pure).
-
-Further types of fields are in `app.kernel.wire.task_fields`.
-"""
+"""Vocabulary of task memory: kinds of outputs, dispositions, readers, states, fields (pure)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

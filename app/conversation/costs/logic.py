@@ -5,11 +5,10 @@ earlier messages that the strategy keeps. The sums are closed forms, but for `ag
 hundred thousand messages take no longer than one.
 
 Summaries are assumed to have their maximum length and to be made as soon as they are due. Prompts
-are never cut to fit a window; the result gives the first message that does not fit.
+are never cut to fit a window.
 
-The tables published by Prompt Memory Lab have their own accounting, which exists only for
-comparison with those tables. It sums running totals, and so counts each message again with every
-later one.
+The tables published by Prompt Memory Lab have their own accounting, only for comparison with them.
+It sums running totals, and so counts each message again with every later one.
 """
 
 from bisect import bisect_right
@@ -36,9 +35,7 @@ class Sizes:
     """Token sizes of the parts of prompts.
 
     Attributes:
-        user, assistant: the two halves of a message. If answers are not counted separately, the
-            whole message is `user`.
-        summary: tokens of a summary.
+        user, assistant: the two halves of a message, or the whole as `user`.
         overhead: tokens of a summariser's prompt without the content to summarise.
     """
 
@@ -88,8 +85,6 @@ class Blocks:
     summaries are appended and their number exceeds `most`, a separate call merges the two oldest.
     If one summary is replaced each time, every call except the first also reads the previous
     summary.
-
-    Strategies without summaries are a special case: see `without_summaries`.
     """
 
     sizes: Sizes
@@ -101,7 +96,7 @@ class Blocks:
 
     @classmethod
     def without_summaries(cls, sizes: Sizes, kept: int | None) -> Self:
-        """Return the model of a strategy that shows up to `kept` tokens of earlier messages.
+        """Return the model of a strategy that shows at most `kept` tokens of earlier messages.
 
         Older messages leave the prompt one by one, as blocks of one message. The "summary" in their
         place is the part of the oldest message that still fits, and it is free. None: no limit.
@@ -141,7 +136,6 @@ class Blocks:
         return SummaryPart(calls, read + calls * self.sizes.overhead, calls * self.sizes.summary)
 
     def _blocks_made(self, message: int) -> int:
-        """Return the number of blocks summarised after a message."""
         return max(0, message - self.keep) // self.cap
 
     @property
@@ -158,14 +152,12 @@ class Blocks:
         return end * sizes.system + sizes.message * held + sizes.summary * shown
 
     def _sum_of_made(self, end: int, most: int | None) -> int:
-        """Return the sum over all prompts of the summarised blocks, each capped at `most`."""
         made = self._blocks_made(end - 1)
         whole = made if most is None else min(made, most)
         rest = max(0, end - self.keep - whole * self.cap)
         return self.cap * triangle(whole - 1) + rest * whole
 
     def _end_of_block(self, made: int) -> int:
-        """Return the last message before the next block is summarised."""
         return self.keep + (made + 1) * self.cap
 
     def _largest(self, end: int) -> int:
@@ -188,15 +180,13 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedWindow:
     """Cost model of `agent_summary`: the events and the summary each have a share of the window.
 
-    It is simulated message by message: each prompt is composed as in
-    `strategies/logic/composing.py`, after any due summary is made. Summaries are assumed to fill
-    their share. A hundred thousand messages take tens of milliseconds.
+    It is simulated message by message, with each due summary made first and as long as its share. A
+    hundred thousand messages take tens of milliseconds.
 
     Attributes:
-        sizes: token sizes; `summary` is the share of the summary.
         user, assistant: tokens of the two events of a message.
         share: tokens available for events.
         low: maximum tokens of events that stay after the share was exceeded.
@@ -237,17 +227,13 @@ class Shared:
         return totals
 
     def _evict(self, events: int, gone: int, earlier: int) -> tuple[int, int]:
-        """Return the number and tokens of all events that are summarised after an eviction.
-
-        The newest event always stays.
-        """
+        """Return the number and tokens of all events that are summarised after an eviction."""
         while earlier - gone > self.low and earlier - gone > self.assistant:
             gone += self.assistant if events % 2 else self.user
             events += 1
         return events, gone
 
     def _with_call(self, part: SummaryPart, before: int, until: int) -> SummaryPart:
-        """Return the cost after a call that extends the summary from `before` to `until`."""
         longest = self.sizes.summary
         read = until
         does_not_fit = until + _FULL_PROMPT_TOKENS + longest > self.limit
@@ -325,8 +311,7 @@ class Published:
     """Figures of a published table, all in tokens.
 
     Attributes:
-        final: the column of tokens: the running total at the last message, or 0 if a summary was
-            just made.
+        final: the running total at the last message, or 0 if a summary was just made.
         total: cost of all messages and summaries.
     """
 
@@ -369,7 +354,6 @@ class PublishedCourse:
         return self.sizes.summary * (min(block, 1) if self.is_replaced else block)
 
     def _running(self, block: int, place: int) -> int:
-        """Return the running total after `place` messages of a block; blocks count from 0."""
         weight = triangle(place) if block == 0 else triangle(place - 1)
         return self.sizes.message * weight + place * (self.sizes.system + self._carried(block))
 
@@ -388,7 +372,6 @@ class PublishedCourse:
         return cost
 
     def _messages(self, block: int, count: int) -> int:
-        """Return the cost of a block's first messages: running total and system prompt for each."""
         sizes = self.sizes
         weights = _pyramid(count) if block == 0 else _pyramid(count - 1)
         each = sizes.system + self._carried(block)

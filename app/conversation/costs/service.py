@@ -1,6 +1,6 @@
-"""Cost estimates of strategies, for the API and, as a text table, for the command line.
+"""Cost estimates of strategies, for the API and, as a text table, for the command line (pure).
 
-Pure; an estimate of long sessions can take several seconds.
+An estimate of long sessions can take several seconds.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from app.conversation.costs.logic import (
     Blocks,
     Prices,
     PublishedCourse,
-    Shared,
+    SharedWindow,
     Sizes,
     Totals,
     cost_of,
@@ -52,15 +52,11 @@ _FREE = ModelPrices(input_per_1k=Decimal(0), output_per_1k=Decimal(0))
 
 @dataclass(frozen=True)
 class Case:
-    """A strategy with its cost model and prices.
-
-    Attributes:
-        window: maximum tokens of a prompt and its answer together; None: no limit.
-    """
+    """A strategy with its cost model and prices; `window` bounds a prompt with its answer."""
 
     policy: MemoryPolicy
     rules: Rules
-    course: Blocks | Shared
+    course: Blocks | SharedWindow
     prices: Prices
     window: int | None
 
@@ -91,10 +87,9 @@ def estimate(request: EstimateContextCostsRequest) -> EstimateContextCostsRespon
 
 @dataclass(frozen=True)
 class ConfiguredPrices:
-    """The prices in the settings.
+    """The prices in the settings, of a million tokens by model.
 
     Attributes:
-        by_million: prices of a million tokens, by model.
         aliases: the model by each other name of it.
         default: the model of the service, or `builtin`.
     """
@@ -105,11 +100,7 @@ class ConfiguredPrices:
     currency: str
 
     def estimate(self, request: EstimateContextCostsRequest) -> EstimateContextCostsResponse:
-        """Return the estimates of a request at these prices.
-
-        Raises:
-            InvalidArgument: a field conflicts with the others; the error names it.
-        """
+        """Return the estimates of a request at these prices; errors are as for `estimate`."""
         for field in ("prices", "models"):
             if getattr(request, field) is not None:
                 raise InvalidArgument.of_field(field, "must be absent with configuredPrices.")
@@ -179,7 +170,7 @@ def _row(case: Case, request: EstimateContextCostsRequest, end: int, totals: Tot
 
 
 def _note(case: Case, tokens: MessageTokens) -> str | None:
-    if not isinstance(case.course, Shared):
+    if not isinstance(case.course, SharedWindow):
         return None
     return _SHARED_NOTE + ("" if tokens.is_split else _HALVED_NOTE)
 
@@ -191,7 +182,6 @@ def _saved(case: Case, cost: Decimal, inclusive: Decimal) -> Decimal | None:
 
 
 def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
-    """Return the cheapest cap, the smallest of equal ones, or None if no cap saves money."""
     course = case.course
     if not isinstance(course, Blocks) or not course.is_summarised:
         return None
@@ -227,11 +217,7 @@ def _published_row(case: Case, end: int) -> ContextCost:
 
 
 def cases_of(request: EstimateContextCostsRequest) -> Sequence[Case]:
-    """Return the strategies of a request with their cost models and prices.
-
-    Raises:
-        InvalidArgument: a field conflicts with the others; the error names it.
-    """
+    """Return the strategies of a request with their cost models and prices."""
     if not request.message_tokens.message:
         raise InvalidArgument.of_field("messageTokens", "must have at least one token.")
     cases = [_case(request, place) for place in range(len(request.strategies))]
@@ -248,7 +234,7 @@ def _case(request: EstimateContextCostsRequest, place: int) -> Case:
     window = policy.token_limit or request.context_window
     sizes = _sizes(request, policy, field)
     summarising = rules.summarising
-    course: Blocks | Shared
+    course: Blocks | SharedWindow
     if summarising is None:
         course = Blocks.without_summaries(sizes, _kept(rules, request))
     elif summarising.combine is Combine.SPLIT:
@@ -289,7 +275,6 @@ def _kept(rules: Rules, request: EstimateContextCostsRequest) -> int | None:
 
 
 def _fitting(most: int, tokens: MessageTokens) -> int:
-    """Return the total tokens of the newest events that fit into `most`."""
     rest = most % tokens.message
     _, assistant = _events(tokens)
     if rest >= assistant:
@@ -315,7 +300,7 @@ def _shared(
     request: EstimateContextCostsRequest,
     sizes: Sizes,
     field: str,
-) -> Shared:
+) -> SharedWindow:
     limit = rules.limit or request.context_window
     if limit is None:
         raise InvalidArgument.of_field(
@@ -332,7 +317,7 @@ def _shared(
         )
         raise InvalidArgument.of_field(named, described)
     share = summarising.stm * unit
-    return Shared(
+    return SharedWindow(
         sizes=replace(sizes, summary=summarising.lts * unit),
         user=user,
         assistant=assistant,
@@ -344,7 +329,6 @@ def _shared(
 
 
 def _events(tokens: MessageTokens) -> tuple[int, int]:
-    """Return the tokens of a message's user event and assistant event."""
     if tokens.is_split:
         return tokens.user, tokens.assistant
     return tokens.user - tokens.user // 2, tokens.user // 2

@@ -2,12 +2,10 @@
 
 The score of a sentence depends on its own words and on the words of the question before it.
 Adjacent sentences add a little. So "It is 4711." can match a query by the words of the question
-that it answers. Questions rarely answer a query, so they score less. The rarity of a word is
-determined over all events that are read.
+that it answers. Questions rarely answer a query, so they score less.
 
-Sessions are read by creation time, newest first, and so are the events of each session. Events
-appended during the iteration are not visited. Every earlier event is read exactly once, even if
-the iteration is interrupted and resumed.
+Sessions are read by creation time, newest first, and so are the events of each session. Every event
+from before the search is read exactly once, even if the iteration is interrupted and resumed.
 """
 
 import re
@@ -72,13 +70,7 @@ class PassageSentence:
 
 @dataclass(frozen=True)
 class _Before:
-    """Query terms in the preceding text that an event may answer.
-
-    The text is a user's message or an agent's questions.
-
-    Attributes:
-        is_asked: whether it contains a question or a request.
-    """
+    """Query terms in the preceding text that an event may answer; `is_asked`: it is a question."""
 
     matched: int = 0
     is_asked: bool = False
@@ -101,6 +93,28 @@ class RecallHit:
     place: int
     score: float
 
+    def span(self) -> "SentenceSpan":
+        """Return the sentence alone."""
+        return self._from_to(self.place, self.place)
+
+    def span_with_leaning(self) -> "SentenceSpan":
+        """Return the sentence with the adjacent sentences that it depends on."""
+        sentences, text = self.event.sentences, self.event.said.text
+        first = last = self.place
+        while first > 0 and sentences[first].leans and self.place - first < _MAX_LEANING:
+            first -= 1
+        while last + 1 < len(sentences) and last - self.place < _MAX_LEANING:
+            announces = text[: sentences[last].end].endswith(":")
+            if not announces and not sentences[last + 1].leans:
+                break
+            last += 1
+        return self._from_to(first, last)
+
+    def _from_to(self, first: int, last: int) -> "SentenceSpan":
+        said, sentences = self.event.said, self.event.sentences
+        start, end = sentences[first].start, sentences[last].end
+        return SentenceSpan(said, start, end, said.text[start:end], self.score)
+
 
 @dataclass
 class PassageReader:
@@ -115,8 +129,7 @@ class PassageReader:
     def add(self, page: Sequence[EventText]) -> None:
         """Add events of a session in ascending order, older than its events added before.
 
-        The first event of another session ends the previous session, since events answer only
-        questions of their own session. Slow for long texts.
+        Events answer only questions of their own session. Slow for long texts.
         """
         if self._held and page and self._held[0].session_id != page[0].session_id:
             self._end_session()
@@ -140,7 +153,6 @@ class PassageReader:
         self._held = []
 
     def _read(self, events: Sequence[EventText], since: int) -> None:
-        """Store the events from index `since` on; earlier events only provide questions."""
         by_user = by_agent = _Before()
         for place, said in enumerate(events):
             text = said.text[:MAX_CHARS]
@@ -221,11 +233,7 @@ _MEMORY = "memory"
 
 @dataclass(frozen=True)
 class SentenceSpan:
-    """A passage of an event; `text` is the event's text from `start` to `end`.
-
-    Attributes:
-        is_cut: whether the end of its sentence is missing.
-    """
+    """A passage of an event; with `is_cut`, the end of its sentence is missing."""
 
     said: EventText
     start: int
@@ -263,8 +271,7 @@ class NumberedPassage:
 class Findings:
     """Facts and sentences that match a query, each best first.
 
-    Attributes:
-        is_one_session: whether all sentences belong to one session, where event numbers are unique.
+    `is_one_session`: all sentences belong to one session, where event numbers are unique.
     """
 
     hits: Sequence[RecallHit] = ()
@@ -299,8 +306,8 @@ class Findings:
     ) -> list[NumberedPassage]:
         """Return facts and passages in chronological order, since later ones correct earlier ones.
 
-        Within one session each line has the number of its event. Otherwise lines are numbered from
-        1, and each line has its date.
+        Within one session each line has the number of its event; otherwise its number from 1 and
+        date.
         """
         ordered = self.in_order(spans)
         if self.is_one_session:
@@ -322,7 +329,6 @@ class Findings:
 
 
 def _fitting(facts: Iterable[RecallFact], most: int, count: Count) -> list[RecallFact]:
-    """Return the facts that fit; a fact that is too long does not exclude later ones."""
     kept = []
     for fact in facts:
         tokens = count(fact.text)
@@ -350,8 +356,8 @@ def choose(
     """Return up to `top_k` passages, best first, with at most `max_tokens` tokens in total.
 
     Passages that score below `floor` times the best score are left out. A passage includes the
-    adjacent sentences that its sentence depends on, if they fit. Overlapping and repeated passages
-    are skipped. If not even the best sentence fits, its beginning is the only passage.
+    adjacent sentences that its sentence depends on, if they fit. If not even the best sentence
+    fits, its beginning is the only passage.
     """
     chosen: list[SentenceSpan] = []
     texts: set[str] = set()
@@ -373,10 +379,7 @@ def choose(
 def _span_within(
     candidate: RecallHit, most: int, count: Count, *, is_first: bool
 ) -> SentenceSpan | None:
-    spans = [
-        _span(candidate, *_with_leaning(candidate)),
-        _span(candidate, candidate.place, candidate.place),
-    ]
+    spans = [candidate.span_with_leaning(), candidate.span()]
     for span in spans:
         if count(span.text) <= most:
             return span
@@ -396,26 +399,6 @@ def beginning(text: str, fits: Callable[[str], bool]) -> str:
         whole, space, _ = kept.rpartition(" ")
         kept = whole if space else kept
     return kept.rstrip()
-
-
-def _with_leaning(candidate: RecallHit) -> tuple[int, int]:
-    """Return the indexes of the first and last sentence of a passage."""
-    sentences, text = candidate.event.sentences, candidate.event.said.text
-    first = last = candidate.place
-    while first > 0 and sentences[first].leans and candidate.place - first < _MAX_LEANING:
-        first -= 1
-    while last + 1 < len(sentences) and last - candidate.place < _MAX_LEANING:
-        announces = text[: sentences[last].end].endswith(":")
-        if not announces and not sentences[last + 1].leans:
-            break
-        last += 1
-    return first, last
-
-
-def _span(candidate: RecallHit, first: int, last: int) -> SentenceSpan:
-    said, sentences = candidate.event.said, candidate.event.sentences
-    start, end = sentences[first].start, sentences[last].end
-    return SentenceSpan(said, start, end, said.text[start:end], candidate.score)
 
 
 def _overlap(span: SentenceSpan, other: SentenceSpan) -> bool:
@@ -446,12 +429,7 @@ class SessionStretch(EventRange):
 
 @dataclass
 class SessionWalk:
-    """Queue of event ranges to read, in order.
-
-    Attributes:
-        end: position after the last session listed so far; None at the start.
-        is_all: whether all sessions have been listed.
-    """
+    """Queue of event ranges to read, in order, up to the last session listed so far (`end`)."""
 
     end: SessionPlace | None = None
     is_all: bool = False

@@ -30,12 +30,7 @@ WORK_PER_TEXT = 100
 
 @dataclass(frozen=True)
 class Counter:
-    """Counter of the tokens that a text takes in a model's window.
-
-    Attributes:
-        name: name in policies and responses.
-        count: function that counts; several megabytes take about a second.
-    """
+    """Counter of the tokens that a text takes; several megabytes take about a second."""
 
     name: str
     count: Callable[[str], int]
@@ -73,19 +68,13 @@ async def loaded(name: str, settings: Settings, field: str = "policy.counter") -
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Split a text into pieces short enough for tiktoken: a million spaces overflow its stack.
-
-    Each split may add a token.
-    """
+    """Split a text into pieces short enough for tiktoken: a million spaces overflow its stack."""
     for start in range(0, len(text), _LONGEST_PIECE):
         yield text[start : start + _LONGEST_PIECE]
 
 
 def counted(said: EventText, shown: str, counter: Counter) -> int:
-    """Return the tokens of an event that is shown as `shown`, without the message overhead.
-
-    The counter `declared` uses the count that the sender supplied, if there is one.
-    """
+    """Return the tokens of an event shown as `shown`; `declared` uses the sender's count if any."""
     if counter.name == DECLARED and said.token_count is not None:
         return said.token_count
     return counter.count(shown)

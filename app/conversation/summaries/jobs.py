@@ -1,10 +1,10 @@
 """Worker jobs that make the summaries of a session.
 
 Each step reads the inputs of a due summary, writes the summary, and stores it in a transaction that
-locks the session. Steps repeat until no summary is due. The check for due summaries runs without
-that lock; under the lock, the job only checks for changes since then. If the inputs have changed
-meanwhile, the summary is discarded and made again. If the model fails, the failure is stored and
-the operation waits for its retry, which prevents another one from starting.
+locks the session. The check for due summaries runs without that lock; under the lock, the job only
+checks for changes since then. If the inputs have changed meanwhile, the summary is discarded and
+made again. If the model fails, the failure is stored and the operation waits for its retry, which
+prevents another one from starting.
 """
 
 from collections.abc import Mapping
@@ -83,9 +83,8 @@ class _Summarizing:
     """One run of the summarise operation, for a session and a policy.
 
     Attributes:
-        is_own: whether the policy was the session's own when the operation was requested. If so,
-            no summary is due once the session has another policy.
-        discarded: number of consecutive discarded summaries.
+        is_own: whether the policy was the session's own when the operation was requested. If so, no
+            summary is due once the session has another policy.
         looks: number of consecutive checks that found no summary due but a changed session.
     """
 
@@ -97,17 +96,11 @@ class _Summarizing:
     looks: int = 0
 
     async def run(self) -> None:
-        """Make summaries until none is due.
-
-        Raises:
-            Postponed: the summariser failed, or today's token budget is used up.
-            Aborted: the session changed during each attempt.
-        """
+        """Make summaries until none is due, or raise Postponed, or Aborted for constant changes."""
         while not await self._step():
             await self.work.job.step()
 
     async def _step(self) -> bool:
-        """Make the next summary, if one is due; return True if the operation has ended."""
         state, inputs = await self._read()
         if inputs is None:
             return await self._end(state)
@@ -122,7 +115,6 @@ class _Summarizing:
         return False
 
     async def _end(self, state: "_State | None") -> bool:
-        """Finish the operation unless a summary may be due again; return True if it has ended."""
         async with self.work.job.db.transaction() as session:
             row = await self.work.lock(session)
             if row is not None and await self._has_more(session, row, state):
@@ -183,7 +175,6 @@ class _State:
     Attributes:
         active: number of active summaries of the policy. Erased events reduce it; only this job can
             increase it while it runs.
-        is_held: whether the policy still applies.
     """
 
     create_time: datetime
@@ -208,12 +199,7 @@ class _Regenerating:
     summary: SummaryName
 
     async def run(self) -> None:
-        """Make the summary.
-
-        Raises:
-            FailedPrecondition: the summary is no longer active.
-            ServiceError: the summariser failed.
-        """
+        """Make the summary, or raise FailedPrecondition if it is no longer active."""
         async with self.work.job.db.snapshot() as session:
             inputs = await self._read(session)
         if not await self.work.make(inputs, "RegenerateSummaryResponse"):
@@ -246,7 +232,6 @@ class _Regenerating:
 
 
 def _due_of(row: SessionSummaryRow, chars_per_token: int) -> Due:
-    """Return the parameters of a stored summary."""
     read = None
     if row.read_first_seq is not None and row.read_last_seq is not None:
         read = EventNumbers(row.read_first_seq, row.read_last_seq)

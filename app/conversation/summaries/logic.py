@@ -1,7 +1,4 @@
-"""Prompts for models that summarise, and summaries without a model (pure).
-
-The latter have the sentences of highest weight within a limit.
-"""
+"""Prompts for models that summarise, and summaries without a model (pure)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -69,10 +66,7 @@ _SO_FAR = "Summary so far"
 
 
 def template_of(summarising: Summarising, *, is_merge: bool, follows: bool) -> str:
-    """Return the template of a summary: the policy's own, or the default of its kind.
-
-    `follows`: whether the summary absorbs the previous one.
-    """
+    """Return the template of a summary that may follow the previous: the policy's, or a default."""
     if is_merge:
         return _MERGE
     if follows:
@@ -94,8 +88,7 @@ def merged_lines(previous: Sequence[str]) -> list[str]:
 def filled(template: str, lines: Sequence[str], previous: str, chars: int) -> str:
     """Return a template with its placeholders filled.
 
-    If the template has no placeholder for the previous summary, that summary becomes the first line
-    of the conversation.
+    Without a placeholder, the previous summary becomes the first line of the conversation.
     """
     shown = list(lines)
     if previous and _PREVIOUS not in template:
@@ -124,18 +117,14 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Utterance:
-    """A text with its speaker's label, which a policy may leave empty.
-
-    Attributes:
-        is_summary: whether the text is a previous summary; its lines are kept without a label.
-    """
+    """A text with its speaker's label; the lines of a previous summary have none."""
 
     label: str
     text: str
     is_summary: bool = False
 
 
-class _Sentence(NamedTuple):
+class _WeighedSentence(NamedTuple):
     place: int
     text: str
     weight: float
@@ -145,8 +134,7 @@ def extract(pieces: Iterable[Utterance], chars: int) -> str:
     """Return the sentences of highest weight, in their order, with at most `chars` characters.
 
     Each sentence is a line with its speaker's label. Of equal sentences the last one is kept. If no
-    sentence fits, the one of highest weight is cut. Only the first sentences of a very long text
-    are considered, and only the last sentences if there are very many in total.
+    sentence fits, the one of highest weight is cut. Very long inputs are considered in part.
     """
     weighed = _weigh_sentences(pieces)
     ranked = sorted(weighed, key=lambda sentence: (-sentence.weight, sentence.place))
@@ -158,11 +146,11 @@ def extract(pieces: Iterable[Utterance], chars: int) -> str:
     )
 
 
-def _weigh_sentences(pieces: Iterable[Utterance]) -> list[_Sentence]:
+def _weigh_sentences(pieces: Iterable[Utterance]) -> list[_WeighedSentence]:
     lines = [weighed_line for piece in pieces for weighed_line in _lines(piece)][-_MAX_SENTENCES:]
     # A repeated sentence keeps its last position.
     places = {text: (place, weight) for place, (text, weight) in enumerate(lines)}
-    return [_Sentence(place, text, weight) for text, (place, weight) in places.items()]
+    return [_WeighedSentence(place, text, weight) for text, (place, weight) in places.items()]
 
 
 def _lines(piece: Utterance) -> Iterator[tuple[str, float]]:

@@ -68,8 +68,8 @@ def find(
     """Return the values of some kinds, in their order; they do not overlap.
 
     Overlapping values are merged into one, of the kind of the longest, to leave no part of any
-    value. A text is searched as it is, and in a copy with unified look-alike characters.
-    `custom` has compiled patterns by name.
+    value. A text is searched as it is, and in a copy with unified look-alike characters. `custom`
+    has compiled patterns by name.
     """
     if len(text) < _LEAST_BYTES or (not custom and _is_short_word(text)):
         return []
@@ -115,7 +115,6 @@ def _of_form(data: bytes, form: Form) -> Iterator[Span]:
 
 
 def _unmasked(data: bytes, spans: list[_Placed]) -> list[_Placed]:
-    """Omit the values that begin with a mask, which are already hidden."""
     masks = [match.span() for match in _MASK.finditer(data)]
     kept, at = [], 0
     for span in spans:
@@ -166,7 +165,6 @@ def _length(data: bytes) -> int:
 
 
 def _listed(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the spans, in bytes, of seed phrases and lists of recovery codes next to labels."""
     for match in _LABEL.finditer(data):
         window = data[match.end() : match.end() + _BEHIND_BYTES].decode(errors="ignore")
         is_phrase = match.start(1) >= 0

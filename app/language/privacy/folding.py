@@ -87,7 +87,6 @@ def copy_of(text: str) -> Copy | None:
 
 @cache
 def _changing() -> re.Pattern[str]:
-    """Return the pattern of a character that may differ in a copy."""
     # Compiled on first use. Includes all of the higher planes, since their letters are rare.
     single = "".join(
         char
@@ -100,14 +99,12 @@ def _changing() -> re.Pattern[str]:
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    """Return the pattern of a character, or a letter with its marks, that may differ in a copy."""
     joined = _IGNORED + _MARKS
     return re.compile(f"[^{joined}]?[{joined}]+|{_changing().pattern}")
 
 
 @lru_cache(maxsize=4_096)
 def _one(piece: str) -> str:
-    """Return a character, with its marks, in the form of the copy."""
     folded = _IS_MARK.sub("", unicodedata.normalize("NFKC", piece)).translate(_SAME)
     if len(folded) > _MOST_CHARS:
         return piece

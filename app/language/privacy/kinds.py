@@ -169,7 +169,6 @@ def _form(pattern: str, spans: Callable[[Any], Iterable[Span]], sign: str = "") 
 
 
 def _value(match: Any) -> Iterable[Span]:  # noqa: ANN401 - RE2 has no types
-    """Return the group of the value, or the whole match of a pattern without groups."""
     yield match.span(1 if match.re.groups else 0)
 
 
@@ -180,7 +179,6 @@ def _unless_named(match: Any) -> Iterable[Span]:  # noqa: ANN401
 
 
 def _authorization(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return the text after a scheme; without a scheme, a value with a digit."""
     if match.start(1) >= 0:
         yield match.span(1)
     elif any(48 <= byte <= 57 for byte in match.group(2)):
@@ -231,7 +229,6 @@ _DEV_OPS = r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"
 
 
 def _issued(prefix: str) -> str:
-    """Return the pattern of tokens with a beginning documented by their issuer."""
     return rf"{_WORD}((?:{prefix})(?:[A-Za-z0-9_~.+/=-]*[A-Za-z0-9_+/=-])?)"
 
 
@@ -369,7 +366,6 @@ def _token(match: Any) -> Iterable[Span]:  # noqa: ANN401
 
 
 def _iban(match: Any) -> Iterable[Span]:  # noqa: ANN401
-    """Return the IBAN that begins here, with the length for its country, blanks not counted."""
     begin, data = match.start(1), match.string
     length = iban_length(match.group(1)[:2].decode())
     if length is None:

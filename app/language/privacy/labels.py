@@ -2,8 +2,6 @@
 
 English, German, Spanish and French, which the rules read, with Italian, Portuguese, Dutch, Polish
 and Russian; a few Chinese and Japanese words.
-
-RE2 finds a label in the whole text; its value is searched in a short window around it.
 """
 
 import re
@@ -402,7 +400,6 @@ def _after(window: str, words: list[re.Match[str]], of: Class, bond: Bond) -> Va
 
 
 def _value_at(window: str, at: int, of: Class, bond: Bond) -> Value | None:
-    """Return the value that begins at a position, if it fits the class of its label."""
     at += len(window[at:]) - len(window[at:].lstrip())
     opened = _OPENED.match(window, at)
     value = _bare(window, at, of) if opened is None else _quoted(window, opened)

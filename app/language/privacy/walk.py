@@ -63,7 +63,6 @@ def mask_together(
 
 
 def _without(texts: Sequence[str], findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield the texts without the values found in all of them, joined by a newline."""
     begin, first = 0, 0
     for text in texts:
         end, at = begin + len(text), begin
@@ -93,7 +92,6 @@ def is_only_mask(text: str) -> bool:
 
 
 def _is_all(pattern: Any, text: str) -> bool:  # noqa: ANN401 - RE2 has no types
-    """Return True if a text is only a label among some words."""
     return pattern.fullmatch(f"{text} ") is not None and _JOINS.search(text) is None
 
 
@@ -103,11 +101,7 @@ def _is_time(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Masked:
-    """A JSON value without its sensitive values.
-
-    Attributes:
-        places: the paths of the texts with values, with the kinds.
-    """
+    """A JSON value without its sensitive values, and the paths of the texts with some, by kinds."""
 
     value: Any
     counts: Counter[str]
@@ -181,7 +175,6 @@ class _Walk:
         return masked_text.removeprefix(prefix)
 
     def _file(self, data: str, mime_type: str, path: str) -> str:
-        """Return a file's content, in either base64 alphabet, with the values in text masked."""
         is_url_safe = "-" in data or "_" in data
         padded = "".join(data.split("\n")).rstrip("=\r")
         padded += "=" * (-len(padded) % 4)

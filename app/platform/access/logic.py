@@ -2,8 +2,8 @@
 
     omb_  43 characters: 32 random bytes in base 62  6 characters: the CRC-32 of all before
 
-The checksum is no protection. It allows a truncated or mistyped secret to be refused, and a leaked
-one to be detected, without a database query.
+The checksum allows a mistyped secret to be refused, and a leaked one to be detected, without a
+database query.
 """
 
 import hashlib

@@ -40,7 +40,6 @@ def _without_repeats(values: list[_T]) -> list[_T]:
 
 
 def _enum_by_name(kind: type[_E]) -> BeforeValidator:
-    """Accept names of an enum; unlike elsewhere no numbers, which depend on the order."""
     known = ", ".join(kind)
 
     def read(value: object) -> _E:
@@ -95,7 +94,6 @@ _Projects = Annotated[
 
 
 def _read_engine(value: object) -> str:
-    """Return an engine's id from the id itself or from a resource name."""
     text = str(value) if type(value) is int else value
     if isinstance(text, str):
         head, _, identity = text.rpartition("/")
@@ -240,11 +238,7 @@ class CreateKeyRequest(WireModel):
 
 
 def check_grace(length: timedelta) -> timedelta:
-    """Refuse a grace period that is negative or too long.
-
-    Raises:
-        ValueError: the period is out of range.
-    """
+    """Raise ValueError for a grace period that is negative or too long."""
     if not timedelta() <= length <= MAX_GRACE:
         raise ValueError(f"must be 0s to {MAX_GRACE.total_seconds():.0f}s")
     return length

@@ -65,8 +65,7 @@ class ApiKeyRow(Base):
 class ApiKeySecretRow(Base):
     """A secret of a key, stored only as its SHA-256.
 
-    Rotation adds a secret and sets an expiry on the others. Their rows stay: a rotated secret must
-    be recognised, even if the settings name it.
+    Rotation keeps the rows of former secrets: they must be recognised, even in the settings.
     """
 
     __tablename__ = "api_key_secrets"
@@ -142,10 +141,10 @@ async def exists(session: Session) -> bool:
 
 
 async def hold(session: Session) -> None:
-    """Lock all keys for this transaction, waiting for any other holder.
+    """Lock all keys for this transaction, which ends keys, waiting for any other holder.
 
-    For transactions that end keys: they depend on which other keys exist, and they write the single
-    row of changes. Without this lock, two transactions that hold key locks could deadlock on it.
+    The end depends on which other keys exist, and writes the single row of changes. Without this
+    lock, two transactions that hold key locks could deadlock on it.
     """
     await session.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
@@ -300,10 +299,7 @@ def _is_live(expire_time: Any, now: datetime) -> ColumnElement[bool]:  # noqa: A
 async def list_bound(
     session: Session, scope: Mapping[str, str], *, for_update: bool
 ) -> Sequence[ApiKeyRow]:
-    """Return the keys whose conditions allow a scope, working or not.
-
-    With `for_update`, no other transaction can end keys until this one ends.
-    """
+    """Return the keys whose conditions allow a scope; with `for_update`, no other may end keys."""
     if for_update:
         await hold(session)
     conditions = (

@@ -1,7 +1,6 @@
 """The table of the audit log, every statement on it, and its pseudonyms.
 
-Pseudonyms take the place of the names of what was erased. A trigger lets statements change names,
-callers and addresses alone, and only to such forms.
+Pseudonyms replace the names of erased things; a trigger lets statements change nothing else.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,7 +26,7 @@ from app.kernel.errors import Reason, ServiceError
 from app.kernel.ids import NO_BUCKET, new_id
 
 
-class _Event:
+class _EventColumns:
     """The columns of an audited action."""
 
     caller: Mapped[str | None] = mapped_column(Text)
@@ -44,12 +43,8 @@ class _Event:
     """The interface through which the request came; null: the API itself."""
 
 
-class AuditEventRow(_Event, Base):
-    """An audited action in an engine: caller, method, resource, time, address and result.
-
-    Rows have no content and are only added: a trigger refuses everything else except the removal
-    of old ones.
-    """
+class AuditEventRow(_EventColumns, Base):
+    """An audited action in an engine; a trigger refuses changes, except the removal of old rows."""
 
     __tablename__ = "audit_events"
     # For the list over all engines and for removal; the list of one engine uses the key.
@@ -60,7 +55,7 @@ class AuditEventRow(_Event, Base):
     event_id: Mapped[str] = mapped_column(Text, primary_key=True)
 
 
-class ServiceEventRow(_Event, Base):
+class ServiceEventRow(_EventColumns, Base):
     """The same of the service itself, and of engines out of the caller's reach.
 
     The rows lie where the keys do, so that keys can be changed whichever node is away.
@@ -268,10 +263,7 @@ async def rename(
 async def rename_callers(
     session: Session, engine_id: int, callers: Collection[str], alias: str, since: datetime | None
 ) -> int:
-    """Put an alias in place of callers in an engine's log and the service's; return the count.
-
-    Given `since`, events before it are left out.
-    """
+    """Put an alias in place of callers, from `since` on, in both logs; return the count."""
     await session.execute(_ERASING)
     logs: list[tuple[EventTable, int]] = [(AuditEventRow, engine_id), (ServiceEventRow, NO_ENGINE)]
     count = 0

@@ -26,13 +26,11 @@ class CheckFinding:
     names: tuple[str, ...] = ()
 
     def __add__(self, other: "CheckFinding") -> "CheckFinding":
-        """Add the finding of a further batch about the same problem."""
         names = (*self.names, *other.names)[:MAX_NAMES]
         return CheckFinding(self.level, self.problem, self.count + other.count, names)
 
     @override
     def __str__(self) -> str:
-        """Return the finding as one line."""
         counted = f"{self.count:,}: " if self.count != 1 or self.names else ""
         more = self.count - len(self.names)
         further = [f"and {more:,} more"] if self.names and more else []

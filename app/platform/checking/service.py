@@ -30,10 +30,9 @@ _OTHER_SCHEMA = "the schema is not that of this release"
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """Options of a run.
+    """Options of a run, for one engine or all.
 
     Attributes:
-        engine_id: the only engine whose rows are checked; None: all of them.
         is_quick: True to run only the checks that read few rows.
         is_full: True to recompute every digest, not only a sample.
         after_restore: True to end the leases and fill the rate buckets that a restore brought back.
@@ -69,13 +68,7 @@ class CheckService:
     _outcomes: dict[CheckName, CheckOutcome] = field(default_factory=dict)
 
     async def run(self) -> CheckReport:
-        """Run the checks.
-
-        Raises:
-            FailedPrecondition: the restored database is in use already.
-            NotFound: the engine does not exist.
-            Unavailable: the database cannot be reached.
-        """
+        """Run the checks, or raise FailedPrecondition if the restored database is in use."""
         self._outcomes.update(
             (check, CheckOutcome(check))
             for check in CheckName
@@ -105,7 +98,6 @@ class CheckService:
         self._outcomes[CheckName.EXTENSION].add([finding])
 
     async def _check_revision(self) -> bool:
-        """Check the revision of the schema; return True if the other checks can read it."""
         wanted = await asyncio.to_thread(wanted_revision)
         revisions: Collection[str]
         try:
@@ -145,11 +137,7 @@ class CheckService:
         self._outcomes[CheckName.CLOCKS].add([CheckFinding(level, measure)])
 
     async def _clear(self) -> None:
-        """End all leases, and fill the rate buckets.
-
-        Raises:
-            FailedPrecondition: a running process of the service may hold leases.
-        """
+        """End all leases, and fill the rate buckets, unless a running process may hold leases."""
         seen = self.settings.tuning.process_seen_seconds
         async with self.db.transaction() as session:
             live = await processes.list_live(session, timedelta(seconds=seen))
@@ -185,7 +173,6 @@ class CheckService:
                     self._outcomes[CheckName.ORPHANS].add(findings)
 
     async def _engines(self) -> Sequence[int]:
-        """Return the engines whose rows are checked; none if their table is missing."""
         engine_id = self.options.engine_id
         try:
             async with self._snapshot() as session:
@@ -224,7 +211,6 @@ class CheckService:
 
     @contextmanager
     def _skipped_if_absent(self, *checks: CheckName) -> Iterator[None]:
-        """Mark checks as skipped if the schema lacks an object that they read."""
         try:
             yield
         except MissingError:
@@ -234,7 +220,6 @@ class CheckService:
                 self._outcomes[check].skipped = _ABSENT
 
     def _snapshot(self) -> AbstractAsyncContextManager[Session]:
-        """Open a snapshot whose statements may take as long as they need."""
         return self.db.snapshot(statement_seconds=0)
 
 

@@ -67,10 +67,7 @@ async def list_missing(session: Session) -> Sequence[str]:
 
 
 async def list_engines(session: Session, engine_id: int | None) -> Sequence[int]:
-    """Return the engines that are not being deleted, or only the given one if it exists.
-
-    An engine into which an archive is being restored is left out: it is not whole yet.
-    """
+    """Return all engines or the given one, except ones that are being deleted or restored."""
     statement = (
         "select engine_id from engines where delete_time is null and restore is null and {}"
         " order by engine_id"
@@ -82,10 +79,7 @@ async def list_engines(session: Session, engine_id: int | None) -> Sequence[int]
 async def find_batch(
     session: Session, batches: Batches, values: Mapping[str, Any]
 ) -> tuple[str | None, int]:
-    """Return the last key of the next batch, or None after all rows, and its number of rows.
-
-    `values` are `engine`, `after` and `size`.
-    """
+    """Return the last key of the next batch, or None after all rows, and its number of rows."""
     statement = text(_BATCH.format(table=batches.table, key=batches.key))
     (row,) = await _rows(session, statement, values)
     return row.last, row.number
@@ -106,10 +100,9 @@ async def examine(
 
 
 async def list_orphans(session: Session, engine_id: int | None) -> list[list[CheckFinding]]:
-    """Return the rows whose parent row is missing, for each foreign key.
+    """Return the rows whose parent row is missing, for each foreign key of this release.
 
-    The foreign keys are declared by this release, not read from the database: a restore may have
-    left some out, or not validated them.
+    A restored database may have left out foreign keys, or not validated them.
     """
     return [
         await _summed(
@@ -135,7 +128,6 @@ def _orphans(key: ForeignKeyConstraint) -> str:
 
 
 def _of_engine(engine_id: int | None) -> str:
-    """Return the condition for the rows of one engine (one node of a cluster), or of all."""
     return "true" if engine_id is None else "engine_id = :engine"
 
 

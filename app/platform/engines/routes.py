@@ -176,7 +176,6 @@ async def batch_retry_operations(
 
 
 async def _check_engine(context: Context, engine: EnginePath) -> None:
-    """Check that an engine exists, of which no operation was found."""
     async with context.resources.db.snapshot() as session:
         await repository.get(session, engine)
 

@@ -50,11 +50,7 @@ def _refuse(value: object, info: ValidationInfo) -> None:
 
 
 def check_served(paths: Iterable[str]) -> None:
-    """Refuse mask paths to fields that this service does not serve.
-
-    Raises:
-        InvalidArgument: a path leads to such a field; the message names it.
-    """
+    """Raise InvalidArgument for a mask path to a field that this service does not serve."""
     for path in paths:
         if (reason := UNSERVED_FIELDS.get(path.partition(".")[0])) is not None:
             raise InvalidArgument.of_field(FIELD, f"{path[:_MAX_NAME_CHARS]} {reason}.")

@@ -1,7 +1,4 @@
-"""Blocks: the units that a process has leased from shared buckets, and the time of the next lease.
-
-Nothing here reads a clock or the database.
-"""
+"""Blocks: the units that a process has leased from shared buckets, and the next lease (pure)."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,12 +37,7 @@ class BucketPace:
 
 @dataclass(frozen=True)
 class Wait:
-    """The time that a request has to wait, in seconds from now.
-
-    Attributes:
-        for_look: until the bucket may be checked; 0: now.
-        for_units: until the bucket probably has enough and may be checked.
-    """
+    """The seconds until the bucket may be checked, and until it probably has enough."""
 
     for_look: float
     for_units: float
@@ -56,12 +48,7 @@ _NO_WAIT = Wait(0, 0)
 
 @dataclass(slots=True)
 class RateBlock:
-    """Units this process has leased from a bucket, and its last view of the remainder.
-
-    Attributes:
-        units: units leased and not used yet.
-        left: units in the bucket at the last check.
-    """
+    """The units that this process has leased and not used, and the remainder at the last check."""
 
     units: int = 0
     left: float = inf

@@ -1,8 +1,7 @@
 """Totals of engines, and the rate buckets that all processes share: tables and statements.
 
-Triggers maintain the counts in the transaction of each change, in rows of the connection's own: see
-the migration `totals`. Leases of units from the buckets go by the clock of the database, the only
-one that processes on several machines share.
+Triggers maintain the counts in the transaction of each change: see the migration `totals`. Leases
+of units go by the clock of the database, the only one that all processes share.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,10 +19,7 @@ from app.platform.limits.logic import BucketPace
 
 
 class RateBucketRow(Base):
-    """The units that a key or an engine may still use; they are refilled with time.
-
-    The table is unlogged: after a crash of the server every bucket is full.
-    """
+    """The units that a key or an engine may still use; unlogged, so full after a crash."""
 
     __tablename__ = "rate_buckets"
     __table_args__ = {"prefixes": ["UNLOGGED"]}  # noqa: RUF012 - SQLAlchemy reads it as a plain attribute
@@ -38,10 +34,9 @@ class RateBucketRow(Base):
 
 
 class EngineTotalsRow(Base):
-    """The net amount that one connection has added to an engine.
+    """The net amount that one connection has added to an engine, which holds the sum of its rows.
 
-    An engine holds the sum of its rows. Triggers write them, and a sweep merges rows under the
-    backend 0: see the migration `totals`.
+    Triggers write them, and a sweep merges rows under the backend 0: see the migration `totals`.
     """
 
     __tablename__ = "engine_totals"
@@ -113,10 +108,9 @@ async def find_addable(session: Session, search: RowSearch) -> Sequence[Key]:
 
 
 async def add_up(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Merge an engine's rows of connections; return their number.
+    """Merge an engine's rows of connections, except locked ones; return their number.
 
-    Rows written by a running transaction are skipped. One that is about to write again waits for
-    this transaction, which waits only for another sweep.
+    A transaction about to write again waits for this one, which waits only for another sweep.
     """
     held = locked(_KEY, engine_id, keys, _IS_OF_CONNECTION).cte("held")
     statement = (
@@ -144,10 +138,7 @@ async def _add(session: Session, engine_id: int, added: Mapping[str, int]) -> No
 async def take(
     session: Session, subject: str, needed: int, wanted: int, pace: BucketPace
 ) -> tuple[int, float]:
-    """Lease the wanted units or as many as there are, but none if fewer than needed.
-
-    Returns the number of units leased, and the number left.
-    """
+    """Lease the wanted units, or the rest if that is enough; return their number and the rest."""
     values = {
         "subject": subject,
         "needed": needed,

@@ -1,7 +1,7 @@
 """Worker job that retries many failed operations, each in a transaction of its own.
 
-The progress is stored after each batch. A worker that continues after a kill repeats a part of a
-batch: the id of each request then finds the operation that was queued before.
+The progress is stored after each batch. A worker that repeats a part of it after a kill finds the
+operations that were queued before by the ids of the requests.
 """
 
 from collections import Counter
@@ -66,7 +66,6 @@ async def batch_retry(job: Job, resources: Resources) -> None:
 
 
 def _as_the_caller(job: Job, resources: Resources, request: QueuedBatchRetry) -> Resources:
-    """Return the resources with the view of the operation's caller, as it was at the request."""
     engines = None if request.engines is None else frozenset(request.engines)
     conditions = {key: frozenset(values) for key, values in request.conditions.items()}
     reach = Reach(engines=engines, conditions=conditions)
@@ -93,7 +92,6 @@ class _RetryProgress:
         return {_PROGRESS: stored}
 
     def after(self, refusal: ServiceError | None) -> "_RetryProgress":
-        """Return the progress after one more operation."""
         if refusal is None:
             return replace(self, position=self.position + 1, retried=self.retried + 1)
         refused = Counter(self.refused) + Counter({str(refusal.reason): 1})
@@ -106,7 +104,6 @@ class _BatchRetry:
     resources: Resources
 
     async def is_full(self) -> bool:
-        """Return True if the engine has the maximum number of waiting operations."""
         most = self.resources.settings.engine_max_queued_operations
         async with self.job.db.snapshot() as session:
             try:
@@ -116,7 +113,6 @@ class _BatchRetry:
         return False
 
     async def retry(self, operation_id: str, progress: _RetryProgress) -> _RetryProgress:
-        """Retry one operation; a refusal is counted and concerns no other."""
         claim = self.job.claim
         name = OperationName(EngineName.parse(claim.engine_name), operation_id)
         once = IdempotencyKey(

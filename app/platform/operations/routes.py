@@ -1,7 +1,4 @@
-"""Routes of operations. Source: google.longrunning.Operations; wire specification, section 4.
-
-Their list is a route of engines, which can check that the engine exists.
-"""
+"""Routes of operations. Source: google.longrunning.Operations; wire specification, section 4."""
 
 from typing import Annotated
 

@@ -1,7 +1,4 @@
-"""The wire form of operations.
-
-Source: google.longrunning.Operation; the metadata types are from the Memory Bank API.
-"""
+"""The wire form of operations. Source: google.longrunning.Operation; the Memory Bank API."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -146,7 +143,6 @@ class Operation(WireModel):
 
 
 def _of_every(row: OperationRow) -> dict[str, Any]:
-    """Return the metadata common to operations of all kinds."""
     of_all: dict[str, Any] = {
         "kind": row.kind,
         "state": row.state,

@@ -68,10 +68,7 @@ class Guard:
     def of_writes(
         cls, own: PrivacyConfig | None, defaults: PrivacyConfig, *, is_told: bool
     ) -> "Guard":
-        """Return an engine's rules about direct writes.
-
-        If an agent writes through a tool (`is_told`), the rules about conversations apply, too.
-        """
+        """Return an engine's rules about direct writes, and on conversations if `is_told`."""
         written = cls.of(own, defaults, Place.DIRECT)
         return written.joined(cls.of(own, defaults, Place.GENERATION)) if is_told else written
 

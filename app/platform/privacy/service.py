@@ -41,10 +41,7 @@ Request = TypeVar("Request", bound=WireModel)
 
 @dataclass(frozen=True)
 class PrivacyService:
-    """Applies the rules of engines to requests.
-
-    It runs outside transactions. It masks requests in a thread, since long texts take a while.
-    """
+    """Applies the rules of engines to requests, outside transactions, in a thread."""
 
     db: Database
     settings: Settings
@@ -76,7 +73,6 @@ class PrivacyService:
         """Return a request with these fields masked, and the number of masked values by kind.
 
         Raises:
-            NotFound: the engine does not exist.
             InvalidArgument: the request holds a value that the engine refuses.
         """
         [admitted], counts = await self.admit_all(name, place, [("", request)], fields)
@@ -86,10 +82,6 @@ class PrivacyService:
         """Return a name sent in one field of a request, with masked values replaced by kinds.
 
         The kinds have no brackets, which such names cannot contain.
-
-        Raises:
-            NotFound: the engine does not exist.
-            InvalidArgument: the name holds a value that the engine refuses.
         """
         guard = await self.guard(name, place)
         if guard.is_idle:
@@ -105,12 +97,7 @@ class PrivacyService:
         requests: Sequence[tuple[str, Request]],
         fields: set[str],
     ) -> tuple[list[Request], Mapping[str, int]]:
-        """Return the parts of a request, given with their paths, with these fields masked.
-
-        Raises:
-            NotFound: the engine does not exist.
-            InvalidArgument: a part holds a value that the engine refuses.
-        """
+        """Return the parts of a request, given with their paths, masked as by `admit`."""
         results, counts = await self.admit_each(name, place, requests, fields)
         for result in results:
             if isinstance(result, InvalidArgument):
@@ -124,11 +111,7 @@ class PrivacyService:
         requests: Sequence[tuple[str, Request]],
         fields: set[str],
     ) -> tuple[list[Request | InvalidArgument], Mapping[str, int]]:
-        """Return each part with these fields masked, or the error that refuses it.
-
-        Raises:
-            NotFound: the engine does not exist.
-        """
+        """Return each part with these fields masked, or the error that refuses it."""
         guard = await self.guard(name, place)
         if guard.is_idle:
             return [request for _, request in requests], {}

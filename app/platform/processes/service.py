@@ -71,12 +71,7 @@ _WORKERS = (ProcessKind.WORKER, ProcessKind.API_AND_WORKER)
 
 @dataclass
 class Activity:
-    """The work of this process, for its next heartbeat.
-
-    Attributes:
-        count_running: counts the operations that it runs.
-        has_swept: whether it has run the sweeps since its last heartbeat.
-    """
+    """The work of this process, for its next heartbeat; `has_swept` since the last one."""
 
     start_time: datetime
     count_running: Callable[[], int] = lambda: 0
@@ -235,7 +230,6 @@ def _embedder(resources: Resources) -> ServerEmbedder:
 
 
 async def _from_database(resources: Resources) -> dict[str, Any]:
-    """Return the fields read from the database; with another schema, only `database`."""
     state = await schema_state(resources.db)
     skew = resources.skew.found
     async with resources.db.snapshot() as session:
@@ -256,7 +250,6 @@ async def _from_database(resources: Resources) -> dict[str, Any]:
 
 
 async def _read_queue(resources: Resources) -> ServerQueue | None:
-    """Return the queue, or None while a node of a distributed database does not answer."""
     try:
         return await resources.db.read_all(_queue)
     except Unavailable:

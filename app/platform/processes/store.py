@@ -1,7 +1,4 @@
-"""The live processes of the service, and their heartbeats.
-
-All times are by the database's clock, the only one that processes share.
-"""
+"""The live processes of the service, and their heartbeats, by the database's clock."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -24,8 +24,7 @@ SWEEP = "retention.sweep"
 async def delete_engine(job: Job, resources: Resources) -> None:
     """Remove the contents of a hidden engine in batches, then the engine, and end the operation.
 
-    Each batch is a transaction of its own, so the successor of a killed worker continues there. If
-    the job fails for good, the sweep continues.
+    Each batch is a transaction of its own, so the successor of a killed worker continues there.
     """
     service = UpkeepService(resources)
     engine_id, limit = job.claim.owned.engine_id, resources.settings.tuning.sweep_batch_rows
@@ -37,11 +36,7 @@ async def delete_engine(job: Job, resources: Resources) -> None:
 
 
 async def sweep_once(resources: Resources) -> None:
-    """Run the sweeps unless another process has this tick, or this process's clock is wrong.
-
-    Permanent removal always uses the database's clock. A process with a wrong clock leaves the tick
-    to one whose clock is right.
-    """
+    """Run the sweeps unless another process has this tick, or this process's clock is wrong."""
     if resources.skew.is_too_large:
         return
     service = UpkeepService(resources)

@@ -52,8 +52,7 @@ class UpkeepService:
 
         Raises:
             Aborted: the etag is stale.
-            FailedPrecondition: the engine has memories, sessions, waiting events or artifacts,
-                and `force` is not set.
+            FailedPrecondition: the engine has contents, and `force` is not set.
         """
         now = self.resources.clock.now()
         keep = self.resources.settings.operation_retention
@@ -136,7 +135,6 @@ def _tick_of(sweep: str) -> str:
 
 
 async def _swept(name: str, removing: Awaitable[int]) -> bool:
-    """Await a sweep, count and log its rows; return True if it succeeded."""
     try:
         removed = await removing
     except ServiceError as error:

@@ -126,8 +126,7 @@ class Sums:
 def details(meter: Metered, settings: PriceList) -> dict[str, Any]:
     """Return the cost fields of an operation's metadata.
 
-    The counts are present, and zero, even if no model was called. `cost` is present if a model was
-    called and every called model has a price in the settings.
+    The counts are always present, `cost` only if each called model has a price in the settings.
     """
     spent = meter.by_model
     total = Sums.of(spent.values())
@@ -143,10 +142,7 @@ def details(meter: Metered, settings: PriceList) -> dict[str, Any]:
 
 
 def with_earlier(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an operation's `details` with the costs already in its metadata added.
-
-    If not all costs are known, `cost` is None, which removes an earlier sum.
-    """
+    """Return `details` with an operation's earlier costs; None as `cost` removes the sum."""
     parts = [part for part in (earlier, own) if part.get("modelCallCount")]
     sums = {name: sum(part.get(name, 0) for part in parts) for name in _COUNTS}
     costs = [part.get("cost") or {} for part in parts]
@@ -177,11 +173,7 @@ _USUAL = (Dimension.DAY, Dimension.MODEL)
 
 
 def read_grouping(text: str | None) -> Sequence[Dimension]:
-    """Return the dimensions that a text names, in their order; without any, day and model.
-
-    Raises:
-        InvalidArgument: a name is no dimension.
-    """
+    """Return the dimensions that a text names; day and model without any."""
     if text is None or not text.strip():
         return _USUAL
     names = {name.strip() for name in text.split(",")}

@@ -1,7 +1,4 @@
-"""The wire form of an engine's usage; the method is this service's own.
-
-Counts are JSON numbers: clients need not parse them first.
-"""
+"""The wire form of an engine's usage, with counts as JSON numbers."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -99,10 +99,7 @@ class UsageService:
         )
 
     async def check_budget(self, session: Session, engine_id: int) -> None:
-        """Raise ResourceExhausted if an engine has used up its tokens of this UTC day.
-
-        The error names the budget and the time of its renewal.
-        """
+        """Raise ResourceExhausted if an engine has used up its tokens of this UTC day."""
         limit = self.settings.daily_max_tokens
         if limit is None:
             return
@@ -117,11 +114,6 @@ class UsageService:
         """Return the usage of an engine's models from `start` to `end`, both included.
 
         The defaults are today for `end`, thirty days for the range, and day and model to group by.
-
-        Raises:
-            InvalidArgument: the days are in the wrong order or too far apart, or `group_by` names
-                an unknown dimension.
-            NotFound: no such engine.
         """
         now, by = self.clock.now(), read_grouping(group_by)
         first, last = _range(start, end, day_of(now))
@@ -149,12 +141,7 @@ class UsageService:
     async def of_operations(
         self, name: EngineName, filter_text: str | None, kinds: Collection[str]
     ) -> OperationsUsage:
-        """Return the consumption of an engine's operations that match a filter.
-
-        Raises:
-            InvalidArgument: the filter is unreadable, or matches too many operations.
-            NotFound: no such engine.
-        """
+        """Return the consumption of operations that match a filter; refuse to sum up too many."""
         clause = read_filter(filter_text, operations(name, kinds).fields, self.settings)
         listed = select_operations(name, self.clock.now()).where(clause.condition)
         currency = self.settings.price_currency
@@ -266,8 +253,6 @@ async def recorded(
 ) -> AsyncIterator[None]:
     """Add the usage that the block has put into `meter` to its engine's day, even on failure.
 
-    `kind` is the kind of an operation, or one of `logic.py`.
-
     No transaction may be open: this opens one after the block.
     """
     recording = _Recording(resources, engine, meter, kind)
@@ -291,7 +276,6 @@ async def recorded(
 
 
 async def _wait_for_recording(noting: asyncio.Task[None]) -> None:
-    """Wait for the task that records the costs; log its failure, which replaces no other error."""
     if await finish_in_time(noting) and (error := noting.exception()) is not None:
         log.warning("usage.costs_not_recorded", error=describe(error))
 
@@ -326,20 +310,19 @@ class _Counted:
     since: date = date.min
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    async def count(self, db: Database, clock: Clock) -> None:
+        async with self.lock:
+            by_day = await db.read_all(partial(store.usage_since, day=self.since))
+            for (model, day), used in by_day.items():
+                _count(model, used, self.by_day.get((model, day), Usage()))
+            self.by_day = by_day
+            self.since = day_of(clock.now()) - _LATE
+
 
 async def refresh(resources: Resources) -> None:
-    """Count the usage of all engines that was recorded since the last time.
-
-    Only growth counts: the removal of an engine must not look like a restart.
-    """
+    """Count the newly recorded usage of all engines; only growth, as a counter may not shrink."""
     counted: _Counted = resources.kept.setdefault(_Counted, _Counted())
-    async with counted.lock:
-        usage_since = partial(store.usage_since, day=counted.since)
-        by_day = await resources.db.read_all(usage_since)
-        for (model, day), used in by_day.items():
-            _count(model, used, counted.by_day.get((model, day), Usage()))
-        counted.by_day = by_day
-        counted.since = day_of(resources.clock.now()) - _LATE
+    await counted.count(resources.db, resources.clock)
 
 
 def _count(model: str, used: Usage, before: Usage) -> None:

@@ -83,10 +83,9 @@ _GROUPED_BY = {
 
 @dataclass(frozen=True)
 class UsageLine:
-    """Summed usage.
+    """Summed usage, by the values of dimensions.
 
     Attributes:
-        by: the values of the dimensions.
         cost: the cost of the calls with a price, as far as it is known; None: of none of them.
         unpriced_calls: None: unknown for some calls.
     """
@@ -101,13 +100,7 @@ class UsageLine:
 
 
 class UsageLines(NamedTuple):
-    """The usage of a range of days.
-
-    Attributes:
-        grouped: by the requested dimensions.
-        by_model: the same usage.
-        previous: of as many days before it, by model.
-    """
+    """The usage of a range of days: grouped, by model, and by model in as many days before."""
 
     grouped: Sequence[UsageLine]
     by_model: Sequence[UsageLine]
@@ -130,9 +123,7 @@ async def record(
     prices: Mapping[str, ModelPrice],
     kind: str,
 ) -> None:
-    """Add the usage of a piece of work, of this kind, to its engine's day.
-
-    Does nothing without calls.
+    """Add the usage of a piece of work, of this kind, to its engine's day, if there were calls.
 
     The caller has locked the engine: no rows may be left behind when the engine is deleted. It
     calls this late, since generations of one engine wait here for each other's commit.
@@ -283,7 +274,6 @@ async def sum_operations(
 
 
 def _number(name: str) -> ColumnElement[Any]:
-    """Return a count in the metadata; null if it is absent."""
     return _as_number(OperationRow.details[name])
 
 

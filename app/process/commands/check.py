@@ -77,12 +77,7 @@ async def _checked(
 
 @asynccontextmanager
 async def _database(settings: Settings) -> AsyncIterator[str]:
-    """Open the database as it is, even if it is damaged or belongs to another release.
-
-    Raises:
-        PostgresStartError: the embedded Postgres cannot start, or there is no database.
-        SchemaError: the address is malformed.
-    """
+    """Open the database as it is, even if it is damaged or belongs to another release."""
     if settings.database_url is not None:
         url = settings.database_url.get_secret_value()
         yield migrate.check_address(url, "MEMORY_BANK_DATABASE_URL")

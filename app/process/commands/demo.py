@@ -31,7 +31,6 @@ def run() -> None:
 
 
 async def _demonstrate() -> None:
-    """Run all steps as a client of a temporary server, whose data is deleted at the end."""
     key = secrets.token_urlsafe()
     with tempfile.TemporaryDirectory(prefix="memory-bank-demo-") as folder:
         # The embedded Postgres may run as another user, who needs access to this folder.
@@ -68,7 +67,6 @@ class _Demo:
     key: str
 
     def run(self) -> None:
-        """Run all steps."""
         self._hear("travel", "first half")
         self._search("Where does Daniel like to sit on a plane?")
         changed = self._hear("travel", "second half")
@@ -80,7 +78,6 @@ class _Demo:
         self._by_label()
 
     def _hear(self, name: str, part: str) -> list[Json]:
-        """Generate memories from half of a conversation and show each outcome."""
         conversation = json.loads((conversations_folder() / f"{name}.json").read_text())
         events = conversation["events"]
         middle = len(events) // 2
@@ -150,7 +147,6 @@ class _Demo:
             _say(revision["action"], revision["fact"])
 
     def _call(self, method: str, path: str, body: Json | None = None) -> Json:
-        """Send a request and return the JSON of the response."""
         request = urllib.request.Request(  # noqa: S310 - an address of this machine
             self.base + path,
             data=None if body is None else json.dumps(body).encode(),

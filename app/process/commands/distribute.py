@@ -70,7 +70,6 @@ def _url() -> str:
 
 
 def _done(url: str, asked: AskedDistribution, *, as_json: bool) -> Distributed:
-    """Distribute, or end the command with the reasons why not."""
     try:
         with stoppable("Stopped: no table was distributed. Nodes that were added stay."):
             return distribute(url, asked)
@@ -95,7 +94,6 @@ def _text(done: Distributed, asked: AskedDistribution) -> str:
 
 
 def _lines(done: Distributed, asked: AskedDistribution) -> Iterator[str]:
-    """Yield a line for each node and table, then what there is to do."""
     if not done.is_changed:
         yield f"already distributed over {_workers(done)}"
         yield from _held(done)

@@ -75,12 +75,7 @@ def apply(
 
 @dataclass(frozen=True)
 class RestoredEngine:
-    """An engine that was restored from an archive.
-
-    Attributes:
-        archived: the full name of the engine in the archive.
-        since: the time of the export.
-    """
+    """An engine restored from an archive, its name there, and the time of the export (`since`)."""
 
     engine_id: int
     archived: str
@@ -93,7 +88,6 @@ class RestoredEngine:
 
         Raises:
             FailedPrecondition: an erasure failed, or the list was made with another key.
-            NotFound: the engine does not exist.
         """
         async with resources.db.snapshot() as session:
             name = EngineName(WILDCARD, WILDCARD, self.engine_id)

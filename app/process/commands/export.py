@@ -76,7 +76,6 @@ def run(  # noqa: PLR0913 - one argument an option
 
 
 def _wait(api: ApiClient, path: str, seconds: float) -> None:
-    """Wait until the engine has no pending or running operation, or the time is over."""
     ends = time.monotonic() + seconds
     query: Query = {"filter": "done=false", "pageSize": 1}
     while seconds and api.ask("GET", f"{path}/operations", query=query).get("operations"):
@@ -112,7 +111,6 @@ def _written(target: Path | None) -> Iterator[BinaryIO]:
 def _copy(
     download: AbstractContextManager[Iterator[bytes]], file: BinaryIO, *, is_plain: bool
 ) -> ArchiveReader:
-    """Write the download to the file; return the reader that verified it."""
     reader = ArchiveReader()
     try:
         with download as pieces, progress("Exporting", unit="lines") as shown:
@@ -152,7 +150,6 @@ def plain_memory(values: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _report(reader: ArchiveReader, target: Path | None) -> None:
-    """Print the exported and the omitted items to standard error."""
     trailer = reader.end()
     counted = ", ".join(f"{kind} {count:,}" for kind, count in trailer.counts.items())
     typer.echo(f"Exported to {target or 'standard output'}: {counted}.", err=True)

@@ -137,7 +137,6 @@ def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
 
 
 def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bool]) -> None:
-    """End the command if an option conflicts with `--revisions`."""
     for option, is_given in others.items():
         if is_given:
             fail(f"--revisions: cannot be used with {option}.", MISUSED)
@@ -148,7 +147,6 @@ def _check_fits_revisions(file: str, source: str | None, others: Mapping[str, bo
 
 
 def _target(reading: "_Input", engine: str | None, *, is_dry: bool) -> TargetEngine | None:
-    """Return the engine to fill; None for a dry run."""
     if engine is None and is_dry:
         return None
     target = TargetEngine(engine or "", reading.beside(".importing"), reading.options.source)
@@ -168,16 +166,10 @@ class _Input:
     limit: int | None
 
     def beside(self, ending: str) -> Path:
-        """Return the path of an output file of the import, next to the input."""
         return Path((_STDIN_NAME if self.file == _STDIN else self.file) + ending)
 
     @contextmanager
     def converted(self, losses: Counter[str], doing: str) -> Iterator[Iterator[Converted]]:
-        """Yield the converted items while a progress bar is shown.
-
-        Raises:
-            FileError: the file cannot be read to its end.
-        """
         product = SOURCES[self.options.source]
         with (
             opened(self.file, product.members) as data,
@@ -287,7 +279,6 @@ def _report(importer: Importer, results: Path) -> None:
 
 
 def _print_counts(title: str, counts: Counter[str]) -> None:
-    """Print a title and the counts above zero, sorted by name; nothing if all are zero."""
     names = sorted(+counts)
     if names:
         typer.echo(f"{title}:")
@@ -302,13 +293,7 @@ def _words(name: str) -> str:
 
 @dataclass
 class _Preview:
-    """Counts of converted items, with the first items as samples.
-
-    Attributes:
-        conversations: the numbers of sessions and events.
-        reasons: the numbers of rejected items, by reason.
-        losses: the numbers of omitted items, by kind.
-    """
+    """Counts of converted items, with the first items as samples."""
 
     losses: Counter[str]
     with_ended: bool
@@ -318,7 +303,6 @@ class _Preview:
     _samples: list[ItemLine] = field(default_factory=list)
 
     def add(self, item: Converted) -> None:
-        """Count an item."""
         if isinstance(item, Rejected):
             self.reasons[item.reason] += 1
         elif isinstance(item, Conversation):
@@ -331,7 +315,6 @@ class _Preview:
                 self._samples.append(item)
 
     def print(self) -> None:
-        """Print the counts and samples."""
         typer.echo(f"Would import: {self.scopes.total():,}")
         _print_counts("By the keys of their scopes", self.scopes)
         _print_counts("Conversations", self.conversations)
@@ -349,7 +332,6 @@ def _shown(value: object) -> str:
 
 
 def _preview(reading: _Input) -> None:
-    """Print a preview of the import without sending data."""
     losses: Counter[str] = Counter()
     preview = _Preview(losses, reading.options.with_ended)
     try:
@@ -370,7 +352,6 @@ def _import_history(
     url: str | None,
     key_file: Path | None,
 ) -> None:
-    """Import memories with their revisions; without an engine, print a preview."""
     losses: Counter[str] = Counter()
     histories = RevisedMemories(reading.options.now, losses)
     # A fixed time, because a repeated command must build the same archive despite expiry.

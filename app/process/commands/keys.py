@@ -225,14 +225,10 @@ def _request(given: Mapping[str, Any]) -> CreateKeyRequest:
 async def managed_keys(
     settings: Settings, method: str, named: str | None = None
 ) -> AsyncIterator[tuple[KeyService, str]]:
-    """Open the database for one command; the audit log records its changes.
+    """Open the database for one command; yield the service, and the id of the key `named`, or "".
 
-    Yields the service, and the id of the key named by the command, or an empty text.
-
-    Args:
-        settings: the settings with the database or the data folder.
-        method: the equivalent API method; only `createKey` may start with a new database.
-        named: the key named by the command, if any; see `find_id`.
+    The audit log records the changes. `method` is the equivalent API method; only `createKey` may
+    start with a new database.
 
     Raises:
         InvalidArgument: several keys have this name.
@@ -268,8 +264,6 @@ def _managed(
     work: Callable[[KeyService, str], Awaitable[_T]],
     named: str | None = None,
 ) -> _T:
-    """Run `work` on the keys, or on the named key; `method` is the equivalent API method."""
-
     async def main() -> _T:
         async with managed_keys(settings, method, named) as (keys, key_id):
             return await work(keys, key_id)
@@ -346,11 +340,7 @@ async def find_id(keys: KeyService, text: str) -> str:
 
 
 def read_length(text: str) -> timedelta:
-    """Parse a duration, such as `30d`.
-
-    Raises:
-        ValueError: the text is not a duration.
-    """
+    """Parse a duration, such as `30d`, or raise ValueError."""
     match = _LENGTH.fullmatch(text)
     if match is None:
         raise ValueError("must be a number with s, m, h, d or w, such as 30d, 12h or 3600s")
@@ -358,20 +348,12 @@ def read_length(text: str) -> timedelta:
 
 
 def read_grace(text: str) -> timedelta:
-    """Parse the grace period of former secrets.
-
-    Raises:
-        ValueError: the text is not a duration, or is too long.
-    """
+    """Parse the grace period of former secrets, or raise ValueError if it is none or too long."""
     return check_grace(read_length(text))
 
 
 def read_conditions(pairs: Iterable[str]) -> dict[str, list[str]]:
-    """Parse `key=value` pairs; a repeated key has several values.
-
-    Raises:
-        ValueError: a text is not such a pair.
-    """
+    """Parse `key=value` pairs, or raise ValueError; a repeated key has several values."""
     conditions: dict[str, list[str]] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
@@ -421,5 +403,4 @@ def _state(key: ApiKey, now: datetime) -> str:
 
 
 def _printable(text: str) -> str:
-    """Escape control characters in foreign text for the terminal."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

@@ -57,12 +57,10 @@ def run(
 
 @dataclass(frozen=True)
 class BackupRestore:
-    """A requested restore.
+    """A requested restore of a backup, or of the newest without a `name`.
 
     Attributes:
-        name: the id of the backup; None: the newest.
         erasures: a list of erasures to apply in addition to the lists with the backups.
-        ignores_erasures: True to apply no erasures.
     """
 
     directory: Path
@@ -128,11 +126,8 @@ def _erasures(settings: Settings, folder: BackupFolder, asked: BackupRestore) ->
 async def _faults(settings: Settings, url: str) -> list[str]:
     """Check the database; return the lines of the report if it is damaged.
 
-    Damaged rows came with the backup. They are reported and do not stop the restore, because the
-    other rows are usable.
-
-    Raises:
-        BackupError: the schema is damaged, and no service would run on it.
+    Damaged rows came with the backup, and do not stop the restore: the other rows are usable. A
+    damaged schema does, since no service would run on it.
     """
     # No reset is needed: a service's start ends the leases, and the rates refill until then.
     report = await check_database(settings, url)

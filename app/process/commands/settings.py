@@ -74,7 +74,6 @@ def _text(name: str, value: JsonValue) -> str:
 
 
 def _limits(name: str) -> list[str]:
-    """Return the choices and bounds of a setting as a sentence; empty if it has none."""
     field = Settings.model_fields[name]
     limits = [f"{_BOUNDS[kind]} {bound:,}".removesuffix(".0") for kind, bound in bounds(field)]
     if accepted := ", ".join([*choices(field), *limits]):

@@ -60,7 +60,6 @@ class _CountedStream(RawIOBase):
         self.count = 0
 
     def beginning(self) -> bytes:
-        """Return the first bytes, which `read` will return again."""
         return self._first.getvalue()
 
     @override
@@ -78,9 +77,7 @@ class _CountedStream(RawIOBase):
 def opened(file: str, members: Sequence[str]) -> Iterator[Opened]:
     """Open a plain or packed file, or the standard input for "-".
 
-    Args:
-        file: the path of the file.
-        members: names of files in a zip, in order of preference; empty: its only JSON file.
+    `members` names files in a zip, in order of preference; empty: its only JSON file.
 
     Raises:
         FileError: the file cannot be read, or its unpacked size exceeds the limits. Reading the
@@ -111,7 +108,6 @@ def _plain(stream: _CountedStream) -> Iterator[bytes]:
 
 
 def _member(stack: ExitStack, path: Path, members: Sequence[str]) -> Opened:
-    """Open the wanted file of a zip."""
     try:
         archive = stack.enter_context(zipfile.ZipFile(path))
     except zipfile.BadZipFile:
@@ -145,7 +141,6 @@ def _chosen(infos: Sequence[zipfile.ZipInfo], members: Sequence[str]) -> zipfile
 
 
 def _unpacked(stream: _Readable, packed: Callable[[], int]) -> Iterator[bytes]:
-    """Yield the unpacked content of a stream, up to the limits."""
     count = 0
     try:
         while piece := stream.read(_PIECE_BYTES):
@@ -160,12 +155,7 @@ def _unpacked(stream: _Readable, packed: Callable[[], int]) -> Iterator[bytes]:
 
 
 class LinesFile:
-    """A file of JSON lines that only its owner can read, created with the first line.
-
-    Args:
-        path: the path of the file.
-        adds: True to keep existing lines.
-    """
+    """A file of JSON lines that only its owner can read; existing lines stay if it `adds`."""
 
     def __init__(self, path: Path, *, adds: bool) -> None:
         self.path = path

@@ -1,7 +1,7 @@
 """Items of other products, and the rules by which they become lines of `memories:import` (pure).
 
-A converter knows its product and makes drafts. `line_of` turns a draft into a line, or refuses it:
-ids, scopes, limits, metadata and times follow the same rules for all products.
+A converter makes drafts. Ids, scopes, limits, metadata and times then follow the same rules for all
+products.
 """
 
 import hashlib
@@ -42,7 +42,6 @@ class Options:
 
     Attributes:
         source: name of the product, such as `mem0`.
-        now: start of the import.
         pairs: key-value pairs to add to each scope.
         keys: scope keys to keep; for `langgraph`, the names of the namespace's levels.
         sessions: True converts messages as well.
@@ -70,7 +69,6 @@ class Draft:
     Attributes:
         source_id: id at the source; None: scope and fact identify the memory.
         memory_id: id to keep if it is valid.
-        metadata: values of any type, by name.
         moments: additional metadata with times as text.
         ended: True if the source considers the fact outdated.
         fields: additional fields of the line, in the form of the API.
@@ -102,12 +100,7 @@ class Conversation:
 
 
 class ItemError(Exception):
-    """An item that cannot be imported.
-
-    Attributes:
-        reason: a constant such as `FACT_EMPTY`.
-        detail: a sentence for the user, without texts from the item.
-    """
+    """An item that cannot be imported; `reason` is a constant, `detail` quotes nothing of it."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -116,11 +109,7 @@ class ItemError(Exception):
 
 
 def fields_of(value: Any, *needed: str) -> Json:  # noqa: ANN401 - any JSON value
-    """Return an item after a check for the fields that its source requires.
-
-    Raises:
-        ItemError: the item is not an object, or lacks a field. The detail names its fields.
-    """
+    """Return an item that has the fields that its source requires, or raise ItemError."""
     if not isinstance(value, dict):
         raise ItemError("ITEM_UNKNOWN", "The item must be a JSON object.")
     missing = [name for name in needed if name not in value]
@@ -251,7 +240,6 @@ def _fact(fact: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def _times(draft: Draft, losses: Counter[str]) -> dict[str, str]:
-    """Return `createTime` and `updateTime`; an update time before the creation is left out."""
     created = _moment(draft.create_time, "createTime", losses)
     if created is None:
         if draft.update_time is not None:
@@ -274,7 +262,6 @@ def _moment(value: Any, name: str, losses: Counter[str]) -> datetime | None:  # 
 
 
 def _metadata(draft: Draft, options: Options, losses: Counter[str]) -> Json:
-    """Return the first 50 metadata values in the order of their names, in typed form."""
     typed: Json = {}
     for name, value in {**draft.metadata, **options.metadata}.items():
         if value is None:
@@ -295,7 +282,6 @@ def _metadata(draft: Draft, options: Options, losses: Counter[str]) -> Json:
 
 
 def _typed(name: str, value: Any) -> Json | None:  # noqa: ANN401 - any JSON value
-    """Return a metadata value in typed form; None if it is too long or not finite."""
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and abs(value) > _MAX_EXACT:

@@ -1,7 +1,6 @@
 """Import of Letta agents from an AgentFile (`.af`) in its current or former format.
 
-An AgentFile has no archival memory.
-Source: docs.letta.com, "AgentFile"; `AgentFileSchema` of letta.
+Source: docs.letta.com, "AgentFile"; `AgentFileSchema` of letta. It has no archival memory.
 """
 
 import json
@@ -110,10 +109,7 @@ def _text(content: Any) -> str | None:  # noqa: ANN401 - any JSON value
 
 
 def _unpacked(text: str | None) -> str | None:
-    """Return the text of a user message; None for an internal event, such as a heartbeat.
-
-    Letta wraps both in JSON with a type and a time.
-    """
+    """Return the text of a user message, from its JSON; None for an internal event."""
     try:
         packed = json.loads(text or "")
     except (ValueError, RecursionError):

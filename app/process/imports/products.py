@@ -1,7 +1,6 @@
 """Products from which memories can be imported: their files, and a converter for each (pure).
 
-A converter yields the drafts of a record, and counts in `losses` what it leaves out. It knows all
-fields of its product: a further one with a value is a loss.
+A converter knows all fields of its product: a further one with a value is a loss.
 """
 
 import json
@@ -66,7 +65,6 @@ def _own_metadata(item: Json) -> Json:
 
 
 def _end_of(day: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the end of a day in UTC; return any other value unchanged."""
     try:
         start = datetime.combine(datetime.fromisoformat(day).date(), time())
         return f"{(start + timedelta(days=1)).isoformat()}Z"
@@ -117,7 +115,6 @@ def _openmemory(record: Record, _: Options, losses: Losses) -> Iterator[Draft]:
 
 
 def _name_in(heading: Mapping[str, Any], table: str, key: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the name of a row in a table of the heading."""
     rows = heading.get(table)
     if key is None or not isinstance(rows, list):
         return None
@@ -134,10 +131,7 @@ _VERTEX_SESSION = ("displayName", "labels", "sessionState")
 
 
 def _vertex(record: Record, options: Options, losses: Losses) -> Iterator[Draft | Conversation]:
-    """Convert a memory or session that a client of Vertex AI Agent Engine has listed.
-
-    Names of fields are in camelCase or snake_case. A session has its events in `sessionEvents`.
-    """
+    """Convert a memory or session of Vertex AI, with events in `sessionEvents`, in any case."""
     item = {camel_name(name): value for name, value in fields_of(record.value).items()}
     if "userId" in item:
         yield from _vertex_session(item, options, losses)
@@ -274,7 +268,6 @@ def _langgraph(record: Record, options: Options, losses: Losses) -> Iterator[Dra
 
 
 def _langgraph_fact(value: Any) -> tuple[str, Json]:  # noqa: ANN401 - any JSON value
-    """Return the text of a value and its other fields; without a text, the value as JSON."""
     for name in _LANGGRAPH_TEXTS if isinstance(value, dict) else ():
         text = value.get(name)
         if isinstance(text, dict) and isinstance(text.get("content"), str):
@@ -324,10 +317,7 @@ _LINE_FIELDS = frozenset({"fact", "scope", "memoryId", "createTime", "updateTime
 
 
 def _line(record: Record, _: Options, __: Losses) -> Iterator[Draft]:
-    """Convert a line of `memories:import`, such as one of `export --plain`.
-
-    A missing id is derived from the content, so the import can be repeated.
-    """
+    """Convert a line of `memories:import`; an id is derived from the content for repetitions."""
     item = fields_of(record.value, "scope")
     scope, memory_id = item["scope"] or {}, id_of(item.get("memoryId"))
     if not isinstance(scope, dict):
@@ -353,7 +343,6 @@ class Product:
         other_lists: lists of a document that are left out.
         members: names of the product's file in a zip; empty: the only JSON file.
         needs_keys: True if `--scope a,b` must name the levels of a namespace.
-        has_sessions: True if the product's files can contain conversations.
     """
 
     convert: Callable[[Record, Options, Losses], Iterator[Draft | Conversation]]
@@ -387,11 +376,7 @@ SOURCES = MappingProxyType(
 
 @dataclass(frozen=True)
 class ItemLine:
-    """A line of `memories:import`, with its source item.
-
-    Attributes:
-        ended: True if the source considers the fact outdated.
-    """
+    """A line of `memories:import`; `ended`: its source considers the fact outdated."""
 
     number: int
     item: Any
@@ -444,7 +429,6 @@ def converted(records: Iterable[Record], options: Options, losses: Losses) -> It
 def _counting_other_lists(
     records: Iterable[Record], product: Product, losses: Losses
 ) -> Iterator[Record]:
-    """Yield records; count the other lists of each document after its last record."""
     heading: Mapping[str, Any] = {}
 
     def count() -> None:

@@ -1,8 +1,7 @@
 """Streaming reader of a file's records: JSON documents, or one JSON value per line (pure).
 
-A file has one or more documents. A document is a list of records, a single record, or an object
-with lists of records under known names, such as `{"results": [...]}`. The reader holds one record
-of a list at a time.
+A document is a list of records, a single record, or an object with lists of records under known
+names, such as `{"results": [...]}`. The reader holds one record of a list at a time.
 """
 
 import codecs
@@ -97,7 +96,6 @@ class _Text:
                 return ""
 
     def line(self) -> str | None:
-        """Return the next line; None at the end."""
         searched = 0
         while True:
             end = self.buffer.find("\n", self.position + searched)
@@ -212,7 +210,6 @@ class _Documents:
             yield self._record(heading, {})
 
     def _entries(self, end: str) -> Iterator[None]:
-        """Yield before each entry of the list or object that begins at the current position."""
         self._text.position += 1
         if self._text.skip_blanks() == end:
             self._text.position += 1

@@ -29,8 +29,6 @@ _NOT_FOUND, _CONFLICT = 404, 409
 
 
 class _Batch:
-    """Lines to be sent in one request."""
-
     def __init__(self) -> None:
         self._lines: list[tuple[ItemLine, bytes]] = []
         self._bytes = 0
@@ -43,7 +41,6 @@ class _Batch:
         self._bytes += len(text)
 
     def take(self) -> list[tuple[ItemLine, bytes]]:
-        """Return the lines and empty the batch."""
         taken, self._lines, self._bytes = self._lines, [], 0
         return taken
 
@@ -56,7 +53,6 @@ class Importer:
         path: the path of the engine, such as `/reasoningEngines/1`.
         counts: the numbers of lines by outcome, named like the fields of responses.
         losses: the numbers of omitted items, by kind.
-        operations: the names of the operations so far.
     """
 
     api: ApiClient
@@ -90,11 +86,7 @@ class Importer:
             self._add_line(item)
 
     def finish(self) -> None:
-        """Send the remaining items and wait for generations.
-
-        Raises:
-            RemoteError: as `add`.
-        """
+        """Send the remaining items and wait for generations; errors are as for `add`."""
         self._send(self._lasting)
         self._send(self._ended)
         self._generate_all()
@@ -119,7 +111,6 @@ class Importer:
         batch.add(item, text)
 
     def _send(self, batch: _Batch) -> None:
-        """Send a batch; ended facts are deleted at once."""
         sent = batch.take()
         if not sent:
             return
@@ -203,7 +194,6 @@ class Importer:
         self.counts["endedAndDeleted"] += done.get("response", {}).get("purgeCount", 0)
 
     def _converse(self, made: Conversation) -> None:
-        """Create a session, or continue one from an interrupted import."""
         try:
             self._append(made, self._begin(made))
         except RemoteError as error:
@@ -214,7 +204,6 @@ class Importer:
             self.reject(Rejected(0, reason, error.message, item))
 
     def _begin(self, item: Conversation) -> int:
-        """Create the session if necessary and return the number of its stored events."""
         path = f"{self.path}/sessions"
         query, body = {"sessionId": item.session_id}, {"userId": item.user_id, **item.fields}
         try:
@@ -243,9 +232,8 @@ class Importer:
 def undo(api: ApiClient, step: Mapping[str, str]) -> Counter[str]:
     """Undo one line of a file of results: an operation or a session.
 
-    Returns:
-        Counts: `undone`, `skipped` (memories changed since, which are kept), `sessions`, and
-        `missing` (resources that this service does not have).
+    Counts `undone`, `skipped` (memories changed since, which are kept), `sessions`, and `missing`
+    (resources that this service does not have).
 
     Raises:
         RemoteError: the service refuses the undo, or cannot be reached.

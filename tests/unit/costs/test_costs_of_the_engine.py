@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.conversation.costs.logic import Shared, SummaryPart
+from app.conversation.costs.logic import SharedWindow, SummaryPart
 from app.conversation.costs.schemas import EstimateContextCostsRequest
 from app.conversation.costs.service import Case, cases_of
 from app.conversation.strategies.logic.policies import Rules
@@ -108,7 +108,7 @@ def test_prompts_and_summaries_are_those_of_the_engine(policy: dict[str, Any]) -
         prompt = session.prompt(_USER)
         assert prompt + _USER + _ASSISTANT == told.last, end
         session.say()
-        if not isinstance(case.course, Shared):
+        if not isinstance(case.course, SharedWindow):
             # Summaries by exchange are made at once, not before the next prompt.
             session.prompt(0)
         assert session.part == told.summaries, end

@@ -3,8 +3,7 @@
 model_id `hash-384/1`: the dimensions, then the version of the features below. Change the version
 whenever the same text could get another vector.
 
-Texts are near if they share words, or if their words share parts ("hike", "hiking"); a paraphrase
-in other words is not found.
+Texts are near if they share words or parts of words ("hike", "hiking"); paraphrases are not found.
 """
 
 import re

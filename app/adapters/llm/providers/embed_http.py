@@ -1,7 +1,6 @@
 """An embedder over any server with OpenAI's `/embeddings`.
 
-Its calls are not metered: no operation's metadata, usage or budget includes their cost, since
-those cover text models alone. A search embeds too, and belongs to no operation.
+Its calls are not metered: usage and budgets cover text models alone.
 
 Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 """
@@ -99,8 +98,7 @@ class EmbeddingServer:
 class HttpEmbedder(ManagedEmbedder):
     """An embedder that asks a server in batches; `dimensions` are known after its first answer.
 
-    While the process lives, it remembers how many texts the server takes at once, and how long, and
-    whether it knows base64.
+    It remembers how many and how long texts the server takes, and whether it knows base64.
     """
 
     lexical_only = False
@@ -162,11 +160,6 @@ class HttpEmbedder(ManagedEmbedder):
 
     @override
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text, in order.
-
-        Raises:
-            ServiceError: as `TextModel.ask`; also if the server's reply holds no valid vectors.
-        """
         refuse_inside_transaction("Embedding")
         deadline = now() + self._timeout_seconds
         takes = known = self.takes
@@ -200,10 +193,7 @@ class HttpEmbedder(ManagedEmbedder):
         )
 
     def _learn(self, takes: BatchSize, *, is_told: bool) -> None:
-        """Remember how much the server takes at once.
-
-        Failures that say no reason may pass. What follows from them a second time is remembered.
-        """
+        """Remember how much the server takes; without a reason from it, only the second time."""
         if not is_told and takes != self._supposed:
             self._supposed = takes
             return
@@ -281,10 +271,7 @@ class HttpEmbedder(ManagedEmbedder):
 
 
 def _parsed(body: bytes, count: int) -> Vectors:
-    """Parse a reply: one vector per text by its index, normalised to unit length.
-
-    A server may send numbers whatever it was asked for.
-    """
+    """Parse a reply, with base64 or numbers: one vector per text by its index, of unit length."""
     rows = sorted(_Reply.model_validate_json(body).data, key=lambda row: row.index)
     if [row.index for row in rows] != list(range(count)):
         raise _invalid(f"other than one vector for each of {count} texts")

@@ -3,8 +3,7 @@
 model_id `all-MiniLM-L6-v2/int8`: the model and the precision of its weights. Change it whenever the
 same text could get another vector.
 
-A text beyond 256 tokens (about 1,000 characters of English) is cut there, as the model requires:
-the rest does not affect its vector.
+A text beyond 256 tokens (about 1,000 characters of English) is cut there, as the model requires.
 """
 
 from collections.abc import Sequence

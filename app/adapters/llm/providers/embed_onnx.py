@@ -40,11 +40,7 @@ _Floats = NDArray[np.floating[Any]]
 
 
 class OnnxEmbedder(ThreadedEmbedder):
-    """An embedder with the operator's model. Slow to construct: it loads the model.
-
-    Raises:
-        ModelSetupError: the files in the configured folder are missing or invalid.
-    """
+    """An embedder with the operator's model, loaded at once; `ModelSetupError` if invalid."""
 
     lexical_only = False
 

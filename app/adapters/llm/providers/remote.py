@@ -58,8 +58,8 @@ Refusals = Mapping[OutputMode, RequestFailed]
 class RemoteTextModel(TextModel):
     """A text model that asks through a channel, in the modes that its server accepts.
 
-    It retries an invalid answer once. Where the server refuses the longest answer or its name, it
-    takes what the server's words ask for, also for later questions.
+    Where the server refuses the longest answer or its name, it takes what the server's words ask
+    for, also for later questions.
     """
 
     def __init__(
@@ -119,7 +119,6 @@ class RemoteTextModel(TextModel):
         return answer
 
     def _ended_early(self, ending: Ending) -> BadGateway:
-        """Return the error about an answer that is of no use because it ends early."""
         message = f"The answer of {self.model_id} {ending.value}."
         if ending is Ending.CUT:
             is_learnt = self._limit.tokens < self._channel.limit.tokens
@@ -128,7 +127,6 @@ class RemoteTextModel(TextModel):
         return BadGateway(message, Reason.MODEL_OUTPUT_INVALID)
 
     async def _answer(self, question: Question, meter: Meter) -> ChannelReply:
-        """Ask in the best mode; if the server refuses that, in the next."""
         refusals: dict[OutputMode, RequestFailed] = {}
         for mode in self._modes.order():
             try:
@@ -146,7 +144,6 @@ class RemoteTextModel(TextModel):
     async def _within_limit(
         self, question: Question, mode: OutputMode, meter: Meter
     ) -> ChannelReply:
-        """Ask for an answer of the greatest length that the server takes."""
         limit = known = self._limit
         for attempt in range(_MOST_LIMITS + 1):
             try:

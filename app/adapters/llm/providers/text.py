@@ -1,8 +1,8 @@
 """Text models of any vendor, through pydantic-ai. Importing this module is expensive.
 
 The only importer of pydantic-ai, of which it uses the translation between vendors: no agent, no
-retries, no downloads. An answer is requested by native schema, by tool or in the prompt. A vendor's
-package is imported when the first of its models is opened: each takes 20 to 40 MB.
+retries, no downloads. A vendor's package is imported when the first of its models is opened: each
+takes 20 to 40 MB.
 """
 
 import json
@@ -90,8 +90,7 @@ def open_channel(
 ) -> "Channel":
     """Open the channel to a model. Makes no request.
 
-    Without an address or a key, the variables of the provider's own client apply. Passing the
-    vendor's own address disables them.
+    Without an address or a key, the variables of the provider's own client apply.
     """
     try:
         model = _open(name, base_url, key.get_secret_value() if key else None, client)
@@ -111,7 +110,6 @@ def open_channel(
 
 
 def _install_command(extra: str) -> str:
-    """Return the command that installs an extra of this service, for where it runs."""
     if (_CHECKOUT / "Makefile").exists():
         return f"make -C {_CHECKOUT} vendors"
     return f'{sys.executable} -m pip install "open-memory-bank[{extra}]"'
@@ -157,7 +155,6 @@ def _google(model: str, base_url: str | None, key: str | None, http: httpx2.Asyn
 def _openai(
     name: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
 ) -> Model:
-    """Open a model of OpenAI, or of another server with its protocol."""
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - as the module says
 
     if name.provider == "openai" and base_url in {None, PROVIDERS["openai"].address}:
@@ -253,12 +250,7 @@ class Channel:
         self.modes = _modes(model, settings.model_output)
 
     async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
-        """Make one request.
-
-        Raises:
-            RequestFailed: there was no answer.
-            BadGateway: the reply is not read.
-        """
+        """Make one request; raise `RequestFailed` or `BadGateway` if there is no reply."""
         parameters = self._parameters(question, mode)
         files = [self._file(attachment) for attachment in question.prompt.attachments]
         request = ModelRequest(
@@ -292,7 +284,6 @@ class Channel:
         raise failed
 
     def _parameters(self, question: Question, mode: OutputMode) -> ModelRequestParameters:
-        """Return the instructions, and the request for the structure."""
         schema = small_schema(question.output)
         instructions = question.prompt.instructions
         if mode is OutputMode.PROMPT:
@@ -336,14 +327,13 @@ class _Small(InlineDefsJsonSchemaTransformer):
 def small_schema(output: type[BaseModel]) -> dict[str, Any]:
     """Return the schema without titles, defaults and docstrings, and with references resolved.
 
-    Descriptions of other fields than objects stay: they are written for the model. The caller must
+    Descriptions of fields other than objects stay: they are written for the model. The caller must
     not change the result.
     """
     return _Small(output.model_json_schema()).walk()
 
 
 def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
-    """Return the output modes, best first; only one if the settings name it."""
     if chosen is not OutputMode.AUTO:
         return (chosen,)
     can = {
@@ -381,10 +371,7 @@ def _failure(error: Exception) -> RequestFailed | BadGateway:
 
 
 def _to_said(response: ModelResponse, question: Question) -> ChannelReply:
-    """Return the arguments of the tool call, else the text, else the thoughts. Many calls: a list.
-
-    Tokens are estimated from the characters if the server reports none.
-    """
+    """Return the arguments of the tool call (a list if many), else the text, else the thoughts."""
     ending = _ending(response)
     calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     texts = [part.content for part in response.parts if isinstance(part, TextPart)]

@@ -1,6 +1,6 @@
 """The built-in reader, which answers and summarises with sentences of the text (pure).
 
-It needs no model. It is slow for long texts, so call it in a thread.
+It is slow for long texts, so call it in a thread.
 """
 
 import math
@@ -83,10 +83,7 @@ class _Sentence:
 
 
 def answer(query: str, shown: Sequence[ShownChunk], max_tokens: int) -> Made:
-    """Return the sentences that share the rarest words with a query, in text order.
-
-    The result is empty if no sentence has any word of the query.
-    """
+    """Return the sentences that share the rarest words with a query, in text order, if any."""
     terms = Terms(query)
     sentence_list = [
         _Sentence(number, at, start, text, *terms.read(text))
@@ -156,7 +153,6 @@ def _answer_score(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sen
 
 
 def _information_score(sentence: _Sentence, stems: frozenset[str], common: Counter[str]) -> float:
-    """Return the weight of the frequent words in a sentence, relative to its length."""
     if len(stems) < _LEAST_WORDS:
         return 0.0
     said = sum(math.log1p(common[stem] - 1) for stem in stems)
@@ -172,7 +168,6 @@ def _firsts(sampled: Iterable[_Sentence]) -> frozenset[int]:
 
 
 def _choose_sentences(ranked: Sequence[_Sentence], max_tokens: int) -> Made:
-    """Choose the best sentences that fit, without duplicates; if none fits, cut the best one."""
     chars = max_tokens * CHARS_PER_TOKEN
     chosen = first_fitting(ranked, chars, lambda sentence: sentence.shown)
     if not chosen and ranked:
@@ -215,7 +210,6 @@ def _sentences(shown: Iterable[ShownChunk]) -> Iterator[tuple[ShownChunk, int, s
 
 
 def _adjoining(shown: Iterable[ShownChunk]) -> Iterator[list[ShownChunk]]:
-    """Yield groups of passages in which each continues the previous one."""
     held: list[ShownChunk] = []
     for passage in shown:
         if held and (held[-1].ordinal != passage.ordinal or held[-1].end != passage.start):

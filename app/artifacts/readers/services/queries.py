@@ -79,8 +79,8 @@ async def _find_pieces(
 ) -> list[Piece]:
     """Return the chunks that may answer a question, best first, found by words and by vectors.
 
-    If no chunk has any of its words and there are no vectors, return the first chunks of the
-    namespace: the question may be about the whole content, or in another language.
+    Without any, return the first chunks: the question may be about the whole, or in another
+    language.
     """
     near = await _find_near(resources, opened, query)
     async with reading(resources, opened) as (session, texts):
@@ -94,11 +94,7 @@ async def _find_pieces(
 async def _find_near(resources: Resources, opened: OpenNamespace, query: str) -> list[Piece]:
     """Return the chunks nearest to a question, by the namespace's model; empty without vectors.
 
-    The question is embedded outside any transaction. If the model fails, the search by words still
-    works.
-
-    Raises:
-        Aborted: the namespace has changed since it was opened.
+    If the model fails, the search by words still works.
     """
     embedder = embedder_of(resources.embedders, opened.row)
     if embedder is None:
@@ -143,7 +139,6 @@ async def _by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest)
 async def _by_model(
     asking: Asking, pieces: Sequence[Piece], request: QueryNamespaceRequest
 ) -> Reading:
-    """Answer with a model, from as many of the chunks as fit into its window."""
     tokens = request.answer_tokens
     asked = question(request.query, [], tokens).tokens
     room = room_of(asking.reader.model.max_input_tokens, tokens, asked)
@@ -184,7 +179,7 @@ async def summarise(
 
     Raises:
         Aborted: the namespace was deleted or changed meanwhile.
-        InvalidArgument: a part would not fit into the model's window, or the calls would exceed the
+        InvalidArgument: a part would not fit into the model's window, or the calls exceed the
             limit.
         ServiceError: see `Asking.ask`.
     """
@@ -217,7 +212,6 @@ def _spaced_keys(opened: OpenNamespace) -> list[tuple[str, int]]:
 
 
 async def _summed_by_model(asking: Asking, wish: SummaryOptions) -> Reading:
-    """Summarise part by part; each call includes the summary of the earlier parts."""
     room = _room(asking, wish)
     text, calls, is_cut = "", 0, False
     async for part in _parts(asking, room):
@@ -231,7 +225,6 @@ async def _summed_by_model(asking: Asking, wish: SummaryOptions) -> Reading:
 
 
 def _room(asking: Asking, wish: SummaryOptions) -> SummaryRoom:
-    """Return the room for text in one call, if that is enough for the limit of calls."""
     artifacts, window = asking.opened.artifacts, asking.reader.model.max_input_tokens
     room = room_for(window, wish)
     if not room.is_enough:
@@ -258,7 +251,6 @@ def _check_calls(asking: Asking, calls: int) -> None:
 
 
 async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:
-    """Yield the texts in parts for a model; no transaction is open while it yields."""
     parts, opened = SummaryParts(room), asking.opened
     count = 0
     after: tuple[int, int] | None = None

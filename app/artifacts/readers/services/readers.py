@@ -73,12 +73,7 @@ _MOST_CHARACTER_BYTES = 4
 
 @dataclass(frozen=True)
 class DerivedRequest:
-    """Parameters of a result to make and store.
-
-    Attributes:
-        tokens: maximum length of the result.
-        input_hash: digest of everything that determines the result.
-    """
+    """Parameters of a result to make and store; `input_hash` digests all that determines it."""
 
     activity: str
     name: str
@@ -88,11 +83,7 @@ class DerivedRequest:
 
 @dataclass(frozen=True)
 class DerivedResult:
-    """Result stored off the prompt.
-
-    Attributes:
-        is_reused: whether it was stored by another, equal request.
-    """
+    """Result stored off the prompt, possibly by another, equal request (`is_reused`)."""
 
     reference: Reference
     prompt_text: str
@@ -103,33 +94,25 @@ class DerivedResult:
 class DerivedStore:
     """Storage of readers' results, each as an artifact in its own namespace.
 
-    A result inherits sensitivity, local-only rule, user and expiry from its sources. A repeated
-    request returns the stored result. Results from sensitive content are padded with spaces to the
-    maximum length, since the lengths of many results would reveal the content.
+    A result inherits sensitivity, local-only rule, user and expiry from its sources. Results from
+    sensitive content are padded with spaces to the maximum length, since the lengths of many
+    results would reveal the content.
     """
 
     tasks: TaskService
 
     def check(self) -> None:
-        """Check that this service is configured to store texts.
-
-        Raises:
-            InvalidArgument: texts cannot be stored.
-        """
+        """Raise InvalidArgument if this service is not configured to store texts."""
         check_storable(self.tasks.settings, Kind.TEXT, "offPrompt")
 
     async def check_room(self, opened: OpenNamespace) -> None:
-        """Check that the engine has room for a result, before paying a model for it.
-
-        Raises:
-            ResourceExhausted: the engine's quota is used up.
-        """
+        """Raise ResourceExhausted if the engine has no room, before paying a model for a result."""
         engine_id = opened.name.memory.engine.engine
         async with self.tasks.db.snapshot() as session:
             await check_more(session, self.tasks.settings, engine_id, Counted.ARTIFACT_BYTES)
 
     async def find(self, opened: OpenNamespace, wish: DerivedRequest) -> DerivedResult | None:
-        """Return the stored result of an equal earlier request, or None if there is none."""
+        """Return the stored result of an equal earlier request, or None."""
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             row = await store.find_derived(session, opened.name.memory, wish.input_hash, now)
@@ -216,7 +199,6 @@ class ReaderService:
 
         Raises:
             Aborted, InvalidArgument, NotFound, PermissionDenied: see `open_namespace`.
-            AlreadyExists: the request id was used with another request.
             ServiceError: see `Asking.ask`.
         """
 
@@ -228,11 +210,7 @@ class ReaderService:
         return QueryNamespaceResponse(**fields, citations=list(result.citations) if result else [])
 
     async def summarize(self, body: SummarizeNamespaceRequest) -> SummarizeNamespaceResponse:
-        """Summarise a whole namespace.
-
-        Raises:
-            ServiceError: see `query`.
-        """
+        """Summarise a whole namespace; errors are as for `query`."""
         wish = SummaryOptions(body.max_tokens, body.instructions, body.template)
 
         async def make(opened: OpenNamespace, asking: Asking | None) -> Reading:
@@ -277,7 +255,6 @@ class ReaderService:
 
     @property
     def _parts(self) -> Resources:
-        """Resources for all steps except the last; only the last is recorded in the audit log."""
         return replace(self.resources, db=self.resources.db.in_parts())
 
     async def _open(self, body: ReadFields) -> OpenNamespace:
@@ -293,7 +270,6 @@ class ReaderService:
     async def _kept_before(
         self, opened: OpenNamespace, wish: DerivedRequest, body: ReadFields
     ) -> DerivedResult | None:
-        """Return the stored result of an equal request; if there is none, check the room for it."""
         if not body.off_prompt:
             return None
         kept = await self._keeping.find(opened, wish)
@@ -306,18 +282,12 @@ class ReaderService:
     async def _end(
         self, opened: OpenNamespace, wish: DerivedRequest, body: ReadFields, text: str
     ) -> DerivedResult | None:
-        """Store a result if it is kept off the prompt; otherwise record the request."""
         if body.off_prompt:
             return await self._keeping.keep(opened, wish, text)
         await self._record_request(opened)
         return None
 
     async def _record_request(self, opened: OpenNamespace) -> None:
-        """Record a request that stores no result in the audit log; check that it may be answered.
-
-        Raises:
-            Aborted: the namespace has changed since it was opened.
-        """
         async with self.resources.db.transaction() as session:
             await engines.get(session, opened.name.memory.engine, Lock.SHARED)
             await unchanged(session, opened, self.resources.clock.now())
@@ -339,10 +309,7 @@ def _response_fields(
     kept: DerivedResult | None,
     read: ReadingCoverage | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of every reader response; `read` is the coverage, if this request read.
-
-    The response with a reused result reports no coverage, even if this request read texts.
-    """
+    """Return the fields of every reader response; a reused result reports no coverage."""
     is_reused = kept is not None and kept.is_reused
     if read is None or is_reused:
         read = opened.coverage(0, truncated=False)

@@ -1,8 +1,8 @@
 """Opening of a namespace for a reader, its readable texts, and calls of the reader's model.
 
-Model calls are slow and run without an open transaction. Meanwhile the namespace may be deleted and
-its name reused, it may become sensitive, or its allowed models may change. So each read, model
-call, store and response checks the namespace in its own transaction.
+During a model call the namespace may be deleted and its name reused, it may become sensitive, or
+its allowed models may change. So each read, model call, store and response checks the namespace in
+its own transaction.
 
 If the indexing of a text was given up, the artifact counts as having no text.
 """
@@ -76,11 +76,9 @@ class OpenNamespace:
     """A namespace that may be read.
 
     Attributes:
-        name: name with the engine's full name.
         reader: the chosen reader; None: the built-in one.
         artifacts: artifacts with text, in order. Artifacts that arrive later are not read.
-        unreadable: number of artifacts without text.
-        unread: the newest artifacts without text.
+        unreadable: number of artifacts without text, of which `unread` has the newest.
     """
 
     name: NamespaceName
@@ -128,7 +126,6 @@ class Reading:
     """Text that a reader made of a namespace.
 
     Attributes:
-        chunks_used: number of chunks read for it.
         truncated: whether some wanted chunks did not fit.
         is_cut: whether the end of the text is missing.
     """
@@ -145,8 +142,8 @@ async def unchanged(
 ) -> tuple[NamespaceRow, datetime]:
     """Check that an opened namespace and its texts still exist with the same rules.
 
-    Takes part in the caller's transaction. With `for_update`, the namespace stays locked until the
-    transaction ends. Returns the namespace, and the earliest expiry of its texts.
+    With `for_update`, the namespace stays locked until the transaction ends. Returns the namespace,
+    and the earliest expiry of its texts.
 
     Raises:
         Aborted: the namespace was deleted or has changed.
@@ -167,11 +164,7 @@ def _texts(opened: OpenNamespace, now: datetime) -> Texts:
 async def reading(
     resources: Resources, opened: OpenNamespace
 ) -> AsyncIterator[tuple[Session, Texts]]:
-    """Open a snapshot, check that the namespace is unchanged, and yield the readable texts.
-
-    Raises:
-        Aborted: the namespace was deleted or has changed.
-    """
+    """Open a snapshot of the readable texts, or raise Aborted if the namespace has changed."""
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         await unchanged(session, opened, now)
@@ -199,10 +192,7 @@ def inherited(row: NamespaceRow) -> list[Any]:
 async def list_unread(
     session: Session, name: NamespaceName, now: datetime
 ) -> list[ExplainedArtifact]:
-    """Return the newest artifacts without text; artifacts with failed indexing come first.
-
-    Takes part in the caller's transaction.
-    """
+    """Return the newest artifacts without text; artifacts with failed indexing come first."""
     rows = await store.list_unreadable(session, name, now, _EXPLAINED)
     ids = [row.content_id for row in rows]
     failed = await failures(session, name.memory.engine.engine, ids)
@@ -230,7 +220,6 @@ async def open_namespace(
         Aborted: a text is still being indexed, or the result would have too many derivations.
         Cancelled: the client no longer waits.
         InvalidArgument: no artifact in the namespace has a text.
-        NotFound: the namespace does not exist.
         PermissionDenied: the caller may not have the result in the prompt, or the model may not
             read the content.
     """
@@ -257,9 +246,6 @@ async def _wait_until_indexed(
     """Wait until no worker is indexing any of the contents, or until the deadline.
 
     Many requests may wait for a long time, so each polls with one query and exponential backoff.
-
-    Raises:
-        Cancelled: the client no longer waits.
     """
     pause = POLL_SECONDS
     while (left := deadline - _time()) > 0:
@@ -288,7 +274,6 @@ async def _not_ready(resources: Resources, name: NamespaceName, indexing: Sequen
 async def _give_up_stuck(
     resources: Resources, name: NamespaceName, indexing: Sequence[str]
 ) -> bool:
-    """Mark texts that no worker will index any more as missing; return True if there were any."""
     memory = name.memory
     async with resources.db.snapshot() as session:
         stuck = await list_given_up(session, memory.engine.engine, indexing)
@@ -302,7 +287,6 @@ async def _give_up_stuck(
 async def _read_namespace(
     resources: Resources, name: NamespaceName, request: ReadFields, caller: Caller
 ) -> tuple[OpenNamespace, Sequence[str]]:
-    """Return an opened namespace, and the ids of its contents that are being indexed."""
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name.memory.engine))
@@ -402,8 +386,7 @@ class Asking:
         """Return the model's reply; record its usage even if the call fails.
 
         Concurrent requests with the same prompt for the same namespace share one call. This reveals
-        no content, since the prompt contains the texts, which each caller may read. The usage is
-        counted with the first request.
+        no content, since each caller may read the texts in the prompt. The usage is counted once.
 
         Raises:
             Aborted: the namespace has changed since it was opened, and may no longer be read.
@@ -443,11 +426,7 @@ def _key(
 
 
 async def check_awaited(is_given_up: GivenUp) -> None:
-    """Raise if the client no longer waits for the response.
-
-    Raises:
-        Cancelled: the client no longer waits.
-    """
+    """Raise Cancelled if the client no longer waits for the response."""
     if await is_given_up():
         raise Cancelled("The request was given up.", Reason.REQUEST_ABANDONED)
 

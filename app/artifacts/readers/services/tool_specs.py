@@ -70,14 +70,7 @@ _EXPORTS: tuple[_Tool, ...] = ((EXPORT, _EXPORT, {}, []),)
 def tool_specs(
     memory: str | None, form: ToolFormat | None = None, *, may_read: bool = True, may_export: bool
 ) -> ToolSpecs:
-    """Return the tool declarations in one format or in all formats.
-
-    Args:
-        memory: name of the only memory that the tools may read; None: any.
-        form: the format; None: all.
-        may_read: whether the caller may query and summarise.
-        may_export: whether the caller may export, and there is a sink to export to.
-    """
+    """Return the tool declarations, in one format or all, for one `memory` or any."""
     tools = [*(_READERS if may_read else ()), *(_EXPORTS if may_export else ())]
     shown = [form] if form is not None else list(ToolFormat)
     return ToolSpecs(

@@ -95,7 +95,6 @@ async def _beginning(
     ] = False,
     ttl: Annotated[str | None, Query(description='Time to live, such as "3600s".')] = None,
 ) -> NamespaceDraft:
-    """Return the settings of the namespace that an upload may begin."""
     try:
         life = _TTL.validate_python(ttl) if ttl else None
     except ValidationError:

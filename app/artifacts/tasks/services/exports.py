@@ -1,8 +1,8 @@
 """Export of artifacts to the operator's folders; responses reveal no content.
 
-Below a sink, each namespace has its own folder, named after engine, memory and namespace. Exports
-of different namespaces therefore never overwrite each other. The exception is a new namespace that
-reuses the name of a deleted or expired one, even for another user. Files are written atomically.
+Below a sink, each namespace has its own folder, named after engine, memory and namespace. Only a
+new namespace that reuses the name of a deleted or expired one overwrites its exports, even for
+another user. Files are written atomically.
 """
 
 import asyncio
@@ -50,13 +50,11 @@ async def export(
     request: ExportNamespaceRequest,
     once: IdempotencyKey | None,
 ) -> ExportNamespaceResponse:
-    """Write all or some artifacts of a namespace to a configured sink.
-
-    Files with the same name from an earlier export are replaced.
+    """Write all or some artifacts of a namespace to a configured sink, over earlier exports.
 
     Raises:
-        AlreadyExists: a file would replace a folder or a folder a file, or the request id was
-            used with another request.
+        AlreadyExists: a file would replace a folder or a folder a file, or the request id was used
+            with another request.
         InvalidArgument: no sink has this name.
         NotFound: the namespace does not exist, or one of the artifacts is not in it.
         Unavailable: writing to the sink failed.
@@ -117,7 +115,6 @@ async def _list_chosen(
 
 
 async def _write(tasks: TaskService, sink: Path, path: Path, row: ArtifactRow) -> None:
-    """Write one artifact, a page at a time."""
     pages = tasks.read_content(row, 0, row.size_bytes)
     folder = await asyncio.to_thread(_make_folder, sink, path.parent)
     partly = folder / f".{secrets.token_hex(8)}"
@@ -145,7 +142,6 @@ async def _record_response(
     once: IdempotencyKey | None,
     now: datetime,
 ) -> ExportNamespaceResponse:
-    """Record the export in the audit log, and store the response for retries."""
     async with write(tasks, engines.locked(name.memory.engine), once, now=now) as change:
         if change.replayed is not None:
             return _response(change.replayed)
@@ -175,7 +171,6 @@ def _not_written(error: OSError, sink: str, artifact: str, written: int) -> Serv
 
 
 async def _fill(path: Path, pages: AsyncIterator[bytes]) -> None:
-    """Write a file that only the service's user can read, and flush it to disk."""
     file = await asyncio.to_thread(_open, path)
     try:
         async for page in pages:
@@ -195,7 +190,6 @@ def _sync(file: BinaryIO) -> None:
 
 
 def _move_into_place(partly: Path, path: Path) -> None:
-    """Move a complete file to its final name, replacing any older file; survives a power cut."""
     partly.replace(path)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -205,11 +199,7 @@ def _move_into_place(partly: Path, path: Path) -> None:
 
 
 def _make_folder(sink: Path, below: Path) -> Path:
-    """Create a folder below an existing sink; reject symbolic links in its path.
-
-    Raises:
-        OSError: the folder cannot be created.
-    """
+    """Create a folder below an existing sink; reject symbolic links in its path."""
     folder = sink.resolve(strict=True)
     for part in below.parts:
         folder /= part

@@ -1,7 +1,4 @@
-"""Placement of artifacts in namespaces: creation, quotas and counts.
-
-All functions take part in the caller's transaction.
-"""
+"""Placement of artifacts in namespaces, in the caller's transaction: creation, quotas, counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -119,12 +116,9 @@ class NamespaceWrites:
         artifacts: int,
         but: str | None = None,
     ) -> None:
-        """Check that a locked namespace has room for more, counting uploads under way.
+        """Raise ResourceExhausted if a locked namespace lacks room, counting uploads under way.
 
         `but` is the content id of an upload being committed, which no longer counts as under way.
-
-        Raises:
-            ResourceExhausted: a quota, which the error names, would be exceeded.
         """
         coming = await repository.sum_coming(session, row, self.clock.now(), but)
         artifacts, length = artifacts + coming[0], length + coming[1]
@@ -138,11 +132,7 @@ class NamespaceWrites:
             raise exhausted(f"{message}.", "namespace_artifacts", limit=most)
 
     async def check_engine(self, session: Session, engine_id: int, going: int = 0) -> None:
-        """Check an engine's quota of bytes; `going` bytes will be freed and do not count.
-
-        Raises:
-            ResourceExhausted: the quota is exceeded.
-        """
+        """Raise ResourceExhausted if an engine holds too much once `going` bytes are freed."""
         await check_held(session, self.settings, engine_id, Counted.ARTIFACT_BYTES, going)
 
     async def count(
@@ -179,11 +169,7 @@ class NamespaceWrites:
 
 
 def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
-    """Check that an etag matches the stored content; `*` matches any content.
-
-    Raises:
-        Aborted: the etag is stale.
-    """
+    """Raise Aborted unless an etag matches the stored content; `*` matches any content."""
     if etag is None:
         return
     if row is None or etag not in {row.content_id, "*"}:
@@ -192,7 +178,6 @@ def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
 
 
 async def _remove_if_expired(session: Session, name: NamespaceName) -> None:
-    """Delete an expired namespace, unless an upload into it is under way."""
     row = await repository.lock_namespace(session, name)
     if row is None or row.expire_time > (now := await database_now(session)):
         return
@@ -202,7 +187,6 @@ async def _remove_if_expired(session: Session, name: NamespaceName) -> None:
 
 
 def _stricter(row: NamespaceRow, beginning: NamespaceDraft) -> dict[str, Any]:
-    """Return the columns that a request makes stricter, with their new values."""
     values: dict[str, Any] = {}
     if beginning.sensitive and not row.sensitive:
         values["sensitive"] = True

@@ -26,7 +26,6 @@ class OutputLimits:
     """Limits of the service for outputs.
 
     Attributes:
-        storable: kinds that can be stored.
         max_passing_bytes: maximum total size of an output's info and errors in the prompt.
         max_elements: maximum elements of a list, and maximum artifacts of one request.
     """
@@ -63,7 +62,6 @@ class OutputItem:
 
     Attributes:
         name: name chosen by the caller; None: the service generates one.
-        index: position in the list, from 0.
         tokens: estimate: a quarter of the characters, or of the bytes of a blob.
     """
 
@@ -146,11 +144,7 @@ def decide(output: Output, held: OutputPolicy, limits: OutputLimits) -> OutputDe
 
 
 def items_of(artifacts: Sequence[Output], limits: OutputLimits) -> list[OutputItem]:
-    """Return the items to store for the artifacts of a request.
-
-    Raises:
-        InvalidArgument: as for `decide`; info and errors cannot be stored either.
-    """
+    """Return the items to store for a request's artifacts; errors are as for `decide`."""
     field = "artifacts"
     _check_number(artifacts, limits, field)
     for place, artifact in enumerate(artifacts):
@@ -164,7 +158,6 @@ def items_of(artifacts: Sequence[Output], limits: OutputLimits) -> list[OutputIt
 
 
 def _elements(output: Output, limits: OutputLimits) -> Sequence[Output]:
-    """Return the elements of a list, or the output itself."""
     is_list = output.kind == Kind.LIST
     elements = output.elements or [] if is_list else [output]
     _check_number(elements, limits, f"{_FIELD}.elements")
@@ -225,7 +218,6 @@ def _nested(field: str, index: int) -> InvalidArgument:
 
 
 def _unsupported(kind: str, field: str, index: int | None, limits: OutputLimits) -> InvalidArgument:
-    """Return the error for a kind that cannot be stored; `kind` is from `kinds.shown_kind`."""
     stored = ", ".join(sorted(limits.storable)) or "nothing"
     description = f"must be of a kind that is stored here ({stored}); got {kind}."
     return InvalidArgument(

@@ -1,7 +1,6 @@
 """Stored properties of an artifact's bytes, and the choice of the model that embeds its chunks.
 
-They are computed in a thread, since a long text would delay other requests. A namespace is
-embedded only by the model that it names.
+A namespace is embedded only by the model that it names.
 """
 
 import asyncio
@@ -28,11 +27,9 @@ _NUL, _SHOWN_NUL = "\x00", "\ufffd"
 
 @dataclass(frozen=True)
 class Prepared:
-    """Properties derived from the bytes of an artifact.
+    """Properties derived from the bytes of an artifact, with the chunks of its text as rows.
 
-    Attributes:
-        chunks: the chunks of its text, as rows.
-        is_indexed_later: whether its text is too long to be chunked while the caller waits.
+    `is_indexed_later`: its text is too long to be chunked while the caller waits.
     """
 
     kind: Kind
@@ -78,8 +75,7 @@ async def prepare(
 ) -> Prepared:
     """Return the properties to store for an artifact's bytes.
 
-    `data` is the whole content or, if that is too long to be chunked at once, its beginning. `size`
-    is the length of the whole content, and `sha256` its digest, if already known.
+    `data` is the whole content or, if that is too long to be chunked at once, its beginning.
     """
     return await asyncio.to_thread(_prepare, settings, data, size, kind, media_type, sha256)
 
@@ -134,11 +130,7 @@ def kind_of(media_type: str) -> Kind:
 
 
 def check_storable(settings: Settings, kind: Kind, field: str = "Content-Type") -> None:
-    """Check that a kind can be stored; `field` is the field that errors name.
-
-    Raises:
-        InvalidArgument: the kind cannot be stored.
-    """
+    """Raise InvalidArgument if a kind cannot be stored; `field` is the field that errors name."""
     if kind not in settings.task_storable:
         listed = ", ".join(settings.task_storable) or "nothing"
         raise InvalidArgument(
@@ -157,11 +149,8 @@ def embedder_of(embedders: Embedders, row: NamespaceRow) -> ManagedEmbedder | No
 def check_embedder(embedders: Embedders, row: NamespaceRow, *, is_chosen: bool) -> None:
     """Check that a namespace may use the embedder that it names.
 
-    Args:
-        embedders: configured embedders.
-        row: the namespace, as it will be stored.
-        is_chosen: whether this request names the embedder, which must then be configured. An
-            embedder named earlier may no longer be.
+    If this request names it (`is_chosen`), the embedder must be configured; otherwise it may be
+    gone.
 
     Raises:
         InvalidArgument: no embedder has this name.

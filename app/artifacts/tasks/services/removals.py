@@ -20,8 +20,8 @@ async def delete_memory(
 ) -> None:
     """Delete all namespaces of a memory that the caller can see; tool policies stay.
 
-    Each namespace is deleted in its own transaction, to avoid blocking other requests while a
-    large memory is deleted. The last transaction records the whole deletion.
+    Each namespace is deleted in its own transaction, to avoid blocking other requests. The last
+    transaction records the whole deletion.
 
     Raises:
         AlreadyExists: the request id was used with another request; no data is deleted.
@@ -50,7 +50,6 @@ async def _remove(tasks: TaskService, name: TaskMemoryName) -> int:
 
 
 async def _remove_some(tasks: TaskService, name: TaskMemoryName) -> int:
-    """Delete a batch of the oldest namespaces of a memory; return the count."""
     parts = tasks.db.in_parts()
     oldest = Slice(repository.NAMESPACES.key, _NAMESPACES_AT_ONCE)
     async with parts.snapshot() as session:
@@ -71,12 +70,7 @@ async def _remove_some(tasks: TaskService, name: TaskMemoryName) -> int:
 async def delete_namespace(
     tasks: TaskService, name: NamespaceName, etag: str | None, once: IdempotencyKey | None
 ) -> None:
-    """Delete a namespace with all its content permanently.
-
-    Raises:
-        Aborted: the etag is stale.
-        NotFound: the namespace does not exist.
-    """
+    """Delete a namespace with all its content permanently; raise Aborted for a stale etag."""
     async with write(tasks, engines.locked(name.memory.engine), once) as change:
         if change.replayed is not None:
             return
@@ -89,12 +83,7 @@ async def delete_namespace(
 async def delete_artifact(
     tasks: TaskService, name: ArtifactName, etag: str | None, once: IdempotencyKey | None
 ) -> None:
-    """Delete an artifact permanently, and its namespace if it was the last artifact.
-
-    Raises:
-        Aborted: the etag is stale.
-        NotFound: the artifact does not exist.
-    """
+    """Delete an artifact permanently, and its namespace if it was the last; check the etag."""
     locked = engines.locked(name.namespace.memory.engine)
     async with write(tasks, locked, once) as change:
         if change.replayed is not None:

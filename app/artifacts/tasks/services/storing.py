@@ -66,7 +66,6 @@ class Derived:
 
     Attributes:
         origin: namespace of the sources, in the same memory.
-        sources: names of artifacts in that namespace.
         depth: number of derivations since the tool's output.
         input_hash: digest of the derivation's inputs; equal inputs give the same artifact.
     """
@@ -150,11 +149,10 @@ class StoringService:
         once: IdempotencyKey | None,
         caller: Caller,
     ) -> StoreArtifactsResponse:
-        """Store artifacts in a namespace, all or none.
+        """Store artifacts in a namespace, all or none; further errors are as for `process`.
 
         Raises:
             AlreadyExists: one of the names is taken.
-            InvalidArgument, NotFound, PermissionDenied, ResourceExhausted: see `process`.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         sent = [(f"artifacts[{n}]", artifact) for n, artifact in enumerate(request.artifacts)]
@@ -166,7 +164,6 @@ class StoringService:
         return StoreArtifactsResponse(**_shown(reference, request, caller))
 
     async def _masked(self, name: EngineName, output: Output) -> Output:
-        """Return an output masked by the engine's privacy rules, even if it will not be stored."""
         if output.elements is None:
             [masked] = await self._admitted(name, [("output", output)])
             return masked
@@ -174,7 +171,6 @@ class StoringService:
         return output.model_copy(update={"elements": await self._admitted(name, sent)})
 
     async def _named(self, name: EngineName, request: Begins) -> Begins:
-        """Return a request with its activity masked by the engine's privacy rules."""
         if request.activity is None:
             return request
         place, path = Place.ARTIFACTS, "activity"
@@ -267,11 +263,7 @@ class StoringService:
     async def put(
         self, session: Session, engine: EngineRow, batch: ArtifactBatch, now: datetime
     ) -> NamespaceRow:
-        """Insert a batch into its namespace; the caller's transaction has locked the engine.
-
-        Raises:
-            AlreadyExists, InvalidArgument, NotFound, ResourceExhausted: see `store`.
-        """
+        """Insert a batch into its namespace, like `store`; the caller has locked the engine."""
         places = self.tasks.places
         until = places.expiry(batch.beginning.ttl, now)
         row = await places.begin(session, batch.name, batch.beginning, now, until)
@@ -312,11 +304,7 @@ class StoringService:
     async def _remove_expired_names(
         self, session: Session, batch: ArtifactBatch, row: NamespaceRow
     ) -> NamespaceRow:
-        """Delete expired artifacts that have the same names as artifacts of the batch.
-
-        Raises:
-            AlreadyExists: an artifact with such a name has not expired.
-        """
+        """Delete expired artifacts with the batch's names; raise AlreadyExists for others."""
         chosen = [item.name for item in batch.items if item.name is not None]
         known = await repository.find_names(session, batch.name, chosen) if chosen else {}
         if not known:
@@ -342,7 +330,6 @@ def _shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> di
 
 
 async def _names(session: Session, batch: ArtifactBatch, row: NamespaceRow) -> list[str]:
-    """Return the artifacts' names; unnamed artifacts are numbered."""
     names = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
     taken = {item.name for item in batch.items if item.name is not None}
     taken |= (await repository.find_names(session, batch.name, names)).keys()

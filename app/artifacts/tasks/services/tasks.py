@@ -1,7 +1,4 @@
-"""Reads of task memories, settings of their namespaces, and policies for the outputs of tools.
-
-`storing.py` and `uploads.py` write artifacts and build on this module.
-"""
+"""Reads of task memories, settings of their namespaces, and policies for the outputs of tools."""
 
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, replace
@@ -107,11 +104,7 @@ class TaskService:
         )
 
     async def get_memory(self, name: TaskMemoryName) -> TaskMemory:
-        """Return a memory that is not empty.
-
-        Raises:
-            NotFound: the memory is empty.
-        """
+        """Return a memory, or raise NotFound if it is empty."""
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             return _memory_of(engine, await repository.get_memory(session, name, self.clock.now()))
@@ -138,11 +131,7 @@ class TaskService:
         )
 
     async def get_namespace(self, name: NamespaceName) -> Namespace:
-        """Return a namespace.
-
-        Raises:
-            NotFound: the namespace does not exist.
-        """
+        """Return a namespace, or raise NotFound."""
         async with self.db.snapshot() as session:
             return await self._read_namespace(session, name, self.clock.now())
 
@@ -159,7 +148,6 @@ class TaskService:
         Raises:
             Aborted: the etag is stale.
             InvalidArgument: no embedder has this name.
-            NotFound: the namespace does not exist.
             PermissionDenied: it would become looser, which the caller may not do; or its new rules
                 do not allow its embedder.
         """
@@ -188,7 +176,6 @@ class TaskService:
             return await self._read_namespace(session, name, now)
 
     def _changed(self, request: UpdateNamespaceRequest, now: datetime) -> dict[str, Any]:
-        """Return the columns that a request changes."""
         sent = request.model_fields_set
         columns = ("allowed_models", "embedding_model")
         values: dict[str, Any] = {
@@ -217,11 +204,7 @@ class TaskService:
     async def list_artifacts(
         self, name: NamespaceName, page: PageRequest, caller: Caller
     ) -> ListArtifactsResponse:
-        """Return a page of a namespace's artifacts, in order of arrival.
-
-        Raises:
-            NotFound: the namespace does not exist.
-        """
+        """Return a page of a namespace's artifacts, in order of arrival."""
         where = f"{name.memory.engine.engine}/{name.memory.memory}/{name.namespace}"
         asked = repository.ARTIFACTS.page(page, namespace=where)
         now = self.clock.now()
@@ -236,11 +219,7 @@ class TaskService:
         )
 
     async def get_artifact(self, name: ArtifactName, caller: Caller) -> Artifact:
-        """Return an artifact, without content.
-
-        Raises:
-            NotFound: the artifact does not exist.
-        """
+        """Return an artifact, without content, or raise NotFound."""
         now = self.clock.now()
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.namespace.memory.engine))
@@ -271,11 +250,7 @@ class TaskService:
         )
 
     async def find_content(self, name: ArtifactName) -> ArtifactRow:
-        """Return the row of an artifact with readable content.
-
-        Raises:
-            NotFound: the artifact does not exist.
-        """
+        """Return the row of an artifact with readable content, or raise NotFound."""
         async with self.db.snapshot() as session:
             await engines.get(session, name.namespace.memory.engine)
             return await repository.get_artifact(session, name, self.clock.now())
@@ -292,11 +267,6 @@ class TaskService:
 async def _check_no_looser(
     session: Session, row: NamespaceRow, values: dict[str, Any], now: datetime
 ) -> None:
-    """Check that a change by a caller without `engines.update` loosens no rule.
-
-    Raises:
-        PermissionDenied: the change loosens a rule.
-    """
     earliest = await repository.earliest_expiry(session, row, now)
     if _loosens(row, values, earliest or row.expire_time):
         raise PermissionDenied(
@@ -307,10 +277,6 @@ async def _check_no_looser(
 
 
 def _loosens(row: NamespaceRow, values: dict[str, Any], earliest: datetime) -> bool:
-    """Return True if a change loosens the rules of a namespace.
-
-    `earliest` is the first expiry among its artifacts.
-    """
     flags = (flag for flag in ("sensitive", "local_only") if not values.get(flag, True))
     if any(getattr(row, flag) for flag in flags):
         return True
@@ -380,11 +346,7 @@ class PolicyService:
         )
 
     async def get(self, name: ToolPolicyName) -> ToolPolicy:
-        """Return the policy of a tool.
-
-        Raises:
-            NotFound: the tool has no policy.
-        """
+        """Return the policy of a tool, or raise NotFound."""
         async with self.tasks.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
             row = await repository.find(session, name)
@@ -393,7 +355,6 @@ class PolicyService:
         return policy_of(TaskMemoryName(engine, name.memory.memory), row)
 
     async def _is_seen(self, session: Session, name: TaskMemoryName) -> bool:
-        """Return True if the caller may see a memory; a bound caller needs a namespace in it."""
         tasks = self.tasks
         return tasks.db.sees_all or await repository.has_any(session, name, tasks.clock.now())
 
@@ -404,11 +365,7 @@ class PolicyService:
         etag: str | None,
         once: IdempotencyKey | None,
     ) -> ToolPolicy:
-        """Replace the policy of a tool.
-
-        Raises:
-            Aborted: the etag is stale.
-        """
+        """Replace the policy of a tool, or raise Aborted for a stale etag."""
         now = self.tasks.clock.now()
         async with write(self.tasks, engines.locked(name.memory.engine), once, now=now) as change:
             session, engine = change.session, change.engine
@@ -429,12 +386,7 @@ class PolicyService:
     async def delete(
         self, name: ToolPolicyName, etag: str | None, once: IdempotencyKey | None
     ) -> None:
-        """Delete the policy of a tool.
-
-        Raises:
-            Aborted: the etag is stale.
-            NotFound: the tool has no policy.
-        """
+        """Delete the policy of a tool, or raise Aborted for a stale etag, or NotFound."""
         async with write(self.tasks, engines.locked(name.memory.engine), once) as change:
             if change.replayed is not None:
                 return

@@ -52,12 +52,7 @@ _FIELD = "body"
 
 @dataclass(frozen=True)
 class Upload:
-    """Parameters of an upload, known before its bytes.
-
-    Attributes:
-        size: declared number of bytes, if any.
-        etag: etag of the content to replace; None: the name must be free.
-    """
+    """Parameters of an upload, known before its bytes; without an etag, the name must be free."""
 
     name: ArtifactName
     media_type: str
@@ -88,8 +83,8 @@ async def put(
 ) -> Artifact:
     """Store an upload under the artifact's name; an upload of identical bytes has no effect.
 
-    If the indexing of identical bytes was given up, their text is chunked again. If the caller
-    may not know the stored bytes, identical bytes are treated like different ones.
+    If the indexing of identical bytes was given up, their text is chunked again. If the caller may
+    not know the stored bytes, identical bytes are treated like different ones.
 
     Raises:
         Aborted: other bytes are stored under the name, or the etag is stale.
@@ -118,7 +113,6 @@ async def put(
 async def _admitted(
     tasks: TaskService, upload: Upload, pieces: AsyncIterator[bytes]
 ) -> tuple[Upload, AsyncIterator[bytes]]:
-    """Return an upload masked by the engine's privacy rules; blobs are stored as sent."""
     kind = kind_of(upload.media_type)
     engine, place = upload.name.namespace.memory.engine, Place.ARTIFACTS
     guard = await tasks.privacy.guard(engine, place)
@@ -134,7 +128,6 @@ async def _admitted(
 
 @asynccontextmanager
 async def _begun(tasks: TaskService, upload: Upload) -> AsyncIterator[ContentPlace]:
-    """Reserve room for an upload; withdraw it if the block fails."""
     place: ContentPlace | None = None
     try:
         async with tasks.db.in_parts().transaction() as session:
@@ -185,11 +178,6 @@ async def _begin(tasks: TaskService, session: Session, upload: Upload) -> Conten
 async def _receive(
     tasks: TaskService, place: ContentPlace, pieces: AsyncIterator[bytes]
 ) -> _Received:
-    """Write the pages as they arrive.
-
-    Raises:
-        ResourceExhausted: the upload exceeds the maximum size of an artifact.
-    """
     settings = tasks.settings
     received = _Received(max(settings.tuning.task_index_at_once_bytes, HEAD_BYTES))
     pages = Pages(tasks.db.in_parts(), place)
@@ -261,7 +249,6 @@ async def _put(
     before: ArtifactRow | None,
     now: datetime,
 ) -> ArtifactRow:
-    """Make the uploaded row the artifact with its name, which is free now."""
     places = tasks.places
     await places.check_room(session, namespace, prepared.size, 1, row.content_id)
     until = places.expiry(upload.beginning.ttl, now)
@@ -284,7 +271,6 @@ async def _put(
 
 
 async def _withdraw(tasks: TaskService, upload: Upload, place: ContentPlace) -> None:
-    """Delete an upload; if that fails, a sweep deletes it later."""
     try:
         async with tasks.db.in_parts().transaction() as session:
             namespace = await repository.lock_for_upload(session, upload.name.namespace)
@@ -316,7 +302,6 @@ def _is_same(row: ArtifactRow, prepared: Prepared, media_type: str) -> bool:
 
 
 async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) -> bool:
-    """Return True if an artifact has a text but its indexing was given up."""
     if row.chunks or not (prepared.chunks or prepared.is_indexed_later):
         return False
     return row.state == ArtifactState.READY or bool(await list_indexing_failed(session, [row]))
@@ -333,11 +318,7 @@ def _too_large(most: int) -> ResourceExhausted:
 
 
 async def read_whole(pieces: AsyncIterator[bytes], most: int) -> bytes:
-    """Return all bytes of an upload.
-
-    Raises:
-        ResourceExhausted: the upload is longer than `most`.
-    """
+    """Return all bytes of an upload, or raise ResourceExhausted after `most` bytes."""
     whole = bytearray()
     async for piece in pieces:
         whole += piece
@@ -357,11 +338,7 @@ async def in_one_piece(data: bytes) -> AsyncIterator[bytes]:
 
 
 def check_digest(declared: bytes | None, digest: bytes) -> None:
-    """Check that the digest of an upload equals the declared digest, if there is one.
-
-    Raises:
-        InvalidArgument: the digests differ.
-    """
+    """Raise InvalidArgument unless an upload has the declared digest, if there is one."""
     if declared not in {None, digest}:
         message = "Content-Digest: must match the bytes; nothing was stored."
         raise InvalidArgument(message, Reason.DIGEST_MISMATCH)

@@ -153,10 +153,7 @@ def readable_with(*, has_text: bool, has_reader: bool, has_sinks: bool) -> list[
 
 
 def warned(reference: Reference, *, may_derive: bool) -> list[Warned]:
-    """Return the warnings for an agent's developer about a stored output.
-
-    `may_derive`: whether the caller may query and summarise.
-    """
+    """Return the warnings for an agent's developer about a stored output."""
     can_read = may_derive and Reader.QUERY in reference.readable_with
     return [] if can_read else [Warned.NO_READER]
 
@@ -164,9 +161,8 @@ def warned(reference: Reference, *, may_derive: bool) -> list[Warned]:
 def prompt_text(reference: Reference, tool: str, activity: str, *, may_derive: bool) -> str:
     """Return the prompt text for a stored output: at most 400 characters.
 
-    Without `may_derive`, the caller may use no reader, and the text names none. The names of memory
-    and namespace are never cut, since tools need them. Tool, activity and media types share the
-    remaining room. Names are at most 128 characters long.
+    Without `may_derive`, the text names no reader. The names of memory and namespace are never cut,
+    since tools need them. Tool, activity and media types share the remaining room.
     """
     types = (
         ", ".join(dict.fromkeys(artifact.media_type for artifact in reference.artifacts)) or "none"

@@ -1,7 +1,6 @@
 """Reads and writes of artifact bytes in pages, and of artifact texts in chunks.
 
-`Pages` opens a short transaction for each page, and so keeps only one page in memory. No
-transaction stays open while a slow client sends or reads.
+`Pages` opens a short transaction for each page: none stays open while a slow client sends or reads.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -90,7 +89,6 @@ async def backfill_grams(session: Session, engine_id: int, keys: Sequence[Key]) 
 
 
 def _lacks_grams() -> ColumnElement[bool]:
-    """Select chunks with missing grams, by the same condition as their partial index."""
     has_grams = ChunkRow.text.regexp_match(literal_column(f"'{ANY_SIGN}'"))
     return and_(ChunkRow.grams.is_(None), has_grams)
 
@@ -108,13 +106,9 @@ async def remove_chunks(session: Session, place: ContentPlace) -> None:
 async def lock_uploading(
     session: Session, place: ContentPlace, now: datetime | None = None
 ) -> None:
-    """Check that an upload still has its artifact row, and lock the row.
+    """Lock the row of an upload, or raise Aborted if it was swept or deleted, or expired by `now`.
 
-    If `now` is given, an upload that has expired by then counts as gone. A sweep deletes its pages
-    in several transactions, and no page may be written between them.
-
-    Raises:
-        Aborted: the upload was swept or deleted meanwhile.
+    A sweep deletes its pages in several transactions, and no page may be written between them.
     """
     has_time = true() if now is None else ArtifactRow.expire_time > now
     statement = (
@@ -139,21 +133,13 @@ class Pages:
     place: ContentPlace
 
     async def write(self, page: int, data: bytes, now: datetime) -> None:
-        """Write a page.
-
-        Raises:
-            Aborted: the artifact was swept or deleted meanwhile, or has expired.
-        """
+        """Write a page, or raise Aborted if the artifact was deleted or has expired."""
         async with self.db.transaction() as session:
             await lock_uploading(session, self.place, now)
             await insert_pages(session, self.place, page, [data])
 
     async def read(self, start: int, end: int) -> AsyncIterator[bytes]:
-        """Yield the bytes from `start` up to `end`.
-
-        Raises:
-            Aborted: the artifact was deleted meanwhile.
-        """
+        """Yield the bytes from `start` up to `end`; raise Aborted if the artifact is deleted."""
         while start < end:
             page, offset = divmod(start, PAGE_BYTES)
             async with self.db.snapshot() as session:

@@ -1,7 +1,6 @@
 """Permanent deletion in task memory: on request, after expiry, with the engine or with a scope.
 
-Deleting an artifact deletes its pages, chunks and vectors. Artifacts derived from it stay, marked
-as having lost their source.
+Artifacts derived from a deleted one stay, marked as having lost their source.
 """
 
 from collections.abc import Collection, Sequence
@@ -111,8 +110,7 @@ async def remove_content(session: Session, engine_id: int, content_id: str) -> N
 async def remove_upload(session: Session, engine_id: int, content_id: str) -> None:
     """Delete an upload, unless it was already committed under its name.
 
-    The caller may not know that it was committed: the reply to the commit may have been lost, or
-    the caller cancelled during the commit.
+    The reply to the commit may have been lost, or the caller cancelled during the commit.
     """
     await session.execute(
         delete(ArtifactRow).where(
@@ -161,8 +159,7 @@ async def _mark_from(
 ) -> Sequence[_Named]:
     """Mark artifacts derived from the artifacts in `gone`; return the newly marked ones.
 
-    The sources of an artifact are looked up as keys of a JSON object, since both lists can be very
-    long.
+    Sources are looked up as keys of a JSON object, since both lists can be very long.
     """
     lost = literal({_SLASH.join(source): None for source in gone}, JSONB)
     elements = func.jsonb_array_elements(ArtifactRow.derived_from)
@@ -176,7 +173,6 @@ async def _mark_from(
 async def _mark(
     session: Session, source: NamespaceRow, origins: Sequence[str], *which: ColumnElement[bool]
 ) -> Sequence[_Named]:
-    """Mark artifacts derived from namespaces of a memory; return the newly marked ones."""
     marked = await session.execute(
         update(ArtifactRow)
         .where(
@@ -335,7 +331,6 @@ async def _free(
     content_ids: Sequence[str],
     limit: int,
 ) -> int:
-    """Delete some pages, chunks or vectors of an engine's contents; return the count."""
     key = (row.content_id, last)
     mine = row.engine_id == engine_id
     some = select(*key).where(mine, row.content_id.in_(content_ids)).limit(limit).cte("some")
@@ -351,7 +346,6 @@ async def _free(
 async def _remove_of_namespace(
     session: Session, namespace: NamespaceRow, rows: Sequence[ArtifactRow]
 ) -> None:
-    """Delete artifacts of one namespace without pages, and update its counts."""
     counted = [row for row in rows if row.state != ArtifactState.UPLOADING]
     await session.execute(
         update(NamespaceRow)
@@ -384,14 +378,12 @@ _NAME = NamespaceRow.memory + literal("/namespaces/") + NamespaceRow.namespace
 
 
 async def _count_of_subject(session: Session, subject: Subject) -> Counts:
-    """Count the user's namespaces, and the policies of the task memories that become empty."""
     policies = select(func.count()).select_from(ToolPolicyRow).where(_is_left(subject))
     namespaces = await RowsOf(NamespaceRow).count(session, subject)
     return {**namespaces, "tool_policies": (await session.execute(policies)).scalar_one()}
 
 
 def _is_left(subject: Subject) -> ColumnElement[bool]:
-    """Select the policies of task memories that contain only namespaces of the subject."""
     same = and_(
         NamespaceRow.engine_id == subject.engine_id, NamespaceRow.memory == ToolPolicyRow.memory
     )
@@ -407,7 +399,6 @@ def _is_of_others(subject: Subject) -> ColumnElement[bool]:
 
 
 async def _find_ids(session: Session, subject: Subject, ids: Collection[str]) -> Collection[str]:
-    """Return the ids of namespaces of the user, and of task memories with only such namespaces."""
     mine = subject.selects(NamespaceRow)
     namespaces = select(_NAME).where(mine, any_of(ids) == _NAME)
     memories = (

@@ -1,7 +1,4 @@
-"""Chunking and embedding by workers: their queue, and the vectors of chunks.
-
-All vectors of a namespace are made by the model that it names.
-"""
+"""Chunking and embedding by workers: their queue, and the vectors of chunks."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -65,11 +62,7 @@ async def index_later(
     place: ContentPlace,
     now: datetime,
 ) -> None:
-    """Enqueue the indexing of a content, in the transaction that stores the artifact.
-
-    Raises:
-        ResourceExhausted: the engine's queue is full.
-    """
+    """Enqueue the indexing of a content, or raise ResourceExhausted if the queue is full."""
     await _queue(session, settings, _indexing(settings, engine, namespace, place, now))
 
 
@@ -106,9 +99,8 @@ async def embed_later(
 ) -> None:
     """Enqueue the embedding of a namespace that has a model, in the transaction that locked it.
 
-    No operation is added if one is queued or running and not cancelled, since it will see the
-    chunks of this transaction. It finishes with the namespace locked, and only if every chunk has a
-    vector.
+    No operation is added if one is queued or running and not cancelled: it finishes with the
+    namespace locked, and only if every chunk has a vector.
 
     Raises:
         ResourceExhausted: see `index_later`.
@@ -150,10 +142,7 @@ def _key(content_id: str) -> str:
 async def list_given_up(
     session: Session, engine_id: int, content_ids: Collection[str]
 ) -> Sequence[str]:
-    """Return the contents in state `indexing` that no worker will index any more.
-
-    Their operation failed permanently or was cancelled.
-    """
+    """Return the contents in state `indexing` that no worker will index any more."""
     keys = {_key(content_id): content_id for content_id in content_ids}
     going_on = await queue.keys_unfinished(session, engine_id, INDEX, keys)
     return [content_id for key, content_id in keys.items() if key not in going_on]
@@ -162,10 +151,7 @@ async def list_given_up(
 async def failures(
     session: Session, engine_id: int, content_ids: Collection[str]
 ) -> dict[str, str]:
-    """Return the error of the last failed indexing of each content, if known.
-
-    Operations are kept only for a limited time.
-    """
+    """Return the error of the last failed indexing of each content, while that is kept."""
     keys = {_key(content_id): content_id for content_id in content_ids}
     errors = await queue.last_errors(session, engine_id, INDEX, keys)
     return {keys[key]: message for key, message in errors.items()}
@@ -257,8 +243,8 @@ async def insert(
 ) -> None:
     """Insert the vectors of all parts of chunks, keyed by content id, chunk and part.
 
-    The caller has locked the namespace. Existing vectors stay; vectors of deleted artifacts are not
-    written.
+    The caller has locked the namespace. Existing vectors stay; none is written for deleted
+    artifacts.
     """
     contents = {content_id for content_id, *_ in vectors}
     statement = (

@@ -30,10 +30,7 @@ class ListedArtifact(NamedTuple):
 
 @dataclass
 class Contents:
-    """Summary of a namespace's contents: totals, and the first artifacts.
-
-    `has_text`: whether any artifact has a text for readers, or one that is being indexed.
-    """
+    """Totals and first artifacts of a namespace; `has_text`: for readers, or being indexed."""
 
     count: int
     bytes: int
@@ -87,7 +84,6 @@ async def _sums(
 async def _first_artifacts(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
 ) -> list[tuple[str, ListedArtifact]]:
-    """Return the first artifacts of each namespace, in order, with up to `limit` sources each."""
     row = ArtifactRow
     asked = func.unnest(literal(namespaces, ARRAY(Text))).column_valued("asked")
     sources: ColumnElement[Any] = func.jsonb_path_query_array(
@@ -128,7 +124,6 @@ async def _first_artifacts(
 async def _still_indexing(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime
 ) -> set[str]:
-    """Return the namespaces that have a text which a worker is indexing or will index."""
     row = ArtifactRow
     statement = (
         select(row.content_id, row.namespace)

@@ -70,11 +70,7 @@ class MemorySums(NamedTuple):
 async def get_namespace(
     session: Session, name: NamespaceName, now: datetime, *, for_update: bool = False
 ) -> NamespaceRow:
-    """Return a namespace that is not empty.
-
-    Raises:
-        NotFound: the namespace does not exist or is empty.
-    """
+    """Return a namespace, or raise NotFound if it does not exist or is empty."""
     row = await find_namespace(session, name, now, for_update=for_update)
     if row is None:
         raise NotFound.of(name)
@@ -134,11 +130,7 @@ async def lock_namespace(session: Session, name: NamespaceName) -> NamespaceRow 
 
 
 async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow:
-    """Lock and return the namespace of this caller's upload.
-
-    Raises:
-        Aborted: the namespace was deleted meanwhile.
-    """
+    """Lock and return the namespace of this caller's upload, or raise Aborted if it is gone."""
     row = await lock_namespace(session, name)
     if row is None:
         raise gone_meanwhile()
@@ -180,11 +172,7 @@ async def list_memories(
 
 
 async def get_memory(session: Session, name: TaskMemoryName, now: datetime) -> MemorySums:
-    """Return the totals of a memory.
-
-    Raises:
-        NotFound: the memory is empty.
-    """
+    """Return the totals of a memory, or raise NotFound if it is empty."""
     statement = _sums().where(_is_in_memory(name), _is_there(now)).group_by(NamespaceRow.memory)
     row = (await session.execute(statement)).first()
     if row is None:
@@ -232,11 +220,7 @@ def _is_there(now: datetime) -> ColumnElement[bool]:
 async def get_artifact(
     session: Session, name: ArtifactName, now: datetime, *, for_update: bool = False
 ) -> ArtifactRow:
-    """Return an artifact that is completely uploaded and has not expired.
-
-    Raises:
-        NotFound: the artifact does not exist.
-    """
+    """Return an artifact that is completely uploaded and has not expired, or raise NotFound."""
     row = await find_artifact(session, name, now, for_update=for_update)
     if row is None:
         raise NotFound.of(name)
@@ -331,10 +315,7 @@ async def update_artifact(
 async def sum_coming(
     session: Session, row: NamespaceRow, now: datetime, but: str | None = None
 ) -> tuple[int, int]:
-    """Return the number of uploads under way into a namespace, and their total bytes.
-
-    The upload with content id `but` is excluded.
-    """
+    """Return the number and bytes of uploads under way into a namespace, except `but`."""
     statement = select(func.count(), func.coalesce(func.sum(ArtifactRow.size_bytes), 0)).where(
         is_in(ArtifactRow, row),
         # Needed to use the index.

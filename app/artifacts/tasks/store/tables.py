@@ -68,10 +68,7 @@ class NamespaceRow(Base):
 
 
 class ArtifactRow(Base):
-    """An artifact. Its bytes never change: new bytes make a new row.
-
-    During the upload its state is `uploading`, and no lookup by name finds it.
-    """
+    """An artifact. New bytes make a new row, with the state `uploading` until they are complete."""
 
     __tablename__ = "task_artifacts"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)

@@ -50,7 +50,6 @@ class Frame:
 
     @property
     def _split(self) -> Shares | None:
-        """Division of the window for the summariser; None: no summaries are made."""
         if self.scale.rules.summarising is None:
             return None
         try:
@@ -65,7 +64,6 @@ class Composed:
     """A composed context before rendering.
 
     Attributes:
-        session: full name of the session.
         memories: name and fact of each memory, best first.
         raw: raw events as JSON texts, by seq.
     """

@@ -65,7 +65,6 @@ class _Due:
     Attributes:
         attempts: number of consecutive failures.
         operation: id of the unfinished operation that makes the summaries, if any.
-        start_time: earliest time of that operation's next run.
     """
 
     state: SummaryState
@@ -75,11 +74,9 @@ class _Due:
 
     @property
     def is_due(self) -> bool:
-        """True if a summary is due."""
         return self.state is not SummaryState.CURRENT
 
     def begins_by(self, latest: datetime) -> bool:
-        """Return True if the operation may start by `latest`; after a failure it waits to retry."""
         return self.start_time is None or self.start_time <= latest
 
 
@@ -87,10 +84,7 @@ _NOT_DUE = _Due(SummaryState.CURRENT)
 
 
 class _Current(NamedTuple):
-    """Current content of a session: a context composed of it, still without memories.
-
-    `query` is the search query for memories; None if no memories are included.
-    """
+    """Current content of a session, still without memories; `query` finds them, if any."""
 
     composed: Composed
     due: _Due
@@ -99,11 +93,7 @@ class _Current(NamedTuple):
 
 @dataclass(frozen=True)
 class ContextComposer:
-    """Composition of one context.
-
-    Attributes:
-        is_given_up: callback that returns True if the client no longer waits.
-    """
+    """Composition of one context; `is_given_up` returns True once the client no longer waits."""
 
     resources: Resources
     name: SessionName
@@ -113,8 +103,7 @@ class ContextComposer:
     async def compose(self) -> bytes:
         """Return the context as the JSON of a `ContextResponse`; enqueue due summaries.
 
-        A preview does not enqueue summaries. Calls no model except the embedding model, if memories
-        are included.
+        A preview enqueues none.
 
         Raises:
             BudgetTooSmall: the mandatory content does not fit.
@@ -145,7 +134,6 @@ class ContextComposer:
         return encoded(answer)
 
     async def _find(self) -> _Current:
-        """Read the session's content in one snapshot, and compose it."""
         request, name, frame = self.request, self.name, await self._read_frame()
         scale = frame.scale
         async with self.resources.db.snapshot() as session:
@@ -170,7 +158,6 @@ class ContextComposer:
         return _Current(composed, due, query)
 
     async def _read_frame(self) -> Frame:
-        """Count the tokens of the fixed parts, outside any transaction, since they may be long."""
         resources, request = self.resources, self.request
         async with resources.db.snapshot() as session:
             engine = await engines.get(session, self.name.engine)
@@ -211,7 +198,6 @@ class ContextComposer:
         return current
 
     async def _is_wait_over(self, current: _Current) -> bool:
-        """Return True if the client no longer waits, or the summary has failed again."""
         if await self.is_given_up():
             return True
         key = current.composed.frame.scale.rules.key
@@ -278,7 +264,6 @@ def _check_as_of(request: ComposeContextRequest, row: SessionRow) -> None:
 
 
 async def _due(session: Session, row: SessionRow, name: SessionName, policy_key: str) -> _Due:
-    """Return the state of a due summary."""
     failed = await repository.last_failure(session, name, policy_key)
     key = queue.key_of(row.session_id, policy_key)
     under_way = await leases.unfinished(session, row.engine_id, SUMMARIZE, key)
@@ -320,10 +305,7 @@ async def find_memories(
     query: str,
     scope: Mapping[str, str],
 ) -> list[Memory]:
-    """Return the memories of a scope that match a query, best first; calls the embedding model.
-
-    Must not be called inside a transaction.
-    """
+    """Return the memories of a scope that match a query, best first; calls the embedding model."""
     request = RetrieveMemoriesRequest(
         scope=dict(scope),
         similarity_search_params=SimilaritySearchParams(
@@ -338,10 +320,7 @@ async def find_memories(
 async def fitting_memories(
     memories: Sequence[Memory], room: int | None, scale: Scale
 ) -> list[Memory]:
-    """Return the memories that fit, in their order; none is cut.
-
-    A memory that does not fit is skipped, so a long one does not exclude all others.
-    """
+    """Return the memories that fit, in their order; one that is too long is skipped, not cut."""
     length = sum(len(fact) + WORK_PER_TEXT for _, fact in memories)
     return await offloaded(length, _fitting, memories, room, scale)
 
@@ -359,10 +338,7 @@ def _fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list
 
 @dataclass
 class _Block:
-    """A growing block of facts.
-
-    Each fact is counted once. Their sum may exceed the tokens of the block by one for each fact.
-    The whole block is counted only if the sum does not decide whether it fits.
+    """A growing block of facts, each counted once; the whole block only where the sum is too close.
 
     Attributes:
         most: tokens of the facts so far; an upper bound unless `is_weighed`.
@@ -375,7 +351,6 @@ class _Block:
     is_weighed: bool = True
 
     def takes(self, fact: str) -> bool:
-        """Add a fact if it fits; return True if it was added."""
         tokens = self.scale.of_fact(fact)
         if self.facts and self.most + tokens <= self.room:
             return self._add(fact, self.most + tokens, is_weighed=False)

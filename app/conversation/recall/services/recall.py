@@ -1,8 +1,7 @@
 """Search in a session, a user's sessions or a scope's memories, for matches or an answer.
 
-Events are read in pages, each in its own transaction, and scored in a thread. Erased and cleared
-events are skipped. Facts and passages are never ranked together: a distance and a weight of words
-have no common scale. Model calls run outside any transaction.
+Events are read in pages, each in its own transaction, and scored in a thread. Facts and passages
+are never ranked together: a distance and a weight of words have no common scale.
 """
 
 import asyncio
@@ -74,11 +73,7 @@ class _SearchedRange(NamedTuple):
 async def recall_session(
     resources: Resources, name: SessionName, request: RecallRequest, is_given_up: GivenUp
 ) -> RecallResponse:
-    """Return the matches in a session, or none if the client has stopped waiting.
-
-    Raises:
-        BadGateway, ResourceExhausted: see `retold`.
-    """
+    """Return the matches in a session, or none if the client has stopped waiting."""
     counter = await check_names(resources, request)
     session = await _session(resources, name, request.exclude_recent)
     hits, searched = await _search(resources, session, request.query, is_given_up)
@@ -102,7 +97,6 @@ async def _session(resources: Resources, name: SessionName, exclude_recent: int)
 async def _search(
     resources: Resources, wanted: _SearchedRange, query: str, is_given_up: GivenUp
 ) -> tuple[list[RecallHit], SeqRange | None]:
-    """Return the best matching sentences, best first, and the range of events searched."""
     terms = Terms(query)
     if not len(terms):
         return [], None
@@ -138,9 +132,7 @@ async def recall_sessions(
     `conditions` are the caller's access conditions, which may determine the user.
 
     Raises:
-        InvalidArgument: the user is missing; the filter, page token, model or counter is
-            invalid.
-        BadGateway, ResourceExhausted: see `retold`.
+        InvalidArgument: the user is missing; the filter, page token, model or counter is invalid.
     """
     counter = await check_names(resources, request)
     token_query = {
@@ -176,7 +168,6 @@ async def recall_sessions(
 
 
 def _user_of(request: RecallSessionsRequest, conditions: Conditions) -> str:
-    """Return the user that the request names, or the only user that the caller may access."""
     only = list(conditions.get(USER_KEY, ()))
     if request.user_id is not None:
         return request.user_id
@@ -199,9 +190,8 @@ async def recall_memories(
     """Return the matches in a scope; calls the embedding model.
 
     Raises:
-        InvalidArgument: the scope names no user though sessions are included; the filter, model
-            or counter is invalid.
-        BadGateway, ResourceExhausted: see `retold`.
+        InvalidArgument: the scope names no user though sessions are included; the filter, model or
+            counter is invalid.
     """
     counter = await check_names(resources, request)
     _check_user(request)
@@ -223,7 +213,6 @@ async def recall_memories(
 async def _facts(
     resources: Resources, name: EngineName, request: RecallMemoriesRequest
 ) -> list[RecallFact]:
-    """Return the facts nearest to the query, or `MORE` times as many for a model."""
     is_listed = request.mode is RecallMode.EXTRACTIVE
     most = request.top_k if is_listed else min(request.top_k * MORE, MAX_COUNT)
     asked = RetrieveMemoriesRequest(

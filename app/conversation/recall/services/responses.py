@@ -141,7 +141,6 @@ def _listed(
 def _span(
     engine: EngineName, span: SentenceSpan, counter: Counter, *, is_alone: bool
 ) -> RecalledSpan:
-    """Return a passage; its session and time are left out if all are of one session."""
     said = span.said
     session = SessionName(engine, said.session_id)
     fields: dict[str, Any] = {
@@ -159,7 +158,7 @@ def _span(
     return RecalledSessionSpan(**fields, session=str(session), event_time=said.timestamp)
 
 
-class Reply(BaseModel):
+class RecallReply(BaseModel):
     """Reply of a model to a recall query."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -187,9 +186,8 @@ class Retold:
 
     Attributes:
         sources: the events and facts that support it; duplicates are possible.
-        is_cut: whether the end of the text is missing.
         model: id of the model that wrote it; None if the search found no matches.
-        usage: usage of the model, as in operation metadata; None if no model was called.
+        usage: as in operation metadata; None if no model was called.
     """
 
     text: str = ""
@@ -202,9 +200,8 @@ class Retold:
 async def retold(resources: Resources, engine: EngineName, asked: RecallQuery) -> Retold:
     """Answer a query from the results of a search, with a model or from the passages alone.
 
-    Without results, the answer is empty and no model is called. The usage of a model is recorded
-    even if the call fails. Must not be called inside a transaction. Also raises the errors of
-    `TextModel.ask`.
+    The usage of a model is recorded even if the call fails. Must not be called inside a
+    transaction. Also raises the errors of `TextModel.ask`.
 
     Raises:
         BadGateway: the reply cites none of the passages that the model was given.
@@ -225,7 +222,6 @@ async def retold(resources: Resources, engine: EngineName, asked: RecallQuery) -
 
 
 def _by_passages(asked: RecallQuery) -> Retold:
-    """Answer with the best facts, followed by the best passages in chronological order."""
     facts, spans = asked.findings.chosen(
         asked.request.top_k, asked.request.max_tokens, lambda text: asked.counter.count(f"{text}\n")
     )
@@ -236,12 +232,11 @@ def _by_passages(asked: RecallQuery) -> Retold:
 
 
 async def _by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retold:
-    """Answer with one model call; the reply cites the passages that support it."""
     instructions = _instructions(asked)
     question = f"Question: {_flat(asked.request.query)}\n\nPassages:\n"
     shown = _choose_shown(model, asked, instructions + question)
     lines = [f"[{line.number}] {line.origin}: {_flat(line.text)}" for line in shown]
-    reply = await model.ask(Prompt(instructions, question + "\n".join(lines)), Reply, meter)
+    reply = await model.ask(Prompt(instructions, question + "\n".join(lines)), RecallReply, meter)
     return _checked(reply, asked, shown)
 
 
@@ -254,7 +249,6 @@ def _instructions(asked: RecallQuery) -> str:
 
 
 def _choose_shown(model: TextModel, asked: RecallQuery, before: str) -> Sequence[NumberedPassage]:
-    """Return as many passages as fit the model's window, in chronological order."""
     room = model.max_input_tokens - estimate_tokens(before) - _SCHEMA_TOKENS
     wanted = max(asked.request.max_tokens * MORE, _LEAST_SHOWN_TOKENS)
     facts, spans = asked.findings.chosen(
@@ -266,7 +260,7 @@ def _choose_shown(model: TextModel, asked: RecallQuery, before: str) -> Sequence
     return asked.findings.numbered(facts, spans)
 
 
-def _checked(reply: Reply, asked: RecallQuery, shown: Sequence[NumberedPassage]) -> Retold:
+def _checked(reply: RecallReply, asked: RecallQuery, shown: Sequence[NumberedPassage]) -> Retold:
     text = reply.text.strip()
     if not text:
         return Retold()
@@ -281,7 +275,6 @@ def _checked(reply: Reply, asked: RecallQuery, shown: Sequence[NumberedPassage])
 
 
 def _within(text: str, asked: RecallQuery) -> str:
-    """Return the text, cut at the end of a sentence if it is too long."""
     if asked.fits(text):
         return text
     kept = beginning(text, asked.fits)
@@ -290,5 +283,4 @@ def _within(text: str, asked: RecallQuery) -> str:
 
 
 def _flat(text: str) -> str:
-    """Return the text on one line, since each line of the prompt is one passage."""
     return " ".join(text.split())

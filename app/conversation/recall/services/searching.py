@@ -1,7 +1,7 @@
 """Search for passages in the sessions of a user.
 
-Sessions are listed and events are read in batches, each in its own transaction. Events are scored
-in a thread. Cleared events, erased events and expired sessions are skipped.
+Sessions are listed and events are read in batches, each in its own transaction, and scored in a
+thread. Cleared events, erased events and expired sessions are skipped.
 """
 
 import asyncio
@@ -53,7 +53,6 @@ class ReadingBounds:
     Attributes:
         size_bytes: stored size of the events, without their files.
         sentences: number of candidate sentences, since each takes some memory.
-        seconds: time after which no further events are read.
     """
 
     events: int
@@ -63,16 +62,10 @@ class ReadingBounds:
 
 
 class PassageReading:
-    """Progress of a search.
-
-    Args:
-        bounds: the limits; the time starts with the construction.
-        is_given_up: callback that is called after each batch.
+    """Progress of a search, whose time starts with the construction.
 
     Attributes:
         last_read: session id and number of the last event read, which is the oldest of its page.
-        sessions: ids of the sessions with events that were read.
-        oldest_time: time of the oldest event read; None before the first.
         has_left: whether the client no longer waits.
     """
 
@@ -89,10 +82,7 @@ class PassageReading:
         self._is_given_up = is_given_up
 
     async def add(self, pages: Sequence[Sequence[EventText]]) -> None:
-        """Read events until a limit is reached.
-
-        Each page has events of one session in ascending order. It is read newest event first.
-        """
+        """Read pages, each of one session in ascending order, newest event first, up to a limit."""
         for some in _in_turn(pages):
             await asyncio.to_thread(self._add_all, some)
             for page in some:
@@ -128,7 +118,6 @@ class PassageReading:
 
 
 def _in_turn(pages: Sequence[Sequence[EventText]]) -> Iterator[Sequence[Sequence[EventText]]]:
-    """Yield pages or parts of pages in short batches, newest first; a long event is alone."""
     batch: list[Sequence[EventText]] = []
     chars = 0
     for page in pages:
@@ -145,11 +134,9 @@ def _in_turn(pages: Sequence[Sequence[EventText]]) -> Iterator[Sequence[Sequence
 
 @dataclass(frozen=True)
 class SessionsQuery:
-    """A search in the sessions of a user.
+    """A search in the sessions of a user, except the `excluded` ones.
 
     Attributes:
-        clause: condition on the sessions.
-        excluded: ids of sessions to skip.
         start, end: range of event times, without its end.
         place: position at which an earlier call stopped.
     """
@@ -166,11 +153,7 @@ class SessionsQuery:
 
 @dataclass(frozen=True)
 class FoundInSessions:
-    """Matches of a search, best first, and the extent of the search.
-
-    Attributes:
-        place: position at which the search stopped; None if it searched everything.
-    """
+    """Matches of a search, best first, and the place where it stopped, if not at the end."""
 
     hits: Sequence[RecallHit]
     searched: SearchedSessions
@@ -178,13 +161,7 @@ class FoundInSessions:
 
 
 class SessionsSearch:
-    """One search in the sessions of a user.
-
-    Args:
-        resources: the caller's resources, which restrict the sessions in reach.
-        wanted: the query and its conditions.
-        is_given_up: callback that returns True if the client no longer waits.
-    """
+    """One search in the sessions of a user that the resources' caller reaches."""
 
     def __init__(self, resources: Resources, wanted: SessionsQuery, is_given_up: GivenUp) -> None:
         self._resources = resources
@@ -233,7 +210,6 @@ class SessionsSearch:
         self._walk.extend(stretches, is_all=len(rows) < LISTED)
 
     async def _read_some(self) -> None:
-        """Read one batch of events, and put unread ranges back into the walk."""
         wanted, taken = self._wanted, self._walk.take(PAGE)
         if not taken:
             return

@@ -76,7 +76,6 @@ class Rules:
     Attributes:
         limit: tokens of the window, including reserved ones; None: no limit.
         window: number of complete exchanges shown; None: no limit; see also `window_tokens`.
-        shows: whether events of the session are shown.
         may_omit: whether events that do not fit are left out; otherwise they are an error.
         summarising: rules for making summaries; None: no summaries.
     """
@@ -102,8 +101,8 @@ class Rules:
         """Key under which the summaries of a policy are stored.
 
         Settings that do not affect a summary are excluded: roles, and limits of the window except
-        with `SPLIT`. Strategies with equal effective settings share a key. Fields that are None
-        are excluded, so that a setting added by a later release does not change existing keys.
+        with `SPLIT`. Fields that are None are excluded, so that a setting added by a later release
+        does not change existing keys.
         """
         parts: dict[str, object] = {"labels": [self.human_label, self.ai_label]}
         if self.summarising is not None:

@@ -1,20 +1,18 @@
 """Choice of the events to show under a token budget, and their rendering for a model (pure).
 
-All strategies share this code; they differ only in their `Rules`. In every composition each event
-of the session is shown verbatim, covered by exactly one shown summary, or omitted. An erased event
-that no summary covers counts as omitted.
+Strategies differ only in their `Rules`. In every composition each event of the session is shown
+verbatim, covered by exactly one shown summary, or omitted. An erased event that no summary covers
+counts as omitted.
 
 `messages` has the roles system, user and assistant. Tool results have the role user and are
 recognisable by their format. `openai` and `gemini` can be sent to a provider unchanged. In these
 formats tool calls are structured if their results follow directly (`shapes.py`); otherwise both are
-text. `text` has lines such as `Human: ...` and `AI: ...`, one or more for each item; the policy's
-joiner separates summaries. Continuation lines are indented to prevent a text from imitating another
-speaker. Summaries and memories stand between marks that declare them to be data, and no content can
-forge the closing mark. A text that begins like a marked one gets its own mark in front
-(`turns.py`).
+text. `text` has lines such as `Human: ...` and `AI: ...`; continuation lines are indented to
+prevent a text from imitating another speaker. Summaries and memories stand between marks that
+declare them to be data, and no content can forge the closing mark.
 
-Each item has a piece, which is the text used to count its tokens. The rendered texts together are
-never longer than the pieces of all items. A file counts only as the text that mentions it.
+The rendered texts together are never longer than the pieces of all items, which are counted. A file
+counts only as the text that mentions it.
 """
 
 import json
@@ -53,9 +51,7 @@ from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of,
 class BudgetTooSmall(InvalidArgument):
     """The mandatory content does not fit into the window; the error reports the numbers.
 
-    Args:
-        what: subject and verb that begin the message, as in "The system prompt needs".
-        needed: tokens of all mandatory content, including the fixed parts.
+    `what` is the beginning of the message, as in "The system prompt needs".
     """
 
     def __init__(self, what: str, limit: int, reserved: int, needed: int) -> None:
@@ -111,10 +107,9 @@ def gaps(covered: Iterable[tuple[int, int]], last: int) -> Sequence[tuple[int, i
 
 
 def shares_of(rules: Rules, fixed: Fixed) -> Shares:
-    """Divide the window into shares. Without a limit, `SPLIT` has no shares and never summarises.
+    """Divide the window into shares, or raise BudgetTooSmall if the fixed parts do not fit.
 
-    Raises:
-        BudgetTooSmall: the fixed parts alone do not fit.
+    Without a limit, `SPLIT` has no shares and never summarises.
     """
     if rules.limit is None:
         return Shares(None)
@@ -178,7 +173,6 @@ def _cut(
     space: int | None,
     least: Callable[[ContextTurn], int],
 ) -> dict[int, int]:
-    """Return the seq and token limit of the newest event with content, if it must be cut."""
     if space is None or len(shown) == len(turns) or total(shown):
         return {}
     turn = turns[-1 - len(shown)]
@@ -186,7 +180,6 @@ def _cut(
 
 
 def _in_window(rules: Rules, history: History) -> Sequence[ContextTurn]:
-    """Return the events of the newest complete exchanges and of a current incomplete one."""
     turns = history.turns
     if rules.window is None:
         return turns
@@ -223,12 +216,10 @@ _ROLES = {
 
 @dataclass(frozen=True)
 class ContextContent:
-    """Content of a context, in the order in which it is shown.
+    """Content of a context, in the order in which it is shown, the oldest first.
 
     Attributes:
-        session: full name of the session, used in names of events.
-        summaries: id and text of each summary, oldest first.
-        said: events, oldest first.
+        summaries: id and text of each summary.
         cut: maximum tokens, with overhead, of each event to cut, by seq.
         memories: name and fact of each memory, best first.
         pending: message that the model must answer.
@@ -256,8 +247,7 @@ def render(
     of the instruction, then one for each of the contents. `text` has only `text`. Contents made of
     several events have the first event as their source and the last one as its `lastSeq`.
 
-    The conversation may begin with the agent if the budget excludes the question. Events are cut
-    by `count`.
+    The conversation may begin with the agent if the budget excludes the question.
     """
     items = list(_items(shown, rules, form, count))
     if form is Format.TEXT:
@@ -320,10 +310,7 @@ def memory_line(fact: str) -> str:
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest prefix of a text that fits with a cut mark; empty if none fits.
-
-    A text that fits uncut is returned unchanged.
-    """
+    """Return the longest prefix of a text that fits, with a cut mark unless nothing is cut."""
     if fits(text):
         return text
     for mark in (CUT, _CUT_SHORT):
@@ -347,7 +334,6 @@ def _marked(kept: str, mark: str) -> str:
 
 
 def _escape_markers(text: str) -> str:
-    """Replace angle brackets in a text that contains the name of a marker, even disguised."""
     plain = _NOT_OF_NAME.sub("", normalize("NFKD", text).lower())
     return text.translate(_BRACKETS) if any(name in plain for name in _MARKER_NAMES) else text
 
@@ -376,7 +362,6 @@ def _items(shown: ContextContent, rules: Rules, form: Format, count: Count) -> I
 def _event_text(
     said: EventText, tokens: int | None, rules: Rules, form: Format, count: Count
 ) -> str:
-    """Return the text shown for an event in a format, without the final line end."""
     text = said.text
     if tokens is not None and text:
         most = tokens - (0 if form is Format.TEXT else rules.overhead)
@@ -407,7 +392,6 @@ def _render_pending(text: str, rules: Rules, form: Format) -> str:
 
 
 def _render_summary(text: str, form: Format) -> str:
-    """Return a summary between its marks; in plain text, lines after the first are indented."""
     block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _escape_markers(text), SUMMARY_END))
     return line("", block) if form is Format.TEXT else block
 

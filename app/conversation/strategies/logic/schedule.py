@@ -1,6 +1,6 @@
 """Choice of the next summary to make in a session (pure).
 
-A summary is due once enough exchanges are complete, or once events exceed their token share.
+It is due once enough exchanges are complete, or once events exceed their token share.
 """
 
 from collections.abc import Sequence
@@ -38,10 +38,7 @@ def next_due(rules: Rules, history: History, shares: Shares) -> Due | None:
 
 
 def _due_by_count(summarising: Summarising, history: History) -> Due | None:
-    """Return the summary that is due once enough exchanges are complete.
-
-    Summaries are merged before the next one is added, to keep their number within the limit.
-    """
+    """Return the summary that is due once enough exchanges are complete, after due merges."""
     end = _end_of_block(summarising, history)
     summaries = history.summaries
     is_list = summarising.combine is Combine.APPEND
@@ -93,8 +90,7 @@ def _end_of_block(summarising: Summarising, history: History) -> _End | None:
 def next_target(summarising: Summarising, behind: int, oldest: int = 0) -> int:
     """Return the exchange up to which the next summary reaches.
 
-    `behind` is the last exchange covered. `oldest` is the first readable one after it, or 0 if
-    unknown.
+    `behind` is the last exchange covered, `oldest` the first readable one after it, or 0.
     """
     return max(behind + summarising.cap, oldest)
 
@@ -105,7 +101,6 @@ def is_reached(summarising: Summarising, complete: int, target: int) -> bool:
 
 
 def _gap(turns: Sequence[ContextTurn], until: int | None) -> _End | None:
-    """Return the end of a gap between summaries, if it has readable events."""
     within = [turn for turn in turns if until is not None and turn.seq <= until]
     return _End(until, within[-1].exchange) if until is not None and within else None
 
@@ -128,10 +123,7 @@ def _merge(summarising: Summarising, merged: Sequence[TurnSummary]) -> Due:
 def _due_by_budget(
     rules: Rules, summarising: Summarising, history: History, shares: Shares
 ) -> Due | None:
-    """Return the summary that is due once events exceed their share.
-
-    The newest event always stays.
-    """
+    """Return the summary that is due once events exceed their share; the newest event stays."""
     turns = history.turns
     if rules.limit is None or not shares.stm or not shares.lts:
         return None

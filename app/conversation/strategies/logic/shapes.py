@@ -1,8 +1,8 @@
 """Message formats of providers, with structured tool calls and results (pure).
 
-Both providers reject a call that its results do not follow directly, and results without a call.
-So calls and results are structured only as a round: an event with calls, directly followed by
-events with one result for each call. All others become text, as rendered by `text_of`.
+Both providers reject a call that its results do not follow directly, and results without a call. So
+calls and results are structured only as a round: an event with calls, directly followed by events
+with one result for each call.
 """
 
 import json
@@ -22,11 +22,7 @@ _GEMINI_TOOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
 @dataclass(frozen=True)
 class ShownItem:
-    """One shown item: its text in the format, and its source.
-
-    Attributes:
-        said: the event, if the item is an event that is not cut.
-    """
+    """One shown item: its text in the format, its source, and the event if it is whole."""
 
     role: str
     text: str
@@ -105,7 +101,6 @@ def as_gemini(items: Sequence[ShownItem]) -> dict[str, Any]:
 
 
 def _round_at(items: Sequence[ShownItem], place: int, names: re.Pattern[str]) -> _Round | None:
-    """Return the round that begins at a position, or None if there is none."""
     said = items[place].said
     if said is None or said.speaker is not Speaker.AGENT:
         return None
@@ -128,7 +123,6 @@ def _round_at(items: Sequence[ShownItem], place: int, names: re.Pattern[str]) ->
 def _calls_in(
     said: EventText, kind: str, payload: str, names: re.Pattern[str]
 ) -> Sequence[_Call] | None:
-    """Return an event's calls or results, or None if one of them cannot be structured."""
     calls = []
     for part in parts_of(said.content):
         if kind not in part or part.get("text"):
@@ -149,7 +143,6 @@ def _has_twins(calls: Sequence[_Call]) -> bool:
 def _answers(
     calls: Sequence[_Call], is_open: dict[int, None], said: EventText, names: re.Pattern[str]
 ) -> list[tuple[int, _Call]] | None:
-    """Remove answered calls from `is_open`; return the results, or None for other content."""
     if any("functionResponse" not in part or part.get("text") for part in parts_of(said.content)):
         return None
     answers = []
@@ -195,7 +188,6 @@ def _openai_round(
 
 
 def _openai_ids(said: EventText, calls: Sequence[_Call]) -> list[str]:
-    """Return a unique id for each call: its own id if that is valid."""
     ids = [call.own_id or "" for call in calls]
     ids = [own_id if len(own_id) <= _MAX_CALL_ID_CHARS else "" for own_id in ids]
     for place in range(len(ids)):
@@ -216,7 +208,6 @@ def _is_call(part: Mapping[str, Any]) -> bool:
 
 
 def _instructs(item: ShownItem) -> bool:
-    """Return True if an item belongs to the system instruction, outside the contents."""
     return item.role == "system" and item.source["kind"] in {"system", "summary"}
 
 
@@ -259,7 +250,6 @@ def _gemini_content(item: ShownItem) -> dict[str, Any]:
 
 
 def _gemini_parts(item: ShownItem, tool_round: _Round | None) -> list[dict[str, Any]]:
-    """Return the parts of an event that are shown; calls are structured only in a round."""
     content = item.said.content if item.said else None
     calls = iter(tool_round.calls if tool_round else ())
     parts = []
@@ -284,7 +274,6 @@ def _guarded_text(text: str, item: ShownItem) -> str:
 
 
 def _file(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return a file in Gemini's format if it has a media type and content."""
     for kind, where in (("inlineData", "data"), ("fileData", "fileUri")):
         named = part.get(kind) or {}
         if not part.get("text") and named.get("mimeType") and named.get(where):

@@ -1,10 +1,9 @@
 """Inputs and results of strategies, and the labels that show the source of a text (pure).
 
-In plain text, each line begins with its speaker's label. In messages, a text has a mark where its
-role does not show its source. Gemini has no system turns within a conversation, so system messages
-and memories are user turns there. Summaries, and tool results as text, may have the role user in
-every format. So a text of a user or tool that begins like a marked one gets its own mark in front:
-`[user] [system] ...`.
+In messages, a text has a mark where its role does not show its source. Gemini has no system turns
+within a conversation, so system messages and memories are user turns there. Summaries, and tool
+results as text, may have the role user in every format. So a text of a user or tool that begins
+like a marked one gets its own mark in front: `[user] [system] ...`.
 """
 
 import re
@@ -45,12 +44,7 @@ class ContextTurn:
 
 @dataclass(frozen=True)
 class TurnSummary:
-    """An active summary.
-
-    Attributes:
-        tokens: tokens of its text.
-        framing: tokens of the marks around it.
-    """
+    """An active summary: its range, and the tokens of its text and of its marks (`framing`)."""
 
     summary_id: str
     first_seq: int
@@ -72,8 +66,8 @@ class History:
     Attributes:
         turns: events after the summaries, ascending and contiguous except for erased ones. In a
             long session these are only the newest ones that could be shown.
-        summaries: oldest first; together they cover all events from `cleared_seq` + 1 to the end
-            of the last summary.
+        summaries: oldest first; together they cover all events from `cleared_seq` + 1 to the end of
+            the last summary.
         cleared_seq: last event that contexts no longer show; likewise `cleared_exchange`.
         complete: number of the last complete exchange.
         is_tail: whether events between the summaries and `turns` were left out.
@@ -108,13 +102,11 @@ class History:
 
 @dataclass(frozen=True)
 class Due:
-    """A summary to make.
+    """A summary to make of a range, with the maximum tokens and characters.
 
     Attributes:
-        first_seq, last_seq, last_exchange: range that the summary will cover.
         read: the events to read; None for a merge, which reads no events.
         previous: ids of the summaries to read and replace, oldest first.
-        tokens, chars: maximum length.
     """
 
     kind: TurnKind
@@ -146,10 +138,9 @@ class Shares:
 
 @dataclass(frozen=True)
 class Composition:
-    """Content chosen for a context.
+    """Content chosen for a context, oldest first.
 
     Attributes:
-        summaries, turns: oldest first.
         omitted: ranges of seqs, first and last, ascending, disjoint and not adjacent.
         left: unused tokens of the budget; None: no limit.
         cut: maximum tokens, with message overhead, of each event to cut, by seq.
@@ -206,7 +197,7 @@ class SourceField(StrEnum):
 def lines_of(said: Iterable[EventText], rules: Rules) -> list[str]:
     """Return a conversation as labelled lines; events without text are skipped.
 
-    Continuation lines of an event are indented to prevent a text from imitating another speaker.
+    Continuation lines are indented, so that no text imitates another speaker.
     """
     return [line_of(event.speaker, event.text, rules) for event in said if event.text]
 

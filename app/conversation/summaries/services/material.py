@@ -38,11 +38,9 @@ class SessionInput:
     """Content read from a session.
 
     Attributes:
-        history: the content with token counts as plain messages, which decide whether summaries
-            are due.
+        history: the content with token counts as plain messages, which decide whether summaries are
+            due.
         shown: the same content with token counts in the requested format.
-        said: events of the history's turns, by seq.
-        summaries: the history's summaries, by id.
         is_bounded: whether events were left out because there were too many to read.
     """
 
@@ -65,9 +63,8 @@ class SessionReader:
     async def newest(self, room: int | None, as_of: int | None) -> SessionInput:
         """Return the newest events after the summaries, at least as many as can be shown.
 
-        If they do not all fit, the result has at least one event more than fits. The same applies
-        to summaries. `room` are the available tokens; None: no limit. `as_of` is the number of the
-        last event to read; None: the newest one.
+        If they do not all fit, the result has at least one event more than fits; so have summaries.
+        `room` is in tokens, and `as_of` is the last event to read, if not the newest.
         """
         newest = await self._newest_summaries(room, as_of)
         summaries = await self._summaries(as_of) if newest is None else newest
@@ -160,8 +157,8 @@ class SessionReader:
     async def _ranges(self) -> Sequence[ListedSummary]:
         """Return the ranges of the existing summaries that the next one depends on.
 
-        If their number is unlimited, only the last one matters. With a token budget, texts are
-        included, since the existing summary takes part of the budget.
+        With a token budget, texts are included, since the existing summary takes part of the
+        budget.
         """
         summarising = self.scale.rules.summarising
         if summarising is None:
@@ -180,7 +177,6 @@ class SessionReader:
         return await lookups.gap_end(self.session, self.name, self._key, boundary)
 
     async def _has_older(self, numbers: EventNumbers) -> bool:
-        """Return True if a summary may be due for unread events in a range."""
         makes_summaries = self.scale.rules.summarising is not None
         return makes_summaries and await event_texts.has_text(self.session, self.name, numbers)
 
@@ -258,7 +254,6 @@ class _Read:
     stored_bytes: int = 0
 
     async def add(self, page: Sequence[EventText]) -> None:
-        """Add a page; the tokens of a long one are counted in a thread."""
         length = sum(len(event.text) + WORK_PER_TEXT for event in page)
         plain = await offloaded(length, _weigh_events, page, self.scale.plain)
         shown = plain
@@ -274,12 +269,10 @@ class _Read:
 
     @property
     def page(self) -> int:
-        """Number of events in the next page."""
         return max(PAGE, min(len(self.said), _LONGEST_PAGE))
 
     @property
     def is_full(self) -> bool:
-        """True if no further page may be read."""
         is_much = self.size_bytes >= MAX_BYTES or self.stored_bytes >= MAX_STORED_BYTES
         return is_much or len(self.said) >= MAX_EVENTS
 

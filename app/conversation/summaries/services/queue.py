@@ -78,13 +78,6 @@ async def ask(
 async def _check_policies(
     session: Session, name: SessionName, key: str, own: str | None, most: int
 ) -> None:
-    """Check that one more policy may summarise a session, unless it already does.
-
-    `own` is the key of the session's own policy, which is not counted.
-
-    Raises:
-        ResourceExhausted: the limit is reached.
-    """
     used = await lookups.list_policies(session, name)
     used |= await lookups.list_waiting(session, name.engine.engine, key_of(name.session, ""))
     if key not in used and len(used - {own}) >= most:
@@ -123,10 +116,7 @@ class Watch:
     settings: Settings
 
     async def appended(self, session: Session, change: Appended) -> None:
-        """Enqueue a summary if the appended exchanges make one due.
-
-        Reads at most one summary, and none unless the policy summarises by number of exchanges.
-        """
+        """Enqueue a summary if the appended exchanges make one due; reads at most one summary."""
         policy = policy_of(change.memory_policy, change.engine)
         rules = _by_exchange(policy)
         if rules is None or policy is None:

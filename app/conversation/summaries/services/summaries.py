@@ -73,8 +73,6 @@ async def list_summaries(
 async def _render_summaries(
     resources: Resources, stored: SessionName, rows: Sequence[SessionSummaryRow]
 ) -> list[SessionSummary]:
-    """Return summaries in wire form; much text is counted in a thread."""
-
     def shown() -> list[SessionSummary]:
         return [_to_wire(stored, row, resources.settings) for row in rows]
 
@@ -126,11 +124,6 @@ async def regenerate(
 async def _check_budget(
     resources: Resources, session: Transaction, engine_id: int, policy: Mapping[str, Any]
 ) -> None:
-    """Check the token budget of the engine if the policy summarises with a model.
-
-    Raises:
-        ResourceExhausted: the engine has used up its tokens of today.
-    """
     summarising = rules_of(MemoryPolicy.model_validate(policy)).summarising
     if summarising is not None and model_for(resources.models, summarising) is not None:
         await UsageService.of(resources).check_budget(session, engine_id)
@@ -170,11 +163,7 @@ async def usage(resources: Resources, name: SessionName) -> SessionUsage:
 async def retry(
     resources: Resources, session: Transaction, failed: OperationRow, new: NewOperation
 ) -> NewOperation:
-    """Return `new` if a failed regeneration may be retried; the worker reads the summary again.
-
-    Raises:
-        ResourceExhausted: the engine has no room, or has used up its tokens of today.
-    """
+    """Return `new` if a failed regeneration may be retried, or raise ResourceExhausted."""
     engine = await engines.get(session, EngineName.parse(failed.engine_name), Lock.SHARED)
     await check_more(session, resources.settings, engine.engine_id, Counted.BYTES)
     await _check_budget(resources, session, engine.engine_id, (failed.request or {})["policy"])
@@ -182,7 +171,6 @@ async def retry(
 
 
 def _to_wire(session: SessionName, row: SessionSummaryRow, settings: Settings) -> SessionSummary:
-    """Return a summary; `session` is the name with the engine's own project and location."""
     read = None
     if row.read_first_seq is not None and row.read_last_seq is not None:
         read = Covered(first_seq=row.read_first_seq, last_seq=row.read_last_seq)

@@ -54,18 +54,13 @@ _SCHEMA_TOKENS = 200
 _LEAST_ROOM = 200
 
 
-class Reply(SummaryReply):
+class WrittenReply(SummaryReply):
     """Reply of a model that summarises."""
 
 
 @dataclass(frozen=True)
 class SummaryTask:
-    """A summary to write.
-
-    Attributes:
-        said: the events to read, in order.
-        previous: texts of the summaries to absorb, oldest first.
-    """
+    """A summary to write from events, and from the texts of the summaries to absorb, in order."""
 
     due: Due
     rules: Rules
@@ -101,11 +96,7 @@ def name_of(model: TextModel | None) -> str:
 
 
 async def summarise(model: TextModel | None, task: SummaryTask, meter: Meter) -> WrittenSummary:
-    """Write a summary, and add its usage to `meter`. No transaction may be open.
-
-    Raises:
-        ServiceError: the model fails; see `TextModel.ask`.
-    """
+    """Write a summary, and add its usage to `meter`. No transaction may be open."""
     if model is None:
         # Extraction is slow: a few pages take as long as several requests.
         return WrittenSummary(await asyncio.to_thread(_extracted, task))
@@ -136,7 +127,6 @@ class _Folding:
     meter: Meter
 
     async def fold(self, lines: Sequence[str], so_far: str) -> WrittenSummary:
-        """Summarise lines in as many calls as the model's window requires."""
         rest = list(lines)
         template = self.task.template
         while True:
@@ -180,7 +170,7 @@ class _Folding:
 
     async def _ask_model(self, text: str, written: int | None) -> str:
         instructions = prompts.instructions(self.task.due.chars, written)
-        reply = await self.model.ask(Prompt(instructions, text), Reply, self.meter)
+        reply = await self.model.ask(Prompt(instructions, text), WrittenReply, self.meter)
         return reply.summary
 
 
@@ -196,7 +186,6 @@ class SummaryInput:
     """Inputs of a summary, with the session's state, which is compared later to detect changes.
 
     Attributes:
-        session_time: creation time of the session.
         superseded: ids of the active summaries that the new one will supersede.
     """
 
@@ -208,12 +197,10 @@ class SummaryInput:
 
 @dataclass
 class Work:
-    """Making of summaries for one session and policy.
+    """Making of summaries for one session and policy, with the usage and number so far.
 
     Attributes:
         is_asked: whether a client requested that a summary be made again.
-        spent: usage of all calls so far.
-        count: number of summaries made.
     """
 
     job: Job
@@ -264,8 +251,8 @@ class Work:
         Raises:
             Cancelled: the client has cancelled the operation.
             LeaseLost: another worker has the lease.
-            Postponed: the model failed, or a token or byte quota is used up; the failure and the
-                retry time are stored.
+            Postponed: the model failed, or a quota is used up; the failure and the retry time are
+                stored.
             ServiceError: the same failures of a client's request, which is not retried.
         """
         meter = Meter()
@@ -308,10 +295,7 @@ class Work:
 
     @asynccontextmanager
     async def _writing(self, meter: Meter) -> AsyncIterator[Session]:
-        """Open the transaction that stores the results of model calls.
-
-        If it fails, the usage of the calls is still recorded.
-        """
+        """Open the transaction that stores the results of model calls, or else their usage."""
         count = self.count
         try:
             async with self.job.db.transaction() as session:
@@ -357,7 +341,6 @@ class Work:
     def _row(
         self, inputs: SummaryInput, meter: Meter, written: WrittenSummary | None
     ) -> NewSummary:
-        """Return the row of a summary or of a failed attempt."""
         template = "" if self.model is None else inputs.task.template
         return NewSummary(
             policy_key=self.rules.key,

@@ -1,7 +1,6 @@
 """Lookups of a session's summaries, for contexts and further summaries, and of their usage.
 
-The statements skip columns that are not needed (template, policy), and texts if only ranges are
-needed. With thousands of summaries these columns would dominate the time.
+With thousands of summaries, columns that are not needed would dominate the time.
 """
 
 from bisect import bisect_right
@@ -65,8 +64,7 @@ async def list_active(
 ) -> list[ListedSummary]:
     """Return the contiguous active summaries after `cleared_seq`, oldest first.
 
-    An erased event leaves a gap until its summary is made again. Summaries after the gap are left
-    out until it is closed.
+    An erased event leaves a gap until its summary is made again.
     """
     statement = _listed(_active(name, policy_key), with_text=with_text).order_by(_R.last_seq)
     return _without_gap(await _read(session, statement), cleared_seq)
@@ -100,10 +98,7 @@ async def list_newest(
 async def gap_end(
     session: Session, name: SessionName, policy_key: str, boundary: int
 ) -> int | None:
-    """Return the last event of a gap between summaries; None: no gap.
-
-    `boundary` is the last event covered by the summaries before the gap; see `list_active`.
-    """
+    """Return the last event of a gap between summaries, after `boundary`; None: no gap."""
     statement = (
         select(_R.first_seq)
         .where(_active(name, policy_key), _R.last_seq > boundary)
@@ -117,10 +112,9 @@ async def gap_end(
 async def list_as_of(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int, as_of: int
 ) -> list[ListedSummary]:
-    """Return the summaries as of the event `as_of`, oldest first.
+    """Return the summaries as of an event, oldest first; of overlapping ones only the newest.
 
-    Among overlapping summaries only the newest is returned. Summaries of events that were erased
-    later are left out.
+    Summaries of events that were erased later are left out.
     """
     made = (
         select(_R.summary_id, _R.first_seq, _R.last_seq)
@@ -238,7 +232,6 @@ async def _read(
 
 
 def _without_gap(rows: Sequence[ListedSummary], cleared_seq: int) -> list[ListedSummary]:
-    """Return the rows, oldest first, up to the first gap."""
     contiguous: list[ListedSummary] = []
     reached = cleared_seq
     for row in rows:

@@ -1,7 +1,7 @@
 """Writes of summaries, and reads of one or a page; `lookups.py` has all other reads.
 
-Writers must hold the lock of the session's row, which serialises the writes of a session. So must
-changes of summaries when events are erased or a session's context is cleared.
+Writers must hold the lock of the session's row. So must changes of summaries when events are erased
+or a session's context is cleared.
 """
 
 from collections.abc import Collection, Mapping
@@ -56,10 +56,8 @@ class NewSummary:
     """A summary to store.
 
     Attributes:
-        policy: wire form of its policy.
         is_cell: whether it is the next version of the summary that starts at the same event.
         is_asked: whether a client requested it again; such a summary does not resolve a failure.
-        usage: usage by model, in the form of the column.
     """
 
     policy_key: str
@@ -140,7 +138,7 @@ async def insert_stale(session: Session, name: SessionName, new: NewSummary) -> 
 async def fail(
     session: Session, name: SessionName, new: NewSummary, reason: str, retry_time: datetime | None
 ) -> SessionSummaryRow:
-    """Record a failed summary; each policy has at most one until it succeeds.
+    """Record a failed summary, of which each policy has at most one.
 
     `retry_time` is None for a summary that a client requested, which is not retried.
     """
@@ -151,7 +149,6 @@ async def fail(
 async def _write(
     session: Session, name: SessionName, new: NewSummary, values: Mapping[str, Any]
 ) -> SessionSummaryRow:
-    """Insert a summary, or update its policy's failed one in place."""
     failed = None if new.is_asked else await last_failure(session, name, new.policy_key)
     columns = {**_columns(new), **values}
     columns["boundary_seq"], user_id = await _standing(session, name)
@@ -212,7 +209,6 @@ async def _standing(session: Session, name: SessionName) -> tuple[int, str]:
 
 
 async def _next_version(session: Session, name: SessionName, new: NewSummary, besides: str) -> int:
-    """Return the next version number of a cell or a range, ignoring the row `besides`."""
     due = new.due
     same = [of(name), _R.policy_key == new.policy_key, _R.first_seq == due.first_seq]
     if not new.is_cell:
@@ -312,10 +308,7 @@ async def mark_stale(
 
 
 async def supersede_all(session: Session, name: SessionName, now: datetime) -> Collection[str]:
-    """Supersede a session's active summaries, and give up its failed ones.
-
-    Returns the policy keys of the failed ones.
-    """
+    """Supersede a session's active summaries; give up its failed ones and return their policies."""
     given_up = (
         update(_R)
         .where(of(name), is_retried())

@@ -166,11 +166,9 @@ class AccessService(Authenticator):
         return key.caller
 
     async def _find_key(self, secret: str) -> KnownKey:
-        """Return the key of a secret and note its use."""
         return self._used(await self.lookups.find(secret))
 
     def _used(self, key: KnownKey | None) -> KnownKey:
-        """Note the use of a key that was looked up."""
         now = self.clock.now()
         if key is None or not key.works(now):
             raise _not_valid()
@@ -188,15 +186,7 @@ class AccessService(Authenticator):
             return await store.has_used_manager(session, self.clock.now())
 
     async def ensure_first_key(self, configured: str | None) -> str | None:
-        """Ensure that a key exists. Several processes may call this at once.
-
-        Args:
-            configured: the administrator's key from the settings. It replaces the key configured
-                before, unless it has been rotated away or revoked.
-
-        Returns:
-            The key created because none existed; it is shown once.
-        """
+        """Ensure that a key exists; return a new key if none did. Several processes may call it."""
         now = self.clock.now()
         secret = None
         async with self.db.transaction() as session:
@@ -287,7 +277,7 @@ class KeyService:
         return cls(resources.db, resources.clock, resources.settings, readers)
 
     async def create(self, request: CreateKeyRequest) -> ApiKey:
-        """Create a key; its secret is in the answer and nowhere else.
+        """Create a key, with its secret only in the answer.
 
         Raises:
             InvalidArgument: the expiry lies in the past.
@@ -311,11 +301,7 @@ class KeyService:
     async def list_keys(
         self, page: PageRequest, filter_text: str | None = None
     ) -> ListKeysResponse:
-        """Return a page of keys in any state, newest first.
-
-        Raises:
-            InvalidArgument: the filter or the token is unreadable.
-        """
+        """Return a page of keys in any state, newest first."""
         # Without a filter, a token of a former release still counts.
         asked = (
             store.KEYS.filtered_page(page, self.settings, filter_text)
@@ -332,13 +318,10 @@ class KeyService:
             return ApiKey.from_row(await store.get(session, key_id))
 
     async def revoke(self, key_id: str, *, force: bool = False) -> ApiKey:
-        """Revoke a key for good; a revoked key is unchanged.
-
-        Force revokes even the last key that can manage keys.
+        """Revoke a key for good; force revokes even the last key that can manage keys.
 
         Raises:
             FailedPrecondition: it is the last key that can manage keys.
-            NotFound: no key has this id.
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
@@ -353,13 +336,10 @@ class KeyService:
         return answer
 
     async def rotate(self, key_id: str, grace: timedelta) -> ApiKey:
-        """Give a key a new secret; it is in the answer and nowhere else.
-
-        Former secrets work until the end of the grace period.
+        """Give a key a new secret, which is only in the answer; former ones end after `grace`.
 
         Raises:
             FailedPrecondition: the key is revoked or has expired.
-            NotFound: no key has this id.
         """
         now = self.clock.now()
         secret = mint()

@@ -1,7 +1,6 @@
 """The public keys of the tokens' issuer, read from a file or an address and refreshed.
 
-A file is read again after a second, an address after its maximum age. An unknown key also triggers
-a new reading of an address, though not at every request. Only one reading runs at a time. While
+A file is read again after a second, an address after its maximum age, or for an unknown key. While
 readings fail, the previous keys serve for another hour.
 
 Source: RFC 7517; RFC 8725, section 3.
@@ -70,6 +69,10 @@ class SigningKey:
     key_id: str | None
     by_algorithm: Mapping[str, PyJWK]
 
+    def has_id(self, key_id: str | None) -> bool:
+        """Return True if this is the name of the key; None: any key."""
+        return key_id in {None, self.key_id}
+
 
 @dataclass(frozen=True, eq=False)
 class KeySet:
@@ -79,14 +82,14 @@ class KeySet:
 
     def knows(self, key_id: str | None) -> bool:
         """Return True if a key of this name exists; None: any key."""
-        return any(key_id in {None, key.key_id} for key in self.keys)
+        return any(key.has_id(key_id) for key in self.keys)
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK | None:
         """Return the single key of this name (None: any name) that fits an algorithm."""
         matches = [
             key.by_algorithm[algorithm]
             for key in self.keys
-            if key_id in {None, key.key_id} and algorithm in key.by_algorithm
+            if key.has_id(key_id) and algorithm in key.by_algorithm
         ]
         return matches[0] if len(matches) == 1 else None
 

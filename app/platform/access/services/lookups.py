@@ -4,8 +4,8 @@ A flood of secrets must not become a flood of statements, many keys must not cos
 a revoked key must stop working within a second. So results are cached as long as the database
 reports that no key has ended since. That is checked once per `_LIFE`, for all keys together.
 Requests that arrive during a statement share its answer or the next statement. After a statement
-with an unknown secret, the next one is delayed briefly. Few keys have secrets that were not
-generated here. Their hashes are read together; other secrets of foreign shape are not looked up.
+with an unknown secret, the next one is delayed briefly. Only secrets of our shape, and the few
+others that the database lists, are looked up.
 """
 
 import asyncio
@@ -106,11 +106,7 @@ class KeyLookups:
         self._reading = Shared(self._read_own_shape)
 
     async def find(self, secret: str) -> KnownKey | None:
-        """Return the key of a secret; None: unknown or revoked.
-
-        Raises:
-            Unavailable: the database cannot be reached, or is too slow.
-        """
+        """Return the key of a secret; None: unknown or revoked. Raise Unavailable if too slow."""
         secret_hash = hash_of(secret)
         if secret_hash not in self._good and is_mistyped(secret):
             return None
@@ -274,12 +270,13 @@ class _Remembered:
     """The version of the keys at the lookup."""
     time: datetime
 
+    def works(self, version: int | None, now: datetime) -> bool:
+        is_recent = now - self.time < _METRICS_LIFE
+        return is_recent and self.key.works(now) and version in {None, self.version}
+
 
 class MetricsReaders:
-    """The keys that read the metrics lately; they keep access while no key can be looked up.
-
-    The metrics explain such an outage, and operators need them most then.
-    """
+    """The keys that read the metrics lately; they keep access while no key can be looked up."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, _Remembered] = {}
@@ -301,9 +298,7 @@ class MetricsReaders:
     def find(self, secret: str, version: int | None, now: datetime) -> KnownKey | None:
         """Return the remembered key of a secret, unless some key may have ended since."""
         kept = self._kept.get(hash_of(secret))
-        if kept is None or now - kept.time >= _METRICS_LIFE or not kept.key.works(now):
-            return None
-        return kept.key if version in {None, kept.version} else None
+        return kept.key if kept is not None and kept.works(version, now) else None
 
     def forget(self, key_id: str) -> None:
         """Forget a key that has ended or has lost a secret."""

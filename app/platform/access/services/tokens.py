@@ -2,8 +2,7 @@
 
 The log names the fault of a token; the caller never learns it. Before its signature is verified,
 only the algorithm and the key name of a token are read. Keys that a token embeds or points to are
-ignored. Importing this module is expensive: `open_tokens` of `access.py` does it only if an issuer
-is configured.
+ignored. Importing this module is expensive.
 
 Source: RFC 7515; RFC 7519; RFC 8725.
 """
@@ -63,14 +62,9 @@ class _Verified:
 
 
 class TokenService:
-    """Verification of tokens.
-
-    A valid signature is cached as long as the keys are the same; the times of a token are checked
-    at every request.
-    """
+    """Verification of tokens, with a cache of valid signatures; times are checked every time."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
-        """Initialise the service; the settings must name issuer, audience and keys."""
         self._settings = settings
         self._clock = clock
         self._algorithms = settings.jwt_algorithms
@@ -126,7 +120,6 @@ class TokenService:
         return len(token) > self._settings.tuning.jwt_max_token_bytes
 
     def _header(self, encoded: str) -> tuple[str, str | None]:
-        """Return the algorithm and the id of the key of a token."""
         header = _read_header(encoded) or {}
         algorithm, key_id = header.get("alg"), header.get("kid")
         if not isinstance(algorithm, str) or algorithm not in self._algorithms:
@@ -179,7 +172,6 @@ class TokenService:
 
 
 def _read_header(encoded: str) -> dict[str, Any] | None:
-    """Return the header of a token; None if it is no JSON object."""
     try:
         header = json.loads(urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
     except (ValueError, RecursionError):
@@ -208,17 +200,14 @@ class ClaimRefused(Exception):
 class Grants:
     """A reader of claims: roles, permissions and the bounds of the caller's reach.
 
-    A claim is named as it stands, or by a dotted path if it is nested. As for keys, absent bounds
-    mean no bound. Unreadable bounds refuse the token; they never mean "all".
+    A nested claim is named by a dotted path. Absent bounds mean no bound. Unreadable bounds refuse
+    the token; they never mean "all".
     """
 
     settings: Settings
 
     def caller(self, claims: Claims) -> Caller:
-        """Return the caller that a token with these claims stands for, or raise ClaimRefused.
-
-        Unknown names of roles and permissions grant nothing.
-        """
+        """Return the caller of a token, or raise ClaimRefused; unknown names grant nothing."""
         for name in self.settings.jwt_required_claims:
             if _find(claims, name) is _ABSENT:
                 raise ClaimRefused(f"no {name}")
@@ -245,7 +234,6 @@ class Grants:
         return {permission for permission in Permission if permission in names}
 
     def _conditions(self, claims: Claims) -> Conditions:
-        """Return the conditions of both kinds of claims: all must hold."""
         conditions = dict(_conditions(claims, self.settings.jwt_conditions_claim))
         for key, name in self.settings.jwt_condition_claims.items():
             value = _find(claims, name)
@@ -259,7 +247,6 @@ class Grants:
 
 
 def _find(claims: Claims, name: str) -> Any:  # noqa: ANN401 - the value of any claim
-    """Return the claim of this exact name, else the one at this path, else `_ABSENT`."""
     if name in claims:
         return claims[name]
     value: Any = claims
@@ -281,7 +268,6 @@ def _subject(claims: Claims) -> str:
 
 
 def _names(claims: Claims, name: str) -> frozenset[str] | None:
-    """Return the names in an array or a space-separated text; None: the claim is absent."""
     value = _find(claims, name)
     if value is _ABSENT:
         return None
@@ -292,7 +278,6 @@ def _names(claims: Claims, name: str) -> frozenset[str] | None:
 
 
 def _engines(claims: Claims, name: str) -> frozenset[int] | None:
-    """Return engine ids given as texts or numbers; None: the claim is absent."""
     value = _find(claims, name)
     if value is _ABSENT:
         return None
@@ -331,7 +316,6 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_text(value: object, max_chars: int = _MAX_VALUE_CHARS) -> TypeGuard[str]:
-    """Return True if the value is a text that Postgres can store."""
     if not isinstance(value, str) or not 1 <= len(value) <= max_chars:
         return False
     return UNSTORABLE.search(value) is None

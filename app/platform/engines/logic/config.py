@@ -1,7 +1,4 @@
-"""The configuration of a memory bank (`memoryBankConfig`): its messages and their rules.
-
-Source: wire specification, section 12.2.
-"""
+"""The configuration of memory banks. Source: wire specification, section 12.2."""
 
 from collections.abc import Mapping
 from datetime import timedelta

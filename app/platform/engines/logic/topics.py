@@ -1,7 +1,4 @@
-"""Topics of memories, and examples of extraction.
-
-Source: wire specification, section 12.2.
-"""
+"""Topics of memories, and examples of extraction. Source: wire specification, section 12.2."""
 
 from enum import StrEnum
 from typing import Annotated, Self

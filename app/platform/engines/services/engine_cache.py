@@ -36,13 +36,17 @@ class _Known:
     seconds: float
     """Time of the note, by the monotonic clock."""
 
+    def is_under(self, location: LocationName) -> bool:
+        is_there = location.project in {self.row.project, WILDCARD}
+        return is_there and location.location in {self.row.location, WILDCARD}
+
 
 class EngineCache:
     """The engines that one process has written to lately.
 
     An entry may be outdated: the caller's statement must check that the engine still has this
-    version, or the caller asks for a recent one. The cache is bounded by number and by size of
-    configurations; an engine with a very large configuration is not cached, but read each time.
+    version, or the caller asks for a recent one. An engine with a very large configuration is not
+    cached.
     """
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -60,11 +64,7 @@ class EngineCache:
     def find(self, name: EngineName) -> EngineRow | None:
         """Return a cached engine whose location matches its name."""
         known = self._known.get(name.engine)
-        if known is None:
-            return None
-        row = known.row
-        is_there = name.parent.project in {row.project, WILDCARD}
-        return row if is_there and name.parent.location in {row.location, WILDCARD} else None
+        return known.row if known is not None and known.is_under(name.parent) else None
 
     def recent(self, name: EngineName) -> EngineRow | None:
         """Return a cached engine that was read within the last second."""
@@ -117,8 +117,7 @@ class RestoringEngines:
     """The engines that one process has recently read and that were not being restored.
 
     Each engine is read separately: a request for it must not depend on the nodes of others. Only
-    read requests rely on this, and the engine was empty when its restore began. Writes read the
-    engine in their own transaction (`repository.get`).
+    reads rely on this: an engine is empty when its restore begins.
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:

@@ -83,20 +83,13 @@ class EngineService:
         return cls(resources.db, resources.clock, resources.settings, resources.models, known)
 
     async def ensure_first(self) -> None:
-        """Create the first engine unless it exists.
-
-        Call it only for an unused database: a removed engine leaves no trace, and this would create
-        it again.
-        """
+        """Create the first engine of an unused database; a removed one would be created again."""
         async with self.db.transaction() as session:
             values = _new_values(FIRST_ENGINE, ReasoningEngineRequest(), self.clock.now())
             await repository.insert_once(session, values)
 
     async def warn_of_encryption(self) -> None:
-        """Log which engines have encryption settings, which have no effect.
-
-        A start does not depend on it, nor on every node of a distributed database.
-        """
+        """Log which engines have encryption settings without effect; no start depends on it."""
         list_first = partial(repository.list_with_encryption, limit=_MOST_LOGGED + 1)
         try:
             encrypted = await self.db.read_all(list_first)
@@ -154,7 +147,6 @@ class EngineService:
                 return operation
 
     async def _free_id(self, now: datetime) -> int:
-        """Return an id for a new engine, on a node that answers, or raise Unavailable."""
         await self.db.nodes.look(age_seconds=0)
         count = _MOST_IDS if self.db.nodes.away else 1
         ids = [new_id(now, NO_BUCKET) for _ in range(count)]
@@ -174,8 +166,8 @@ class EngineService:
 
         Raises:
             Aborted: the etag is stale.
-            InvalidArgument: the configuration names an unknown model or counter. A model that
-                the engine already has may stay.
+            InvalidArgument: the configuration names an unknown model or counter. A model that the
+                engine already has may stay.
         """
         now = self.clock.now()
         changed = self._changed(request, mask)
@@ -196,12 +188,7 @@ class EngineService:
     async def validate(
         self, name: EngineName, request: ReasoningEngineRequest, mask: str | None
     ) -> None:
-        """Check an update.
-
-        Raises:
-            InvalidArgument: the update would be refused.
-            NotFound: no such engine.
-        """
+        """Check an update: raise InvalidArgument if it would be refused."""
         self._changed(request, mask)
         async with self.db.snapshot() as session:
             self._check_model(request, await repository.get(session, name))
@@ -209,10 +196,7 @@ class EngineService:
     async def list_reachable(
         self, location: LocationName, reach: Reach, filter_text: str | None, page: PageRequest
     ) -> tuple[ListReasoningEnginesResponse, Collection[str]]:
-        """Return a page of `list_engines` without engines of nodes that are away, and these nodes.
-
-        The nodes are named by their addresses. There are none on a single server.
-        """
+        """Return a page of `list_engines` without the engines of absent nodes, and these nodes."""
         list_engines = partial(self.list_engines, location, reach, filter_text, page)
         if not self.db.nodes.away:
             try:
@@ -259,7 +243,6 @@ class EngineService:
         check_policy(policy, self.models, self.settings, _POLICY_FIELD)
 
     def _check_model(self, request: ReasoningEngineRequest, row: EngineRow | None = None) -> None:
-        """Check the model that writes memories, unless the engine has it already."""
         spec = request.context_spec
         model = _model_of(spec.memory_bank_config if spec else None)
         if row is None or model != _model_of(config_of(row)):
@@ -349,7 +332,6 @@ def _sent_fields(request: ReasoningEngineRequest) -> frozenset[str]:
 
 
 def _values(request: ReasoningEngineRequest, changed: frozenset[str]) -> dict[str, Any]:
-    """Return the columns of the fields in `changed`, with the request's values."""
     config = request.context_spec and request.context_spec.memory_bank_config
     columns: dict[str, Any] = {
         "display_name": request.display_name,

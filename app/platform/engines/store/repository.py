@@ -116,9 +116,9 @@ def locked(name: EngineName, lock: Lock = Lock.SHARED) -> Callable[[Session], Aw
 def unchanged(condition: str) -> str:
     """Return a part of a hot statement: it locks a cached engine as `Lock.SHARED` does.
 
-    It finds the engine only if that still has the version of the cache, is not being restored, and
-    meets the condition. It does not wait for a deletion or an erasure: hot statements have few
-    connections, so the reference path waits. `version_of` gives its values.
+    It finds the engine only in the version of the cache, not being restored, and if it meets the
+    condition. It does not wait for a deletion or an erasure: hot statements have few connections,
+    so the reference path waits. `version_of` gives its values.
     """
     return f"""
     select 1 from engines
@@ -258,10 +258,8 @@ async def find_model(session: Session, engine_id: int) -> str | None:
 async def adopt_model(session: Session, engine_id: int, model_id: str, dimensions: int) -> str:
     """Assign a model to an engine without one; return the model that then serves it.
 
-    The call waits for a concurrent transaction that does the same.
-
-    Raises:
-        FailedPrecondition: the model's earlier vectors have another length.
+    Waits for a transaction that does the same. Raises FailedPrecondition if the vectors' length
+    differs.
     """
     await learn_model(session, model_id, dimensions)
     statement = (

@@ -1,8 +1,8 @@
 """Open request bodies: their number, and the bytes held of them and of long answers.
 
 Long bodies count in bytes before their first byte is read. Every body counts in number once it is
-slow, since many clients send head and body in two writes. A key's bound is checked before the
-process's: a refusal then names the bound of its own holder.
+slow, since many clients send head and body in two writes. A refusal names the bound of its own
+holder first, then the process's.
 """
 
 from collections.abc import Callable
@@ -51,12 +51,7 @@ class _Share:
 
 
 class Bodies:
-    """The request bodies of one process.
-
-    Args:
-        per_key: bounds per key, or per address where no key is needed.
-        in_all: bounds for all bodies together.
-    """
+    """The request bodies of one process, bounded per key (or address without keys) and in all."""
 
     def __init__(self, per_key: BodyBounds, in_all: BodyBounds) -> None:
         self._per_key = per_key
@@ -65,10 +60,9 @@ class Bodies:
         """The holders with any body, by kind of holder and holder."""
 
     def hold(self, whose: str, holder: str, give_up: Callable[[], None]) -> HeldBody:
-        """Hold a body until it is released.
+        """Hold a body until it is released; `give_up` is called if its place is needed.
 
-        `whose` is the kind of holder that a refusal names, `key` or `address`. `give_up` is called
-        if the body's place is needed.
+        `whose` is the kind of holder that a refusal names, `key` or `address`.
         """
         share = self._shares.get((whose, holder))
         if share is None:
@@ -81,11 +75,7 @@ class Bodies:
             del self._shares[whose, holder]
 
     def give_up_one(self, *, slow: bool) -> bool:
-        """Give up the oldest body of the holder with the most bodies, if it has many.
-
-        Args:
-                slow: True to consider slow bodies only.
-        """
+        """Give up the oldest (slow) body of the holder with the most bodies, if it has many."""
 
         def count(share: _Share) -> int:
             return share.requests if slow else len(share.open)
@@ -143,7 +133,6 @@ class _Body(HeldBody):
             _OPEN.inc(change)
 
     def give_up(self) -> None:
-        """End the body and give it up; it is not given up again."""
         self.end()
         self._give_up()
 

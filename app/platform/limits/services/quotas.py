@@ -1,12 +1,11 @@
 """Quotas, the amounts that an engine may hold, and size limits of writes.
 
 Far below its quotas, each process reads an engine's totals once a second; near a quota, it reads
-them at each request. A quota can be exceeded only by requests admitted below it that have not
-finished: concurrent ones, here and in processes whose reading is less than a second old, and queued
+them at each request. Only requests admitted below a quota that have not finished can exceed it:
+concurrent ones, here and in processes whose reading is less than a second old, and queued
 generations.
 
-Request schemas enforce the API's own limits; these apply to new writes. Content from before a
-limit was lowered is unchanged and readable.
+Request schemas enforce the API's own limits; these apply to new writes.
 """
 
 from collections.abc import Mapping
@@ -31,7 +30,7 @@ _MAX_EVENTS = 2_000
 
 
 @dataclass
-class _Reading:
+class _TotalsReading:
     """The totals of an engine at a moment, and the requests admitted on their basis."""
 
     totals: Totals
@@ -46,7 +45,7 @@ class Quotas:
     db: Database
     clock: Clock
     settings: Settings
-    _readings: dict[int, _Reading] = field(default_factory=dict)
+    _readings: dict[int, _TotalsReading] = field(default_factory=dict)
 
     async def check(self, engine_id: int, added: Counted) -> None:
         """Raise ResourceExhausted, naming the quota, if an engine may not hold more of `added`."""
@@ -68,18 +67,18 @@ class Quotas:
                 )
         reading.admitted += 1
 
-    async def _read(self, engine_id: int) -> _Reading:
+    async def _read(self, engine_id: int) -> _TotalsReading:
         # The time before the reading: writes during it are not in the totals.
         now = self.clock.now()
         async with self.db.snapshot() as session:
             totals = await store.read_totals(session, engine_id)
         if len(self._readings) >= _MAX_KNOWN:
             self._readings.clear()
-        reading = _Reading(totals, now)
+        reading = _TotalsReading(totals, now)
         self._readings[engine_id] = reading
         return reading
 
-    def _suffices(self, reading: _Reading, limits: dict[Counted, int]) -> bool:
+    def _suffices(self, reading: _TotalsReading, limits: dict[Counted, int]) -> bool:
         if not reading.time <= self.clock.now() < reading.time + _GOOD_FOR:
             return False
         requests = reading.admitted + 1
@@ -89,7 +88,6 @@ class Quotas:
         )
 
     def _most_per_request(self, quota: Counted) -> int:
-        """Return the most that one request adds; a generation adds it some time later."""
         match quota:
             case Counted.MEMORIES:
                 return self.settings.tuning.generation_max_candidates

@@ -1,7 +1,7 @@
 """Rates: units per second for a key and for an engine; and refusals beyond any limit.
 
-The units of each are in a bucket that all processes share: a row of the database. A process leases
-a block of units at a time, and requests draw from the block, which costs no statement.
+The units are in a bucket that all processes share: a row of the database. A process leases a block
+of units at a time, and requests draw from the block, which costs no statement.
 """
 
 import asyncio
@@ -41,10 +41,7 @@ for _bound in Bound:
 
 
 def too_fast(by: Bound, units_per_second: int, seconds: float) -> ResourceExhausted:
-    """Count a request refused by a rate and return its error.
-
-    `seconds` is the time until enough units are available.
-    """
+    """Count a request refused by a rate; return its error, with the seconds until units suffice."""
     _REFUSED.labels(by).inc()
     return ResourceExhausted(
         f"The {by} has used up its rate of {units_per_second} units per second.",

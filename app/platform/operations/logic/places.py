@@ -21,10 +21,7 @@ NONE = PassedOver()
 
 
 def passed_over(running: Collection[tuple[int, str | None]], places: int) -> PassedOver:
-    """Return the engines and callers of running operations that hold all places but the last.
-
-    A single place is not shared. Work of the service itself has no caller.
-    """
+    """Return the engines and callers that hold all places but the last, if there are several."""
     share = places - 1
     if not 0 < share <= len(running):
         return NONE

@@ -32,13 +32,9 @@ async def start(
     caller: Caller,
     kinds: Collection[str],
 ) -> OperationRow:
-    """Queue the retry of the failed operations that a filter selects, or only count them.
-
-    The operations are chosen now, with the caller's view; `kinds` are those that it may retry.
+    """Queue the retry of the failed operations that a filter selects now, or only count them.
 
     Raises:
-        InvalidArgument: the filter is not accepted.
-        NotFound: the engine does not exist.
         ResourceExhausted: the engine has the maximum number of waiting operations.
     """
     async with mutate(resources, lock, _METHOD, once) as change:

@@ -34,7 +34,7 @@ class Claiming:
     """The claims of one worker.
 
     A single server finds operations of all engines by an index. A distributed one would ask every
-    shard at each look. There, a worker reads which engines have work, and asks for theirs alone.
+    shard, so its workers read which engines have work, and ask for theirs alone.
     """
 
     def __init__(self, db: Database, clock: Clock, settings: Settings) -> None:
@@ -48,10 +48,7 @@ class Claiming:
         """Engines with due work that the last claim has passed over."""
 
     async def claim(self, passed: PassedOver = NONE) -> Claim | None:
-        """Claim the operation that has been due longest and whose key is free.
-
-        Engines and callers that hold their share of the worker's places are passed over.
-        """
+        """Claim the longest-due operation with a free key; skip engines and callers in `passed`."""
         if not self._db.is_distributed:
             return await self._claim_any(passed)
         await self._look_at_all()
@@ -63,10 +60,7 @@ class Claiming:
         return await leases.take(self._db, wanted, owner, self._clock.now(), self._lease)
 
     async def quiet_seconds(self) -> float:
-        """Return how long the worker may sleep.
-
-        That is until known work is due, or until it must look for work that no notice announces.
-        """
+        """Return how long to sleep, until work is due or must be looked for without a notice."""
         now, longest = self._clock.now(), SOON
         if self._db.is_distributed:
             longest = min(longest, self._interval)
@@ -111,7 +105,6 @@ class Claiming:
         return None
 
     async def _claim_of(self, hint: Hint, now: datetime, passed: PassedOver) -> Claim | None:
-        """Claim an operation of an engine, and note when it has work next."""
         engine_id = hint.engine_id
         await self._db.nodes.check(engine_id)
         # A claim is not cut off: once it is committed, nobody else would run the operation.
@@ -141,8 +134,7 @@ class Claiming:
     async def _look_at_all(self) -> None:
         """Leave hints of all engines with due work, once per interval for all workers.
 
-        A process that was killed after a commit has left none. While a node is away, engines of
-        others are found by their hints.
+        A process that was killed after a commit has left none.
         """
         at = monotonic()
         if self._looked is not None and at - self._looked < self._interval.total_seconds():
@@ -163,7 +155,6 @@ class Claiming:
 
 
 def _wanted(candidates: Sequence[FreeOperation], now: datetime) -> WantedOperations:
-    """Return what was found in an engine, of which one that is still due is to be claimed."""
     return WantedOperations(
         candidates[0].engine_id, [each.operation_id for each in candidates], now
     )

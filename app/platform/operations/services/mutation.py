@@ -1,9 +1,9 @@
 """The frames of a request's change: one transaction, one locked engine, done once.
 
-`mutate` is for changes that an operation answers, `write` for all others. Some changes fit into
-neither, because they take several transactions or their engine may be gone: exports, restores,
-imports, ingestion, retries, erasures, and the deletion of engines. They call `begin`, `finish` and
-`seen` of `app/platform/operations/store/idempotency.py` themselves.
+`mutate` is for changes that an operation answers, `write` for all others. Some changes take several
+transactions, or their engine may be gone: exports, restores, imports, ingestion, retries, erasures,
+and the deletion of engines. They call `begin`, `finish` and `seen` of
+`app/platform/operations/store/idempotency.py` themselves.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -48,12 +48,9 @@ _Inserted = TypeVar("_Inserted", OperationRow, NewOperation)
 
 
 class Method(NamedTuple):
-    """A method that changes something.
+    """A method that changes something, and the kind of its operation.
 
-    Attributes:
-        kind: the kind of its operation.
-        names_engine: False if its request names no engine; the request's id is then unique over
-            the service.
+    Without an engine in the request (`names_engine`), its id is unique over the service.
     """
 
     kind: str
@@ -74,13 +71,7 @@ class _Parts(Protocol):
 
 @dataclass
 class Write(Generic[Row]):
-    """A change under way that no operation answers.
-
-    Attributes:
-        engine: the row of the engine that it works on, locked.
-        now: the time of the change.
-        replayed: the record of the same request before. Then nothing may be written.
-    """
+    """A change under way that no operation answers; if `replayed` is set, write nothing."""
 
     session: Session
     engine: Row
@@ -97,13 +88,7 @@ class Write(Generic[Row]):
 
 @dataclass
 class Mutation(Generic[Row]):
-    """A change under way.
-
-    Attributes:
-        engine: the row of the engine that it works on, locked.
-        operation: the operation that will answer the request.
-        replayed: the operation that answered the same request before. Then nothing may be written.
-    """
+    """A change under way that `operation` will answer; if `replayed` is set, write nothing."""
 
     session: Session
     engine: Row
@@ -183,15 +168,7 @@ async def insert_queued(
     begun: NewOperation,
     operation: NewOperation,
 ) -> OperationRow:
-    """Insert a waiting operation, and store it as the answer of a request.
-
-    Args:
-        session: the transaction, in which `idempotency.begin` has recorded the request.
-        once: the request's id, if it has one.
-        within: the engine within which the request's id is unique.
-        begun: the operation that `begin` recorded.
-        operation: the one to insert; its id may be another.
-    """
+    """Insert a waiting operation, and store it as the answer of a request that is begun."""
     row = await repository.insert(session, operation)
     await idempotency.finish(session, once, within, begun=begun, inserted=row)
     return row
@@ -217,12 +194,7 @@ async def write(
     """Open the transaction of a change without an operation.
 
     If the same request was done before, `replayed` is set: the block then reads its answer again.
-
-    Args:
-        parts: the database, the clock and the settings.
-        lock: reads and locks the engine that the change works on.
-        once: the request's id, if it has one.
-        now: the time of the change; None: the present one, once the engine is locked.
+    `lock` reads and locks the engine; `now` defaults to the time after that.
 
     Raises:
         AlreadyExists: the request's id was used with another request.
@@ -251,17 +223,9 @@ async def mutate(
     """Open the transaction of a change, and check whether the same request was done before.
 
     If so, `replayed` has its operation, which the block returns. Otherwise the block ends with
-    `done` or `queue`, whose operation is committed together with its effects.
-
-    Args:
-        parts: the database, the clock and the settings.
-        lock: reads and locks the engine that the change works on.
-        method: the method.
-        once: the request's id, if it has one.
-        scopes: the scopes that the change concerns, if known from the start.
-        details: metadata of the operation.
-        writes_vectors: as for `Database.transaction`.
-        now: the time of the change; None: the present one, once the engine is locked.
+    `done` or `queue`, whose operation is committed together with its effects. `scopes` are given
+    here if known from the start; `writes_vectors` is as for `Database.transaction`; the rest is as
+    for `write`.
 
     Raises:
         AlreadyExists: the request's id was used with another request.

@@ -131,10 +131,7 @@ class OperationService:
     async def wait(
         self, name: OperationName, at_most: timedelta | None, is_given_up: GivenUp
     ) -> Operation:
-        """Return the operation once done; as it is after `at_most` or when the process stops.
-
-        `is_given_up` returns True if no waiter is left.
-        """
+        """Return the operation once done; as it is after `at_most` or when the process stops."""
         limit = self.longest_wait if at_most is None else min(at_most, self.longest_wait)
         loop = asyncio.get_running_loop()
         # Not `asyncio.timeout`: it would cancel a statement, and with it the connection.
@@ -160,11 +157,7 @@ class OperationService:
             await repository.cancel(change.session, row, now, self.settings.operation_retention)
 
     async def delete(self, name: OperationName, once: IdempotencyKey | None) -> None:
-        """Delete an ended operation; its effects stay.
-
-        Raises:
-            FailedPrecondition: it has not ended.
-        """
+        """Delete an ended operation, or raise FailedPrecondition; its effects stay."""
         now = self.clock.now()
         async with write(self, unlocked(name.engine), once, now=now) as change:
             if change.replayed is not None:
@@ -226,11 +219,9 @@ async def retry(
 
     Raises:
         AlreadyExists: the operation was retried.
-        FailedPrecondition: the operation has not failed, its kind is not retried, or its
-            request is not kept.
+        FailedPrecondition: the operation has not failed, its kind is not retried, or its request is
+            not kept.
         InvalidArgument: the kind has no previews.
-        NotFound: the operation does not exist.
-        PermissionDenied: the caller may not call the kind's own method.
         ResourceExhausted: a limit of the kind's own method is reached, or the queue is full.
     """
     now = resources.clock.now()
@@ -267,7 +258,6 @@ def retried_kinds(resources: Resources, caller: Caller) -> list[str]:
 
 
 def _renewed(resources: Resources, failed: OperationRow, now: datetime) -> NewOperation:
-    """Return a new operation with the kind, key, scopes and request of a failed one."""
     kept = {key: value for key, value in failed.details.items() if key in {"@type", "source"}}
     return NewOperation(
         failed.engine_id,
@@ -295,7 +285,6 @@ def _previewing(new: NewOperation, failed: OperationRow, way: Retry | None) -> N
 
 
 def _checked(resources: Resources, row: OperationRow, now: datetime) -> Retry:
-    """Return how an operation is retried, or raise as `retry` does."""
     state, retries = OperationState(row.state), resources.registry.retries
     if not state.is_final:
         raise FailedPrecondition(

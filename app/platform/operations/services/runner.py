@@ -1,7 +1,4 @@
-"""The worker loop: claims operations, runs them under a lease, and ends, retries or releases them.
-
-It knows the kinds of work only by name; `app/process/worker.py` supplies their functions.
-"""
+"""The worker loop: claims operations, runs them under a lease, and records their ends."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -91,9 +88,7 @@ class Job:
     async def finish(
         self, session: Session, response: dict[str, Any], details: dict[str, Any]
     ) -> None:
-        """End the operation in the transaction of its effects.
-
-        The exceptions must roll the transaction back.
+        """End the operation in the transaction of its effects, which the exceptions must roll back.
 
         Raises:
             Cancelled: the client has asked to cancel.
@@ -107,13 +102,7 @@ class Job:
         raise LeaseLost
 
     async def advance(self, session: Session) -> None:
-        """Note, in the transaction of a lasting part of the work, that it advances.
-
-        A process that is killed later then costs no attempt.
-
-        Raises:
-            LeaseLost: this worker no longer owns the operation.
-        """
+        """Note that the work advances, or raise LeaseLost; a later kill then costs no attempt."""
         if not await queue.restart_attempts(session, self.claim.owned):
             raise LeaseLost
 
@@ -124,12 +113,9 @@ class Job:
         details: dict[str, Any],
         request: dict[str, Any] | None = None,
     ) -> None:
-        """Requeue the partly done operation, in the transaction of what is done.
+        """Requeue the partly done operation in the transaction of its effects, or raise LeaseLost.
 
         `details` are added to its metadata; a `request` for the rest replaces its own.
-
-        Raises:
-            LeaseLost: this worker no longer owns the operation.
         """
         ended = (now, self.keep)
         if not await leases.go_on(session, self.claim.owned, ended, now, details, request):
@@ -161,7 +147,6 @@ class Runner:
         jobs: Mapping[str, JobFunction],
         retried: Collection[str] = (),
     ) -> None:
-        """Take the functions that run operations, by kind; `retried` kinds keep their request."""
         self._db = db
         self._clock = clock
         self._settings = settings
@@ -246,7 +231,6 @@ class Runner:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def _work(self, claim: Claim) -> None:
-        """Run one operation to its end; raise nothing but cancellation."""
         name = f"{claim.engine_name}/operations/{claim.owned.operation_id}"
         with structlog.contextvars.bound_contextvars(
             operation=name,
@@ -289,7 +273,6 @@ class Runner:
             await self._jobs[claim.kind](job)
 
     async def _keep_lease(self, claim: Claim, work: asyncio.Task[None]) -> None:
-        """Renew the lease at a third of its length; stop the work when it is lost or cancelled."""
         while True:
             await asyncio.sleep(self._lease.total_seconds() / 3)
             try:
@@ -312,7 +295,6 @@ class Runner:
             await leases.postpone(session, claim.owned, self._ended(), until)
 
     async def _fail(self, claim: Claim, error: Exception) -> None:
-        """Record a failure: schedule another attempt if it may help, else end the operation."""
         failure = _as_service_error(error)
         may_retry = isinstance(failure, RETRYABLE) and failure.reason not in _FINAL
         is_last = claim.attempts >= self._settings.tuning.worker_max_attempts
@@ -358,7 +340,6 @@ class Runner:
         return since if now - since < _LONGEST_WAIT else None
 
     def _node_delay(self, since: datetime) -> timedelta:
-        """Return a delay as long as the node has been away, within the bounds of retries."""
         tuning = self._settings.tuning
         away = (self._clock.now() - since).total_seconds()
         longest = max(tuning.worker_retry_base_seconds, away)
@@ -376,10 +357,7 @@ class Runner:
         return _jittered(base)
 
     async def _record(self, write: Callable[[], Awaitable[None]], at_most: timedelta) -> None:
-        """Write an outcome, retrying for `at_most`; after that the lease expires.
-
-        It expires at once where the process has to end, since it may write no more.
-        """
+        """Write an outcome, retrying for `at_most`; after that the lease expires."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + at_most.total_seconds()
         while not self._db.fence.closed.is_set():

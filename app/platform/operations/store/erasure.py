@@ -91,8 +91,7 @@ async def forget_sessions(
     """Remove the given sessions, or all, from the sources of an engine's operations.
 
     Call this after the sessions were removed: it waits for the generations that hold them. It also
-    reaches operations that the session's conditions hide: who may delete a session removes its
-    name everywhere.
+    reaches operations that the session's conditions hide.
     """
     if session_ids is not None and not session_ids:
         return
@@ -107,19 +106,16 @@ async def forget_sessions(
 
 
 def _lists_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:
-    """Select previews with a change of one of the memories, planned or refused."""
     return _names_any(OperationRow.response, "$.*[*].memory.name", memory_ids)
 
 
 def _is_near_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:
-    """Select operations with a request to forget that may have meant one of the memories."""
     return _names_any(OperationRow.details, f"$.{UNMET_REQUESTS}[*].nearest[*]", memory_ids)
 
 
 def _names_any(
     column: InstrumentedAttribute[Any], path: str, memory_ids: Sequence[str]
 ) -> ColumnElement[bool]:
-    """Select operations that name one of the memories at a JSON path."""
     at: ColumnElement[str] = literal_column(f"'{path}'::jsonpath")
     name = func.jsonb_path_query(column, at, type_=JSONB).column_valued("name")
     memory_id = func.split_part(name.op("#>>")(literal_column("'{}'::text[]")), "/memories/", 2)

@@ -33,12 +33,7 @@ class FailureCount(NamedTuple):
 
 
 class CountedFailures(NamedTuple):
-    """The groups of failed operations, the newest hour first.
-
-    Attributes:
-        operations: the number of operations that were counted, `MOST` at the most.
-        has_more: True if further operations have failed, which were not counted.
-    """
+    """The groups of failed operations, the newest hour first, and the number counted in all."""
 
     groups: list[FailureCount]
     operations: int
@@ -84,16 +79,7 @@ async def find_retryable(
     clause: Clause,
     kinds: Collection[str],
 ) -> list[str]:
-    """Return the ids of at most `MOST + 1` operations that can be retried, the oldest first.
-
-    Args:
-        session: the transaction, which shows what its caller may see.
-        engine: the engine.
-        now: the present time.
-        since: the time after which they must have failed; earlier requests are not kept.
-        clause: the filter.
-        kinds: the kinds of operations to retry.
-    """
+    """Return up to `MOST + 1` ids of operations to retry, oldest first, failed after `since`."""
     statement = (
         _select_failed(engine, now, clause)
         .where(

@@ -41,10 +41,7 @@ RECORD = Insertion(
 def record_of(
     once: IdempotencyKey, engine_id: int, now: datetime, operation: NewOperation | None
 ) -> dict[str, Any]:
-    """Return the columns of the record of a request, which an operation may answer.
-
-    The id is unique within the engine, which need not be the operation's.
-    """
+    """Return the columns of the record of a request, unique within an engine, and its operation."""
     return {
         "engine_id": engine_id,
         "caller": once.caller,
@@ -81,11 +78,7 @@ class Replayed:
         return self.record.operation_id
 
     async def operation(self, session: Session, near: EngineName, now: datetime) -> OperationRow:
-        """Return the operation that answered, which belongs to the engine `near` or a sibling.
-
-        Raises:
-            NotFound: it is no longer kept; the request is not done again.
-        """
+        """Return the operation of `near` or a sibling that answered, or raise NotFound."""
         engine = replace(near, engine=self.record.operation_engine_id)
         name = OperationName(engine, self.operation_id)
         try:
@@ -126,16 +119,9 @@ async def begin(
 ) -> Replayed | None:
     """Record a request on an engine; if it was done before, return that request.
 
-    A second request with the same id waits here until the first transaction ends.
-
-    Args:
-        session: the transaction that does the request.
-        once: the id; None records nothing.
-        engine_id: the engine within which the id is unique for its caller.
-        now: the moment from which the record is kept.
-        operation: the operation that answers the request; None: there is none.
-        answer: the answer to store; `finish` stores one that is not known yet.
-        even_expired: True to find a record past its time, too, until a sweep removes it.
+    A second request with the same id waits here until the first transaction ends. Without `once`,
+    nothing is recorded. `finish` stores an answer that is not known yet. `even_expired` also finds
+    a record past its time, until a sweep removes it.
 
     Raises:
         AlreadyExists: the id was used with another request.
@@ -170,10 +156,7 @@ async def finish(
     inserted: OperationRow | NewOperation | None = None,
     answer: Mapping[str, Any] | None = None,
 ) -> None:
-    """Store the operation inserted for a request, or its answer, which `begin` could not know.
-
-    Nothing is stored if the operation has the id of `begun`, which `begin` has stored.
-    """
+    """Store the operation inserted for a request, unless it is `begun`, or its answer."""
     values: dict[str, Any] = {} if answer is None else {"answer": dict(answer)}
     if begun is not None and inserted is not None:
         stored = {"operation_engine_id": inserted.engine_id, "operation_id": inserted.operation_id}

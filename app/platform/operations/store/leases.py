@@ -1,7 +1,6 @@
 """Leases: claim, renew and return operations, schedule them, and bound the queue.
 
 Leases use the clock of the database, the only one that workers on several machines share.
-All functions but `take` take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Sequence
@@ -92,7 +91,6 @@ class WantedOperations:
 
 
 def _take_statement() -> ReturningUpdate[Any]:
-    """Return the claiming statement, which also returns the state that the row had before."""
     at = bindparam("at", type_=DateTime(timezone=True))
     engine_id = bindparam("of_engine", type_=BigInteger)
     other = aliased(OperationRow)
@@ -148,9 +146,9 @@ async def take(
 ) -> Claim | None:
     """Claim the one of some operations that has been due longest and whose key is free.
 
-    An operation with an expired lease is taken over; those that others hold are skipped. If two
-    workers claim operations of one key at the same moment, the unique index on running keys makes
-    the second fail; it gets None. A hot statement, in a transaction of its own.
+    An operation with an expired lease is taken over. If two workers claim operations of one key at
+    the same moment, the unique index on running keys makes the second fail; it gets None. A hot
+    statement, in a transaction of its own.
     """
     values = {
         "of_engine": wanted.engine_id,
@@ -180,10 +178,9 @@ async def take(
 async def check_queue(session: Session, engine_id: int, limit: int | None) -> None:
     """Check that one more operation of an engine may be queued; limit None: no bound.
 
-    All of the engine's operations count, whoever asked for them and whatever they concern. Those
-    that wait for events or for a summariser do not: streams and sessions have bounds of their own.
-    A deleted engine, whose removal alone is queued, gets no new operations. Concurrent requests do
-    not see each other, so the bound may be exceeded by their number.
+    Operations that wait for events or for a summariser do not count: streams and sessions have
+    bounds of their own. Concurrent requests do not see each other, so the bound may be exceeded by
+    their number.
 
     Raises:
         ResourceExhausted: the queue is full.
@@ -202,7 +199,6 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
 
 
 def _count_waiting(engine_id: Any, limit: Any) -> Select[int]:  # noqa: ANN401 - values, or their places in a hot statement
-    """Return the statement that counts an engine's operations that `check_queue` limits."""
     waiting = (
         select(OperationRow.operation_id)
         .where(
@@ -321,11 +317,7 @@ async def go_on(
 
 
 async def _give_back(session: Session, owned: Owned, ended: Ended, values: dict[str, Any]) -> bool:
-    """Requeue an operation, or end it if the client has asked to cancel.
-
-    Returns False if the lease was lost. The first statement locks the row, so no request can
-    intervene.
-    """
+    """Requeue an operation, or end it if the client cancelled; return False if it is lost."""
     statement = (
         update(OperationRow)
         .where(owned.is_mine())
@@ -394,10 +386,9 @@ async def run_now(
 
 
 async def release_all(session: Session) -> None:
-    """Release every running operation.
+    """Release every running operation of processes that are certainly gone.
 
-    Only for a process that is certainly the only worker: the holder of an embedded database's lock.
-    The operations that were running died with the previous process.
+    Only the holder of an embedded database's lock may call this.
     """
     statement = (
         update(OperationRow)

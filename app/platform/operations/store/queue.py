@@ -1,7 +1,7 @@
 """Unfinished work: its lookup, its metrics, its next time, its attempts, and periodic work.
 
-Functions with a `Session` take part in the caller's transaction; the others send one statement as a
-transaction of their own. That counts as a change, since no standby may answer it.
+Functions without a `Session` send one statement as a transaction of their own. That counts as a
+change, since no standby may answer it.
 """
 
 from collections.abc import Collection, Sequence
@@ -88,10 +88,7 @@ limit {_MOST_ENGINES}
 
 
 async def queue_at(session: Session, now: datetime) -> tuple[int, float]:
-    """Return the number of unclaimed due operations of all engines, and how long the oldest waits.
-
-    The wait is in seconds since the operation became due; 0 without any.
-    """
+    """Return the number of unclaimed due operations, and how many seconds the oldest waits."""
     statement = select(func.count(), func.min(OperationRow.due_time)).where(
         OperationRow.state == PENDING, OperationRow.due_time <= now
     )
@@ -187,11 +184,7 @@ class FreeOperation(NamedTuple):
 async def find(
     db: Database, now: datetime, but: Collection[str], passed: PassedOver
 ) -> list[FreeOperation]:
-    """Return the operation of any engine that has been due longest among those with a free key.
-
-    If others took the operations in `but`, or some engines and callers are passed over, return the
-    next few.
-    """
+    """Return the longest-due operation with a free key, or the next few if it is to be skipped."""
     statement, values = (_OTHERS, [now, list(but)]) if but else (_FIRST, [now])
     if passed:
         statement = _OF_OTHERS
@@ -223,8 +216,8 @@ async def find_engines(db: Database, now: datetime) -> Sequence[tuple[int, datet
 async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
     """Take the present slot of a periodic task; return False if another process has it.
 
-    Slots follow the clock of the database, the only one that all processes share. The clock is read
-    once per statement, so the compared value is the stored one.
+    Slots follow the clock of the database, read once per statement, so the compared value is
+    stored.
     """
     seconds = interval.total_seconds()
     await session.execute(

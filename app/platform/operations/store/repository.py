@@ -162,10 +162,7 @@ async def insert_done(
 
 
 async def reserve(session: Session, new: NewOperation) -> NewOperation:
-    """Insert an operation before its effects, which refer to it; return it with the id inserted.
-
-    The same transaction ends with `complete`, when its scopes are known.
-    """
+    """Insert an operation before its effects, which refer to it; `complete` follows. Return it."""
     columns = _columns(session, new, OperationState.SUCCEEDED)
     # Until its scopes are known, it concerns all that a restricted caller reaches.
     columns["scopes"] = scopes_of(session) or new.scopes
@@ -174,11 +171,7 @@ async def reserve(session: Session, new: NewOperation) -> NewOperation:
 
 
 async def complete(session: Session, new: NewOperation, response: dict[str, Any]) -> OperationRow:
-    """Complete a reserved operation; it is audited as by `insert_done`.
-
-    Raises:
-        NotFound: it concerns scopes outside the reach of the session's caller.
-    """
+    """Complete a reserved operation, or raise NotFound if the caller does not reach its scopes."""
     check_scopes(session, new.scopes)
     statement = (
         update(OperationRow)
@@ -203,7 +196,6 @@ async def _insert(
     state: OperationState,
     response: dict[str, Any] | None = None,
 ) -> OperationRow:
-    """Insert an operation, or raise NotFound if the caller does not reach one of its scopes."""
     check_scopes(session, new.scopes)
     columns = _columns(session, new, state, response)
     return await insert_drawn_row(OperationRow, session, columns, "operation_id")
@@ -246,10 +238,7 @@ async def get(
 
 
 async def find_alone(db: Database, name: OperationName, now: datetime) -> OperationRow:
-    """Return what clients see of an operation, as `get` does, in a transaction of its own.
-
-    A hot statement, since clients poll it.
-    """
+    """Return what clients poll of an operation, as `get` does, by a hot statement."""
     reach, values = db.reach(OperationRow, "o")
     engine = name.engine
     values |= {
@@ -291,9 +280,8 @@ async def remove(session: Session, operation: OperationRow | NewOperation) -> No
 async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
     """Cancel a pending operation; ask a running one to stop; leave an ended one alone.
 
-    The caller has locked the row: no worker can claim it in between.
-    An operation without a request is not cancelled: it only cleans up after an effect that is
-    already visible, such as a deleted engine.
+    The caller has locked the row. An operation without a request is not cancelled: it only cleans
+    up after an effect that is already visible, such as a deleted engine.
     """
     if row.request is None:
         return
@@ -449,7 +437,6 @@ async def _end(
 
 
 def _end_event(row: Any, now: datetime, error: ServiceError | None) -> NewEvent:  # noqa: ANN401 - columns of an operation
-    """Return the audit event of an ended operation, attributed to the requester."""
     name = name_of(row.engine_name, row.memory_id, row.operation_id)
     done = Audited(caller=row.caller, method=row.kind, resource=name, engine_id=row.engine_id)
     return NewEvent(done, now, error, operation=name)

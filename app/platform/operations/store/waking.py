@@ -1,10 +1,9 @@
 """The waking of workers: by a notification at commit, or on a distributed database by hints.
 
-A search for due operations would query every shard. So each engine with unfinished operations has
-a row in a table that is not distributed. A hint is written after the commit of its transaction:
+A search for due operations would query every shard. So each engine with unfinished operations has a
+row in a table that is not distributed. A hint is written after the commit of its transaction:
 inside it, all writers of an engine would wait for one row. If a hint is lost, a search over all
-engines finds the work. Each function on hints sends one statement as a transaction of its own. It
-counts as a change, since no standby may answer it.
+engines finds the work. Each function on hints sends one statement as a transaction of its own.
 """
 
 from collections.abc import Collection, Mapping
@@ -67,10 +66,7 @@ async def wake(session: Session, engine_id: int, due: datetime, now: datetime) -
 
 
 def tell(session: Session, engine_id: int, due: datetime) -> None:
-    """Announce an engine's work to the workers of a distributed database, without waking them.
-
-    On a single server, workers poll the operations themselves.
-    """
+    """Announce an engine's work to the workers of a distributed database, without waking them."""
     if is_distributed(session):
         _noted(session).add(engine_id, due, is_soon=False)
 
@@ -88,7 +84,6 @@ class _Hints:
             self._woken.add(engine_id)
 
     async def leave(self, db: Database) -> None:
-        """Store the hints after the commit; a lost hint delays its work by a few seconds."""
         try:
             # Hints belong to the service: the conditions of the caller do not apply to them.
             await leave(db.of_service(), self._due, self._woken)
@@ -97,7 +92,6 @@ class _Hints:
 
 
 def _noted(session: Session) -> _Hints:
-    """Return the hints of a transaction, which are stored after its commit."""
     noted = session.info.get(_PENDING)
     if noted is None:
         noted = session.info[_PENDING] = _Hints()
@@ -134,10 +128,7 @@ async def settle(db: Database, hint: Hint, due: datetime | None) -> None:
 
 
 async def next_due(db: Database, but: Collection[int]) -> datetime | None:
-    """Return when the next engine, except those in `but`, has work.
-
-    The time is past if a read has left some work to other workers.
-    """
+    """Return when the next engine, except those in `but`, has work; past if others have it."""
     due: datetime | None
     ((due,),) = await db.run(_NEXT, [list(but)], is_change=True)
     return due

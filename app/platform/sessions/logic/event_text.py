@@ -20,9 +20,9 @@ def mention_of(reference: Mapping[str, Any]) -> str:
     """Return the single line for a stored `artifactRef`, at most 400 characters long.
 
     Example: `[kept off prompt: memory=m namespace=n artifact=a, 1 artifact (text/html), 9 bytes,
-    readers: query]`; fields that the reference lacks are left out. Memory, namespace and figures
-    are always complete, as readers need them. The artifact is named if it is the only one and its
-    name fits; media types are listed as far as they fit.
+    readers: query]`. Memory, namespace and figures are always complete, as readers need them. The
+    artifact is named if it is the only one and its name fits; media types are listed as far as they
+    fit.
     """
     artifacts: Sequence[Mapping[str, Any]] = reference.get("artifacts") or ()
     name = f" artifact={artifacts[0]['name']}" if len(artifacts) == 1 else ""
@@ -91,9 +91,9 @@ _SPEAKERS = {
 def speaker_of(author: str, content: Mapping[str, Any] | None) -> Speaker:
     """Return the speaker of an event, by its parts, then its content's role, then its author.
 
-    Tool results are always the tool's: Gemini sends them under the role `user`. The role precedes
-    the author, which is a free name: with a known role, an author named `system` is not a system.
-    An author of any other name, without a known role, is an agent.
+    Tool results are always the tool's: Gemini sends them under the role `user`. The author is a
+    free name: with a known role, an author named `system` is not a system. An author of any other
+    name, without a known role, is an agent.
     """
     who, role = _plain(author), _plain(str((content or {}).get("role") or ""))
     results = ["functionResponse" in part for part in parts_of(content)]
@@ -164,7 +164,7 @@ class EventText:
         is_answer: True if it completes its exchange.
         size_bytes: the length as JSON of the whole event, or of the part loaded without files.
         stored_bytes: the length of the whole event, as JSON.
-        timestamp: the time of the event, as reported by its sender.
+        timestamp: as reported by its sender.
     """
 
     seq: int
@@ -196,8 +196,7 @@ def step_of(
 ) -> Step:
     """Return the effect of a stored event on its exchange.
 
-    An event without visible content (state changes, errors, thoughts alone) continues its exchange.
-    So does a tool call, with or without text, and a partial answer.
+    Events without visible content, tool calls and partial answers continue the exchange.
     """
     parts = [part for part in parts_of(content) if _has_content(part)]
     if not parts or (metadata or {}).get("partial"):

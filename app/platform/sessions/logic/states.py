@@ -1,8 +1,8 @@
 """Owners of state keys: the session, its user, or its engine.
 
 Keys that start with `user:` are shared by all sessions of a user, keys with `app:` by all sessions
-of an engine. Keys with `temp:` live for one invocation of the agent and are not stored.
-Source: google-adk, `google.adk.sessions.State`.
+of an engine. Keys with `temp:` live for one invocation of the agent and are not stored. Source:
+google-adk, `google.adk.sessions.State`.
 """
 
 from collections.abc import Mapping

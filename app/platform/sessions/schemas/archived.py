@@ -37,10 +37,7 @@ _ShortText = Annotated[str, Field(max_length=WITH_MASKS * MAX_TEXT_CHARS)]
 
 
 def of_today(content: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a content with another name for parts that only look like references.
-
-    Formerly, any object was accepted as a part named `artifactRef`, even with further keys.
-    """
+    """Rename parts of a content that only look like references, which were accepted formerly."""
     parts = content.get("parts")
     if not isinstance(parts, list):
         return content

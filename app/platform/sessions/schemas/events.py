@@ -158,7 +158,6 @@ _STATE_DELTAS = frozenset({"stateDelta", "state_delta"})
 
 
 def _without_temporary(raw_event: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return an ADK event without the keys of its state change that are not stored."""
     actions = None if raw_event is None else raw_event.get("actions")
     if raw_event is None or not isinstance(actions, dict):
         return raw_event

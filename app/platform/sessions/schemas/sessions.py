@@ -24,11 +24,7 @@ _LABEL_SCHEMA = {"type": "string", "pattern": "^[a-z0-9_-]*$", "maxLength": MAX_
 
 
 def check_state_size(state: Mapping[str, Any], field: str) -> None:
-    """Refuse a state that is too long in its stored form, which writes 1e300 in full.
-
-    Raises:
-        InvalidArgument: the state is too long; the message names the field.
-    """
+    """Raise InvalidArgument for a state that is too long as stored: 1e300 is written in full."""
     if size_of(state) > MAX_STATE_BYTES:
         raise InvalidArgument.of_field(
             field, f"the session's state must have at most {MAX_STATE_BYTES} bytes as JSON."

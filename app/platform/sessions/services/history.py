@@ -58,7 +58,7 @@ EXCHANGE_FIELDS = {"input", "output", "agent", "metadata"}
 
 
 @dataclass(frozen=True)
-class _Event:
+class _NewEvent:
     """An event about to be appended; `delta` changes the session's state, own and shared."""
 
     columns: Mapping[str, Any]
@@ -66,7 +66,7 @@ class _Event:
     delta: Mapping[str, Any]
 
     @classmethod
-    def of(cls, request: AppendEventRequest) -> "_Event":
+    def of(cls, request: AppendEventRequest) -> "_NewEvent":
         columns = request.columns()
         step = step_of(request.author, columns["content"], columns["event_metadata"])
         delta = (request.actions and request.actions.state_delta) or {}
@@ -117,14 +117,12 @@ class EventService:
 
         Raises:
             InvalidArgument: a state would become too large, or the engine refuses a value.
-            NotFound: no such session.
-            PermissionDenied: the state shared by all users would change, and the caller is
-                restricted to some users.
+            PermissionDenied: a restricted caller would change the state that all users share.
         """
         now = self.clock.now()
         way = Place.SESSION_EVENTS
         request, _ = await self.privacy.admit(name.engine, way, request, TEXT_FIELDS)
-        event, at = _Event.of(request), At(now, request.timestamp)
+        event, at = _NewEvent.of(request), At(now, request.timestamp)
         known = self.known.find(name.engine)
         if known is not None and await self._append_at_once(known, name, event, at, once):
             # The write has confirmed the cached engine.
@@ -147,14 +145,13 @@ class EventService:
         self,
         engine: EngineRow,
         name: SessionName,
-        event: _Event,
+        event: _NewEvent,
         at: At,
         once: IdempotencyKey | None,
     ) -> bool:
         """Append an event at once; return False if that did nothing or does not apply.
 
-        A cluster would insert rows that it selects from another table by way of the coordinator, so
-        there the reference path serves.
+        A cluster would insert selected rows by way of the coordinator, so there it does not apply.
         """
         audit = self.db.audit
         has_listener = event.step is Step.ANSWERS and memory_policy_of(engine)
@@ -175,9 +172,7 @@ class EventService:
         Raises:
             Aborted: the last event is not the expected one.
             InvalidArgument: a state would become too large, or the engine refuses a value.
-            NotFound: no such session.
-            PermissionDenied: the state shared by all users would change, and the caller is
-                restricted to some users.
+            PermissionDenied: a restricted caller would change the state that all users share.
             ResourceExhausted: the engine has no room for all of them.
         """
         expected = request.expected_last_seq
@@ -205,7 +200,7 @@ class EventService:
         once: IdempotencyKey | None,
         now: datetime,
     ) -> BatchAppendEventsResponse:
-        events = await each(requests, _Event.of)
+        events = await each(requests, _NewEvent.of)
         async with write(self, engines.locked(name.engine), once, now=now) as change:
             session, engine = change.session, change.engine
             stored = SessionName(name_of(engine), name.session)
@@ -222,11 +217,10 @@ class EventService:
         session: DatabaseSession,
         engine: EngineRow,
         name: SessionName,
-        events: Sequence[_Event],
+        events: Sequence[_NewEvent],
         expected: int | None,
         now: datetime,
     ) -> list[dict[str, Any]]:
-        """Append events to a session, checking the number of its last event if one is expected."""
         before = await append_batch.lock(session, name, now)
         _check_last(name, before.last_seq, expected)
         creation = _Creation(now, bucket_of_user(before.user_id))
@@ -255,7 +249,6 @@ class EventService:
         parts: StateParts,
         field: str,
     ) -> None:
-        """Check the size of a session's new state, and write its changes of shared state."""
         if stands.state is not None:
             check_state_size(stands.state, field)
         change = StateChange(
@@ -276,10 +269,7 @@ class EventService:
         stands: Standing,
         now: datetime,
     ) -> None:
-        """Notify the listeners of an answer, unless no user has spoken before.
-
-        They act on the policy of the session or its engine, so they need not hear without one.
-        """
+        """Notify the listeners of an answer in a session with a policy, once a user has spoken."""
         has_policy = stands.memory_policy or memory_policy_of(engine)
         if stands.place.exchange == 0 or not has_policy:
             return
@@ -297,13 +287,7 @@ class EventService:
         await notify(self.listeners, session, appended)
 
     async def erase(self, name: EventName, once: IdempotencyKey | None) -> None:
-        """Erase the content of an event for good; its number stays taken.
-
-        Its change of the session's state remains.
-
-        Raises:
-            NotFound: no such session, or no such event in it.
-        """
+        """Erase an event's content for good; its number and its state change stay."""
         now = self.clock.now()
         async with write(self, engines.locked(name.session.engine), once, now=now) as change:
             if change.replayed is not None:
@@ -340,7 +324,6 @@ class EventService:
 
 
 def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
-    """Raise Aborted if the last event is not the one that the caller expects."""
     if expected not in {None, last_seq}:
         raise Aborted(
             f"expectedLastSeq: the last event of sessions/{name.session} is {last_seq}, not"
@@ -351,9 +334,8 @@ def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
 
 
 def _row(
-    name: SessionName, event: _Event, seq: int, exchange: int, creation: _Creation
+    name: SessionName, event: _NewEvent, seq: int, exchange: int, creation: _Creation
 ) -> dict[str, Any]:
-    """Return the columns of an event, with its number and its exchange's."""
     return {
         "engine_id": name.engine.engine,
         "session_id": name.session,
@@ -381,7 +363,6 @@ class Appended:
 
     Attributes:
         memory_policy: the policy in the session's row; None: the engine's policy applies.
-        last_seq: the number of the newest event.
         place: the place of the newest event; its `complete` is the last complete exchange.
     """
 
@@ -411,9 +392,8 @@ async def notify(
 ) -> None:
     """Call all listeners in order; an exception from one rolls the transaction back.
 
-    `Registry.event_listeners` get an `Appended` after an append that answers the user, in a session
-    with a policy; the exchange is then complete. `Registry.event_erasers` get an `ErasedEvent`. The
-    session's row is locked at that time.
+    The session's row is locked. `Registry.event_listeners` get an `Appended` once an exchange is
+    complete, `Registry.event_erasers` an `ErasedEvent`.
     """
     for listener in listeners:
         await listener(session, change)

@@ -78,8 +78,7 @@ class SessionService:
         Raises:
             AlreadyExists: the chosen id is taken.
             InvalidArgument: the policy names something unknown, or a state is too large.
-            PermissionDenied: the state shared by all users would change, and the caller is
-                restricted to some users.
+            PermissionDenied: a restricted caller would change the state that all users share.
         """
         now = self.clock.now()
         self._check_policy(request)
@@ -139,11 +138,8 @@ class SessionService:
 
         Raises:
             Aborted: the etag is stale.
-            InvalidArgument: the user differs, the policy names something unknown, or a state is
-                too large.
-            NotFound: no such session.
-            PermissionDenied: the state shared by all users would change, and the caller is
-                restricted to some users.
+            InvalidArgument: the user differs, the policy is unknown, or a state is too large.
+            PermissionDenied: a restricted caller would change the state that all users share.
         """
         now = self.clock.now()
         self._check_policy(request)
@@ -175,12 +171,7 @@ class SessionService:
     async def delete(
         self, name: SessionName, etag: str | None, once: IdempotencyKey | None
     ) -> OperationRow:
-        """Delete a session with its events, beyond recovery; the operation is done.
-
-        Raises:
-            Aborted: the etag is stale.
-            NotFound: no such session.
-        """
+        """Delete a session with its events, beyond recovery; raise Aborted for a stale etag."""
         now = self.clock.now()
         async with mutate(self, engines.locked(name.engine), _DELETE, once, now=now) as change:
             if change.replayed is not None:
@@ -216,11 +207,7 @@ class SessionService:
     async def read_response(
         self, session: DatabaseSession, stored: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Fill the response of an operation with the present session.
-
-        If the session no longer exists (deleted, expired, recreated, engine deleted), the
-        response keeps only its name.
-        """
+        """Fill the response of an operation with the present session, if it still exists."""
         name = SessionName.parse(stored["name"])
         row = await repository.find(session, name, self.clock.now())
         if row is not None and await engines.is_live(session, name.engine.engine):
@@ -237,7 +224,6 @@ class SessionService:
     async def _check_and_share(
         self, session: DatabaseSession, row: SessionRow, parts: StateParts, permission: Permission
     ) -> None:
-        """Check the size of a session's stored state, and write its changes of shared state."""
         check_state_size(row.session_state, _STATE_FIELD)
         change = StateChange(
             engine_id=row.engine_id,

@@ -92,9 +92,6 @@ async def count_event(
     """Assign a new event its number and exchange, and apply its change of the session's own state.
 
     The session stays locked until the transaction ends, so the numbers have no gap.
-
-    Raises:
-        NotFound: no such session.
     """
     return await _count(session, name, at, {**MOVES[step]}, delta)
 

@@ -66,8 +66,7 @@ async def erase_event(
 ) -> int | None:
     """Erase the content of an event for good; return its number, or None if it does not exist.
 
-    Its row stays with number, exchange and times, which keeps the numbers free of gaps. Readers do
-    not see it. The caller has locked the session.
+    Its row stays, which keeps the numbers free of gaps. The caller has locked the session.
     """
     row = SessionEventRow
     content = (row.content, row.actions, row.error_code, row.error_message, row.event_metadata)
@@ -173,10 +172,7 @@ async def _remove_app_state(session: Session, engine_id: int) -> int:
 
 
 async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
-    """Find events of expired sessions of all engines; for a sweep.
-
-    A session without events has one key, whose event is None.
-    """
+    """Find events of expired sessions, or None as the event of an empty one; for a sweep."""
     is_its = and_(
         SessionEventRow.engine_id == SessionRow.engine_id,
         SessionEventRow.session_id == SessionRow.session_id,
@@ -191,10 +187,9 @@ async def find_expired(session: Session, search: RowSearch) -> Sequence[Key]:
 
 
 async def remove_expired(session: Session, engine_id: int, keys: Sequence[Key]) -> int:
-    """Remove events of an engine's expired sessions, and sessions without events.
+    """Remove events of an engine's expired sessions, and sessions without events; count the rows.
 
-    Returns the number of rows removed. Events go first: a session with many events must not need
-    one long statement.
+    Events go first: a session with many events must not need one long statement.
     """
     sessions = {key[:2] for key in keys}
     held = await session.execute(

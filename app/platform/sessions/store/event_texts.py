@@ -81,11 +81,10 @@ async def list_event_texts(
     newest: bool,
     with_files: bool = False,
 ) -> list[EventText]:
-    """Return up to `limit` events with the given numbers, in their order.
+    """Return up to `limit` events with the given numbers, in their order, newest or oldest.
 
-    If there are more, the newest or the oldest of them are returned; erased events are left
-    out. Long events end the list early, at `MAX_SAID_BYTES`; it is empty only if there are none.
-    Without `with_files`, the contents of files are not loaded and do not count.
+    Erased events are left out. Long events end the list early, at `MAX_SAID_BYTES`, but not before
+    the first. Without `with_files`, the contents of files are not loaded and do not count.
     """
     row = SessionEventRow
     page = (
@@ -111,9 +110,9 @@ async def list_newest_texts(
 ) -> list[EventText]:
     """Return the events of several sessions: in the order of the ranges, each newest first.
 
-    Erased events and events before `start` or not before `end` are left out. Long
-    events end the list at `MAX_SAID_BYTES`: a list of that size may lack further events. The
-    contents of files are not loaded.
+    Erased events and events outside `[start, end)` are left out. Long events end the list at
+    `MAX_SAID_BYTES`: a list of that size may lack further events. The contents of files are not
+    loaded.
     """
     row = SessionEventRow
     columns = {"wanted_id": _of("session_id"), "first": _of("seq"), "last": _of("seq")}
@@ -143,10 +142,7 @@ async def list_newest_texts(
 async def list_raw_events(
     session: Session, name: SessionName, seqs: Sequence[int], max_bytes: int
 ) -> Mapping[int, str]:
-    """Return the raw events, as unparsed JSON texts, of events that have one, by number.
-
-    Only the newest are returned, up to `max_bytes` characters in total.
-    """
+    """Return the newest raw events, as JSON, by number, up to `max_bytes` characters in all."""
     its = SessionEventRow
     raw = cast(its.raw_event, Text)
     length = func.sum(func.length(raw)).over(order_by=its.seq.desc())
@@ -171,13 +167,11 @@ def _of(column: str) -> Column[Any]:
 
 
 def _with_sizes(page: Subquery, *order: ColumnElement[Any]) -> Subquery:
-    """Return the rows of a page with `before`: the total size of the rows before each."""
     before = func.sum(page.c.size_bytes).over(order_by=order) - page.c.size_bytes
     return select(page, before.label("before")).subquery("sized")
 
 
 def _contents(sized: Subquery, *, with_files: bool) -> Select[Any]:
-    """Select as many events as fit into `MAX_SAID_BYTES`, and at least one."""
     others = [column for column in sized.c if column.name not in {"content", "before"}]
     text = cast(sized.c.content, Text)
     is_spared: ColumnElement[bool] = literal(value=False)

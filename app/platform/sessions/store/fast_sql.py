@@ -1,7 +1,7 @@
 """The fast statement that appends one event to a session.
 
-See `app/adapters/db/server.py`. The parts lock engine, request id and session in the order of the
-reference path, so neither path can deadlock with the other, nor with the deletion of the session.
+The parts lock engine, request id and session in the order of the reference path, so neither path
+can deadlock with the other, nor with the deletion of the session.
 """
 
 from collections.abc import Mapping
@@ -59,10 +59,10 @@ async def append(
 ) -> bool:
     """Append an event that changes no state, with its audit event, in a new transaction.
 
-    `rows` has their attributes under `appended` and `event`. With a request id, its record is under
+    `rows` has their attributes under `appended` and `event`, and the record of a request id under
     `request`. Return False and change nothing if the engine has changed since it was read, the
-    session does not exist for the caller, or the request was done before. An answer is not appended
-    to a session with a policy of its own.
+    session does not exist for the caller or has its own policy and gets an answer, or the request
+    was done before.
     """
     reach, values = db.reach(SessionRow, SessionRow.__tablename__)
     statement, fixed = _statement(step, reach, is_repeatable=RECORD.name in rows)
@@ -79,7 +79,6 @@ async def append(
 
 @cache
 def _statement(step: Step, reach: str, *, is_repeatable: bool) -> tuple[str, dict[str, Any]]:
-    """Return the statement, with the values that every event has in common."""
     now = bindparam("now", type_=SessionRow.create_time.type)
     shown = bindparam("shown", type_=SessionRow.create_time.type)
     has_no_listener = SessionRow.memory_policy.is_(None) if step is Step.ANSWERS else true()

@@ -88,7 +88,7 @@ async def find(
 
 
 async def hold(session: Session, name: SessionName, create_time: datetime) -> bool:
-    """Keep a session from removal during the transaction; return False if it was removed before.
+    """Keep a session from removal in the transaction; return False if it was removed before.
 
     A single event may still be appended to it; a batch of events waits.
     """
@@ -133,11 +133,7 @@ async def list_of_user(
     since: tuple[datetime, str] | None,
     limit: int,
 ) -> Sequence[Row[datetime, str, int, int]]:
-    """Return a user's sessions with events that contexts show, newest first.
-
-    The list starts at the creation time and id in `since`, if given. Rows have `create_time`,
-    `session_id`, `cleared_seq` and `last_seq`.
-    """
+    """Return a user's sessions with events that contexts show, newest first, from `since` on."""
     row = SessionRow
     key = (row.create_time, row.session_id)
     statement = select(*key, row.cleared_seq, row.last_seq).where(

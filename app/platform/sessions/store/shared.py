@@ -27,8 +27,6 @@ class StateChange:
     """A change of a session's shared state.
 
     Attributes:
-        field: the request's field with the change.
-        most_bytes: the size limit of a state as JSON.
         removes_nulls: True if a null removes its key; otherwise null is a value like any other.
     """
 
@@ -58,8 +56,7 @@ async def write(session: Session, change: StateChange) -> None:
 
     Raises:
         InvalidArgument: a state would become too large; the message names the field.
-        PermissionDenied: the state shared by all users would change, and the caller is restricted
-            to some users.
+        PermissionDenied: a restricted caller would change the state that all users share.
     """
     if not (change.parts.user or change.parts.app):
         return
