@@ -137,8 +137,9 @@ async def test_a_deleted_memory_shows_itself_and_comes_back_from_its_page(
         assert any(link.endswith("/undo") for link in in_bin.links) == offered
         assert f"{one}/erase" not in in_bin.links + shown.links
         form = {"token": in_bin.forms["/console/sign-out"]["token"], "requestId": role}
-        for url in (f"{one}/undelete", DELETED):
-            answer = await client_of_role.post(url, data={**form, "memory": id_of(memory)})
+        for url in (f"{one}/undelete", RECOVERY):
+            ticked = f"1 {id_of(memory)}"
+            answer = await client_of_role.post(url, data={**form, "memory": ticked})
             assert answer.status_code == (303 if offered else 403), answer.text
     assert "Brought back" in (await page(await signed_in("viewer"), one)).text
     assert await listed(client) == ["I like tea."]
@@ -185,5 +186,6 @@ async def test_a_bound_key_brings_back_and_sees_its_own_alone(
         assert id_of(other) not in answer.text or url.startswith(foreign)
     for url in (f"{foreign}/undelete", f"{foreign}/erase"):
         assert (await bound.post(url, data=form)).status_code == 404
-    assert (await bound.post(DELETED, data={**form, "memory": id_of(other)})).status_code == 409
+    sent = {**form, "memory": f"1 {id_of(other)}"}
+    assert (await bound.post(RECOVERY, data=sent)).status_code == 409
     assert await listed(client) == []

@@ -38,7 +38,7 @@ async def viewer(
 
 
 async def test_lists_have_the_orders_of_the_api(
-    viewer: httpx.AsyncClient, client: httpx.AsyncClient
+    viewer: httpx.AsyncClient, client: httpx.AsyncClient, clock: FixedClock
 ) -> None:
     by_age = [f"fact {number:02}" for number in range(10)]
     for query, found in (
@@ -51,11 +51,13 @@ async def test_lists_have_the_orders_of_the_api(
         assert _facts(await page(viewer, f"{MEMORIES}{query}")) == found, query
     for name in ("b", "a"):
         await create_session(client, name)
+        clock.advance(timedelta(seconds=1))
     shown = await page(viewer, f"{HERE}/sessions?order=create_time")
     order = [link[-1] for link in shown.links if re.fullmatch(f"{HERE}/sessions/[ab]", link)]
     assert order == ["b", "a"]
     for memory in ok(await client.get("/memories", params={"pageSize": "2"}))["memories"]:
         ok(await client.delete(path_of(memory["name"])))
+        clock.advance(timedelta(seconds=1))
     shown = await page(viewer, f"{HERE}/deleted?order=delete_time")
     assert _facts(shown) == ["fact 09", "fact 08"]
     assert "Deleted first, first" in shown.text
