@@ -28,7 +28,7 @@ def test_revisions_of_a_label_are_filtered_and_downloaded(bank: Bank, hand: Poin
     hand.press(page.get_by_role("button", name="Show"), leaves=False)
     expect(page.locator("tr[data-row]")).to_have_count(2)
     with page.expect_download() as download:
-        link = page.get_by_role("link", name="Download all of them as NDJSON")
+        link = page.get_by_role("link", name="NDJSON")
         hand.press(link, leaves=False)
     lines = Path(download.value.path()).read_text().splitlines()
     found = bank.call("GET", f"memories/-/revisions?filter={quote(_FILTER)}")["memoryRevisions"]

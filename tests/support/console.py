@@ -19,12 +19,14 @@ class Page(HTMLParser):
     Attributes:
         text: what is to be read, with white space as one blank.
         links: the addresses of its links.
+        next: the address of the next page of its list; empty: there is none.
         forms: the fields of each form, by its action.
     """
 
     def __init__(self, answer: httpx.Response) -> None:
         super().__init__()
         self.links: list[str] = []
+        self.next = ""
         self.forms: dict[str, dict[str, str]] = {}
         self._form: dict[str, str] = {}
         self._texts: list[str] = []
@@ -38,6 +40,8 @@ class Page(HTMLParser):
         found = {name: value or "" for name, value in attrs}
         if tag == "a" and "href" in found:
             self.links.append(found["href"])
+            if found.get("rel") == "next":
+                self.next = found["href"]
         elif tag == "form" and "action" in found:
             self._form = self.forms.setdefault(found["action"], {})
         elif tag == "input" and found.get("name") and self._is_sent(found):

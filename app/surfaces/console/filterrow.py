@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cached_property
 from types import MappingProxyType
 from urllib.parse import urlencode
@@ -13,6 +14,11 @@ from app.surfaces import filters
 from app.surfaces.console.texts import TEXTS
 
 _LONG_QUERY = 300
+ORDER, SIZE = "order", "rows"
+"""The parameters for the order of a list, and for the number of rows of a page."""
+SIZES, _USUAL_SIZE = ("25", "50", "100"), "50"
+_TIME = "datetime-local"
+_SPANS = {"1 h": timedelta(hours=1), "24 h": timedelta(hours=24), "7 d": timedelta(days=7)}
 
 
 def _no_comparison(_: str) -> str:
@@ -64,6 +70,7 @@ class FilterRow:
         chips: the chosen pairs, by the name of the kind.
         switches: other parameters to keep in links.
         locked: the pairs of the scope that always apply.
+        orders: the orders of the API with their labels, the default first; empty: there is one.
     """
 
     fields: Sequence[FilterField]
@@ -72,6 +79,7 @@ class FilterRow:
     chips: Mapping[str, tuple[str, ...]]
     switches: Mapping[str, str]
     locked: tuple[str, ...]
+    orders: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -82,6 +90,7 @@ class FilterRow:
         *,
         switches: Sequence[str] = (),
         conditions: Conditions = MappingProxyType({}),
+        orders: Mapping[str, str] = MappingProxyType({}),
     ) -> "FilterRow":
         """Read the row from a URL; `switches` name other parameters to keep in links.
 
@@ -93,14 +102,36 @@ class FilterRow:
             values={field.name: query.get(field.name, "").strip() for field in fields},
             kinds=kinds,
             chips={kind.name: _distinct(query.getlist(kind.name), locked) for kind in kinds},
-            switches={name: query[name] for name in switches if query.get(name)},
+            switches={name: query[name] for name in (*switches, ORDER, SIZE) if query.get(name)},
             locked=locked,
+            orders=orders,
         )
 
     @property
     def is_empty(self) -> bool:
         """True if the user has set no filter."""
         return not self.chosen()
+
+    @property
+    def order(self) -> str:
+        """The order of the list as the API names it; empty: its only one."""
+        asked = self.switches.get(ORDER, "")
+        return asked if asked in self.orders else next(iter(self.orders), "")
+
+    @property
+    def rows(self) -> str:
+        """The number of rows of a page."""
+        asked = self.switches.get(SIZE, "")
+        return asked if asked in SIZES else _USUAL_SIZE
+
+    def spans(self, now: datetime) -> list[tuple[str, str]]:
+        """Return the last hour, day and week, each with its query, if there is a field of time."""
+        times = [one.name for one in self.fields if one.kind == _TIME][:1]
+        return [
+            (label, self.instead(name, self.values[name], f"{now - span:%Y-%m-%dT%H:%M}"))
+            for name in times
+            for label, span in _SPANS.items()
+        ]
 
     def chosen(self) -> list[tuple[str, str]]:
         """Return the user's filters as parameters of a URL."""
@@ -196,16 +227,12 @@ def named(*options: str) -> dict[str, str]:
 
 def since(field: str, name: str, label: str) -> FilterField:
     """Return a filter field for the earliest time."""
-    return FilterField(
-        name, label, lambda written: f"{field}>={filters.moment(written)}", "datetime-local"
-    )
+    return FilterField(name, label, lambda written: f"{field}>={filters.moment(written)}", _TIME)
 
 
 def until(field: str, name: str, label: str) -> FilterField:
     """Return a filter field for the latest time, which is exclusive."""
-    return FilterField(
-        name, label, lambda written: f"{field}<{filters.moment(written)}", "datetime-local"
-    )
+    return FilterField(name, label, lambda written: f"{field}<{filters.moment(written)}", _TIME)
 
 
 def made_between() -> tuple[FilterField, FilterField]:

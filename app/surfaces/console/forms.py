@@ -19,7 +19,8 @@ from app.web.body import LONG_BYTES, BodyPace, Incoming, media_type, read_body
 
 TOKEN = "token"  # noqa: S105 - the name of a field
 """The field that proves that a form belongs to this session."""
-_MAX_FIELDS = 100
+_MAX_FIELDS = 120
+"""Room for the ticks of a page of a list."""
 _MAX_ID_CHARS = 64
 _MAX_DIGITS = 18
 _ID_BYTES = 16

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,14 +16,17 @@ from starlette.routing import compile_path
 from app.adapters.inprocess import InProcess
 from app.adapters.logs import request_id
 from app.adapters.resources import Resources
+from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import Api, ApiRefusal, Json, Query
-from app.surfaces.console.filterrow import SCOPES, FilterRow
+from app.surfaces.console.exports import KINDS, download, pages_of
+from app.surfaces.console.filterrow import SCOPES, SIZES, FilterRow
 from app.surfaces.console.forms import new_request_id
 from app.surfaces.console.navigation import places_of
 from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
 from app.surfaces.console.templating import environment, pairs
+from app.surfaces.console.texts import TEXTS
 from app.web.headers import address_of
 
 ROWS = 50
@@ -32,6 +36,10 @@ _MOST_MEANT = 3
 BAD_REQUEST = 400
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
+_NEWER = "newer"
+"""The parameter for the tokens of the pages between the first and this one, joined by points."""
+_MOST_NEWER = 30
+_EXPORT = "export"
 ENGINE = "/console/e/{engine}"
 
 
@@ -42,11 +50,15 @@ class Listed(NamedTuple):
         fault: the API's error message about the filter; empty: no error.
         meant: the pairs that bare values of the scope's filter may mean if nothing matches, each
             with the query that has it instead.
+        path: the path of the list in the API.
+        query: its parameters beside those of the page.
     """
 
     answer: Json
     fault: str
     meant: Sequence[tuple[str, str]] = ()
+    path: str = ""
+    query: Query = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +123,7 @@ class Visit:
         """Return True if the user has a permission."""
         return self.session.caller.may(permission)
 
-    def page_query(self, rows: int = ROWS, parameter: str = TOKEN_PARAMETER) -> Query:
+    def page_query(self, rows: int | str = ROWS, parameter: str = TOKEN_PARAMETER) -> Query:
         """Return the paging parameters of a list; the page token comes from a URL parameter."""
         token = self.request.query_params.get(parameter, "")
         size = [("pageSize", str(rows))]
@@ -139,15 +151,16 @@ class Visit:
             ApiRefusal: the API refuses for any reason except the filter.
         """
         chosen = filters.all_of((also, row.text_of_api()))
-        query = [*self.page_query(), *more, *([("filter", chosen)] if chosen else [])]
+        named = (("orderBy", row.order), ("filter", chosen))
+        query = [*more, *((name, value) for name, value in named if value)]
         try:
-            answer = await self.api.get(path, query)
+            answer = await self.api.get(path, [*self.page_query(row.rows), *query])
         except ApiRefusal as refused:
             if refused.status != BAD_REQUEST or not chosen:
                 raise
             return Listed(Json(), refused.fields.get("filter", refused.message))
         is_empty = not any(answer.values())
-        return Listed(answer, "", await self._meant(row) if is_empty else ())
+        return Listed(answer, "", await self._meant(row) if is_empty else (), path, query)
 
     async def _meant(self, row: FilterRow) -> list[tuple[str, str]]:
         """Return the pairs that bare values of a scope's filter may mean, with their queries."""
@@ -178,35 +191,58 @@ class Visit:
         status: int | None = None,
         **values: object,
     ) -> Response:
-        """Render a page of a list with its filter row; status 400 reports a filter error."""
-        token = listed.answer["nextPageToken"]
+        """Render a page of a list with its filter row; status 400 reports a filter error.
+
+        With `export` in the URL, return what the filter finds as a file, or what is ticked of it.
+        """
+        kind, _, which = self.request.query_params.get(_EXPORT, "").partition("-")
+        if kind in KINDS and self.request.method == "GET" and not listed.fault:
+            return self._export(listed, kind, self.chosen() if which else frozenset())
         as_filtered = BAD_REQUEST if listed.fault else 200
+        older, newer = self._beside(row, listed.answer["nextPageToken"])
         return self.render(
             template,
             as_filtered if status is None else status,
             filters=row,
             fault=listed.fault,
             meant=listed.meant,
-            older=row.query(**{TOKEN_PARAMETER: token}) if token else None,
+            older=older,
+            newer=newer,
+            sizes=SIZES,
+            spans=row.spans(self.now),
             **values,
         )
 
-    async def download(self, path: str, chosen: str, file: str) -> Response:
-        """Return all matches of a filter in a list as a file.
-
-        A first request for one row finds errors while an error page can still be shown.
+    def chosen(self) -> frozenset[str]:
+        """Return the ids of the memories that are ticked.
 
         Raises:
-            ApiRefusal: the API refuses the list.
+            InvalidArgument: none is.
         """
-        query = [("filter", chosen)] if chosen else []
-        await self.api.get(path, [("pageSize", "1"), *query])
-        return self.api.download(f"{path}:export", query, file)
+        ids = frozenset(self.request.query_params.getlist("memory"))
+        if not ids:
+            raise InvalidArgument.of_field("memory", TEXTS.choose_first)
+        return ids
+
+    def _export(self, listed: Listed, kind: str, only: AbstractSet[str]) -> Response:
+        pages = pages_of(self.api, listed.path, listed.query, listed.answer)
+        name = self.request.url.path.rstrip("/").rpartition("/")[2]
+        above = f"engine-{self.engine}-" if "engine" in self.request.path_params else ""
+        return download(pages, name, f"{above}{name}-{self.now.date()}.{kind}", only)
+
+    def _beside(self, row: FilterRow, token: str | None) -> tuple[str | None, str | None]:
+        """Return the queries of the next page and of the one before, if there are any."""
+        here = self.request.query_params.get(TOKEN_PARAMETER, "")
+        before = list(filter(None, self.request.query_params.get(_NEWER, "").split(".")))
+        after = ".".join([*before, here][-_MOST_NEWER:])
+        older = row.query(**{TOKEN_PARAMETER: token, _NEWER: after}) if token else None
+        of_newer = {TOKEN_PARAMETER: "".join(before[-1:]), _NEWER: ".".join(before[:-1])}
+        return older, row.query(**of_newer) if here else None
 
     def first_page(self, parameter: str = TOKEN_PARAMETER) -> str:
         """Return the query of a list's first page, with its `?` and all other parameters."""
         given = self.request.query_params.multi_items()
-        kept = [(name, value) for name, value in given if value and name != parameter]
+        kept = [(name, value) for name, value in given if value and name not in (parameter, _NEWER)]
         return f"?{urlencode(kept)}" if kept else ""
 
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
@@ -222,6 +258,8 @@ class Visit:
                 "curls": self.api.made,
                 "now": self.now,
                 "older": None,
+                "newer": None,
+                "spans": (),
                 "meant": (),
                 "users_url": self._users_url,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,

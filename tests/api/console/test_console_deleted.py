@@ -13,6 +13,7 @@ from tests.support.console import MEMORIES, Page, page, sign_in, submit
 from tests.support.operations import create_memories, create_memory, path_of
 
 DELETED = MEMORIES.replace("memories", "deleted")
+RECOVERY = MEMORIES.replace("memories", "recovery")
 _HOSTILE = "<b>\u202ex</b> {{ 7 * 191 }}"
 
 
@@ -85,14 +86,22 @@ async def test_the_chosen_are_brought_back_once_and_one_by_its_own_button(
     await sign_in(visitor, ADMIN_KEY)
     memories = await _deleted(client, "one", "two", "three")
     one, two, three = (id_of(memory) for memory in memories)
-    shown = await page(visitor, DELETED)
-    form = _form(shown, DELETED, memory=[one, two])
-    nobody = await visitor.post(DELETED, data={**form, "token": "x"})
+    query = "scope=user_id%3D42"
+    chosen = f"{RECOVERY}?{query}&memory={one}&memory={two}&memory=x"
+    shown = await page(visitor, chosen)
+    assert "Memories to bring back: 2" in shown.text
+    assert "No longer on that page of the list, and left out: 1" in shown.text
+    assert (await listed(client), "three" in shown.text) == ([], False)
+    action = f"{RECOVERY}?{query}"
+    form = _form(shown, action, memory=[f"1 {one}", f"1 {two}"])
+    nobody = await visitor.post(action, data={**form, "token": "x"})
     assert (nobody.status_code, await listed(client)) == (403, [])
-    assert "at least one" in (await visitor.post(DELETED, data=shown.forms[DELETED])).text
+    empty = await visitor.post(action, data={**form, "memory": []})
+    assert "at least one" in empty.text
+    assert "at least one" in (await page(visitor, RECOVERY, 400)).text
     for _ in range(2):
-        answer = await visitor.post(f"{DELETED}?scope=user_id%3D42", data=form)
-        assert answer.headers["location"] == f"{DELETED}?scope=user_id%3D42"
+        answer = await visitor.post(action, data=form)
+        assert answer.headers["location"] == f"{DELETED}?{query}"
     assert sorted(await listed(client)) == ["one", "two"]
     answer = await visitor.post(f"{MEMORIES}/{three}/undelete", data=form)
     assert answer.headers["location"] == f"{MEMORIES}/{three}"
@@ -101,8 +110,9 @@ async def test_the_chosen_are_brought_back_once_and_one_by_its_own_button(
         assert actions == ["UNDELETED", "DELETED", "CREATED"]
     # What is live by now is told, the rest is done.
     ok(await client.delete(f"/memories/{one}"))
-    form = _form(await page(visitor, DELETED), DELETED, memory=[one, two])
-    answer = await visitor.post(DELETED, data=form)
+    shown = await page(visitor, f"{RECOVERY}?which=page")
+    form = _form(shown, RECOVERY, memory=[f"1 {one}", f"1 {two}"])
+    answer = await visitor.post(RECOVERY, data=form)
     assert (answer.status_code, f"{MEMORIES}/{two}" in answer.text) == (409, True)
     assert sorted(await listed(client)) == ["one", "three", "two"]
 
@@ -127,8 +137,9 @@ async def test_a_deleted_memory_shows_itself_and_comes_back_from_its_page(
         assert any(link.endswith("/undo") for link in in_bin.links) == offered
         assert f"{one}/erase" not in in_bin.links + shown.links
         form = {"token": in_bin.forms["/console/sign-out"]["token"], "requestId": role}
-        for url in (f"{one}/undelete", DELETED):
-            answer = await client_of_role.post(url, data={**form, "memory": id_of(memory)})
+        for url in (f"{one}/undelete", RECOVERY):
+            ticked = f"1 {id_of(memory)}"
+            answer = await client_of_role.post(url, data={**form, "memory": ticked})
             assert answer.status_code == (303 if offered else 403), answer.text
     assert "Brought back" in (await page(await signed_in("viewer"), one)).text
     assert await listed(client) == ["I like tea."]
@@ -175,5 +186,6 @@ async def test_a_bound_key_brings_back_and_sees_its_own_alone(
         assert id_of(other) not in answer.text or url.startswith(foreign)
     for url in (f"{foreign}/undelete", f"{foreign}/erase"):
         assert (await bound.post(url, data=form)).status_code == 404
-    assert (await bound.post(DELETED, data={**form, "memory": id_of(other)})).status_code == 409
+    sent = {**form, "memory": f"1 {id_of(other)}"}
+    assert (await bound.post(RECOVERY, data=sent)).status_code == 409
     assert await listed(client) == []

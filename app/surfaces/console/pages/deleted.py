@@ -4,14 +4,13 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.kernel.errors import InvalidArgument
-from app.surfaces.api import refusals
 from app.surfaces.console.filterrow import SCOPES, FilterRow, since, until
 from app.surfaces.console.forms import ChangeForm, read_form
+from app.surfaces.console.pages.deletion import BulkForm, ask_bulk, told
 from app.surfaces.console.pages.memories import TEXT, list_memories
 from app.surfaces.console.pages.memory import PATH, path_of, url_of
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import ENGINE, Route, Visit, redirect
 
 _FIELDS = (
     TEXT,
@@ -20,46 +19,42 @@ _FIELDS = (
 )
 
 
-class RecoveryForm(ChangeForm):
-    """The memories to bring back."""
+_ONLY_DELETED = ("showDeleted", "true")
+_IS_DELETED = "delete_time:*"
 
-    memory: tuple[str, ...] = ()
+
+def _row(visit: Visit) -> FilterRow:
+    return FilterRow.of(
+        visit.request.query_params,
+        _FIELDS,
+        (SCOPES,),
+        conditions=visit.session.caller.reach.conditions,
+        orders=TEXTS.deleted_orders | TEXTS.orders,
+    )
 
 
 async def show(visit: Visit) -> Response:
     """Show a page of restorable memories, the last deleted first."""
-    conditions = visit.session.caller.reach.conditions
-    row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
-    return await list_memories(
-        visit,
-        "deleted.html",
-        row,
-        ("showDeleted", "true"),
-        ("orderBy", "delete_time desc"),
-        also="delete_time:*",
-    )
+    return await list_memories(visit, "deleted.html", _row(visit), _ONLY_DELETED, also=_IS_DELETED)
+
+
+async def preview(visit: Visit) -> Response:
+    """Show the number of memories to bring back, and some of them."""
+    return await ask_bulk(visit, "recover", _row(visit), _ONLY_DELETED, also=_IS_DELETED)
 
 
 async def bring_back_chosen(visit: Visit) -> Response:
     """Restore the chosen memories, with one API request each."""
-    form = await read_form(visit.request, RecoveryForm, visit.session)
-    if not form.memory:
-        raise InvalidArgument.of_field("memory", TEXTS.choose_first)
-    refused = await refusals(
-        {
-            memory: visit.api.send(
-                "POST",
-                f"{visit.engine_path}/memories/{quote(memory, safe='')}:undelete",
-                request_id=form.id_for(memory),
-            )
-            for memory in form.memory
-        }
-    )
-    back = visit.request.url.path
-    if refused:
-        return visit.render("refused.html", CONFLICT, refused=refused, back=back)
-    query = visit.request.url.query
-    return redirect(f"{back}?{query}" if query else back)
+    form = await read_form(visit.request, BulkForm, visit.session)
+    changes = {
+        memory: visit.api.send(
+            "POST",
+            f"{visit.engine_path}/memories/{quote(memory, safe='')}:undelete",
+            request_id=form.id_for(memory),
+        )
+        for _, memory in form.chosen()
+    }
+    return await told(visit, changes, "deleted")
 
 
 async def bring_back(visit: Visit) -> Response:
@@ -71,6 +66,7 @@ async def bring_back(visit: Visit) -> Response:
 
 
 ROUTES = (
-    Route(f"{ENGINE}/deleted", get=show, post=bring_back_chosen),
+    Route(f"{ENGINE}/deleted", get=show),
+    Route(f"{ENGINE}/recovery", get=preview, post=bring_back_chosen),
     Route(f"{PATH}/undelete", post=bring_back),
 )

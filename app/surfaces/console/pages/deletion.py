@@ -1,8 +1,10 @@
-"""Deletion of memories, which can be undone, and permanent erasure of one."""
+"""Deletion of memories, which can be undone, and permanent erasure of one; labels of many."""
 
+from collections.abc import Awaitable, Mapping
 from typing import Any, Literal
 from urllib.parse import quote
 
+from pydantic import Field
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
@@ -10,6 +12,7 @@ from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json, refusals
+from app.surfaces.console.filterrow import FilterRow
 from app.surfaces.console.forms import ChangeForm, VersionForm, read_form
 from app.surfaces.console.pages.memories import row_of
 from app.surfaces.console.pages.memory import PATH, known, path_of, url_of
@@ -21,35 +24,80 @@ SAMPLES = 20
 """Number of memories shown in a preview."""
 
 
-class DeletionForm(ChangeForm):
-    """The memories to delete: each as its version and id, or all that match a filter."""
+class BulkForm(ChangeForm):
+    """Memories that were ticked, each as its version and id."""
 
     memory: tuple[str, ...] = ()
+
+    def chosen(self) -> list[tuple[str, str]]:
+        """Return the version and the id of each.
+
+        Raises:
+            InvalidArgument: there is none.
+        """
+        if not self.memory:
+            raise InvalidArgument.of_field("memory", TEXTS.choose_first)
+        split = (ticked.partition(" ") for ticked in self.memory)
+        return [(etag, memory) for etag, _, memory in split]
+
+
+class DeletionForm(BulkForm):
+    """The memories to delete: those that were ticked, or all that match a filter."""
+
     filter: str = ""
+
+
+class LabelForm(BulkForm):
+    """A pair of metadata; without a value, it is removed."""
+
+    key: str = Field(min_length=1)
+    value: str = ""
+
+    async def change(self, visit: Visit, etag: str, memory: str) -> Json:
+        """Change the metadata of a memory in one version."""
+        path = _path(visit, memory)
+        metadata = dict((await visit.api.get(path))["metadata"] or {})
+        metadata.pop(self.key, None)
+        if self.value:
+            metadata[self.key] = {"stringValue": self.value}
+        return await visit.api.send(
+            "PATCH",
+            path,
+            {"metadata": metadata},
+            request_id=self.id_for(memory),
+            etag=etag,
+            mask="metadata",
+        )
 
 
 async def preview(visit: Visit) -> Response:
     """Show the number of memories to delete, and some of them."""
-    query = visit.request.query_params
-    if query.get("which") == "filter":
-        wanted = _until_now(visit)
-        count, samples = await _count(visit, wanted)
-        return _show(visit, count, samples, filter=wanted, chosen=[], missing=0)
-    answer, fault, _ = await visit.listed(f"{visit.engine_path}/memories", row_of(visit))
-    if fault:
-        raise InvalidArgument.of_field("filter", fault)
-    memories: list[Json] = answer["memories"] or []
+    row = row_of(visit)
+    if visit.request.query_params.get("which") != "filter":
+        return await ask_bulk(visit, "delete", row)
+    wanted = _until_now(visit)
+    count, samples = await _count(visit, wanted)
+    return _bulk(visit, "delete", row, samples, count=count, filter=wanted)
+
+
+async def ask_bulk(
+    visit: Visit, deed: str, row: FilterRow, *more: tuple[str, str], also: str = ""
+) -> Response:
+    """Ask whether to do a deed of the texts to the ticked memories of a list, or to a whole page.
+
+    The list is as for `Visit.listed`.
+    """
+    listed = await visit.listed(f"{visit.engine_path}/memories", row, *more, also=also)
+    if listed.fault:
+        raise InvalidArgument.of_field("filter", listed.fault)
+    memories: list[Json] = listed.answer["memories"] or []
     missing = 0
-    if query.get("which") != "page":
-        ids = set(query.getlist("memory"))
-        if not ids:
-            raise InvalidArgument.of_field("memory", TEXTS.choose_first)
+    if visit.request.query_params.get("which") != "page":
+        ids = visit.chosen()
         memories = [memory for memory in memories if last_part(memory["name"]) in ids]
         missing = len(ids) - len(memories)
     chosen = [f"{memory['etag']} {last_part(memory['name'])}" for memory in memories]
-    return _show(
-        visit, len(memories), memories[:SAMPLES], filter="", chosen=chosen, missing=missing
-    )
+    return _bulk(visit, deed, row, memories, chosen=chosen, missing=missing)
 
 
 def _until_now(visit: Visit) -> str:
@@ -71,10 +119,36 @@ async def _count(visit: Visit, wanted: str) -> tuple[int, list[Json]]:
     return done["response"]["purgeCount"], done["response"]["samples"] or []
 
 
-def _show(visit: Visit, count: int, samples: list[Json], **sent: object) -> Response:
-    query = row_of(visit).query()
-    back = f"{visit.engine_url}/memories" + (f"?{query}" if query else "")
-    return visit.render("deletion.html", count=count, samples=samples, back=back, **sent)
+def _bulk(
+    visit: Visit, deed: str, row: FilterRow, memories: list[Json], **found: object
+) -> Response:
+    own = {"count": len(memories), "filter": "", "chosen": (), "missing": 0, **found}
+    samples, words = memories[:SAMPLES], TEXTS.bulk[deed]
+    return visit.render(
+        "bulk.html", deed=deed, words=words, samples=samples, query=row.query(), **own
+    )
+
+
+async def label(visit: Visit) -> Response:
+    """Show the memories to label, with the fields of the label."""
+    return await ask_bulk(visit, "label", row_of(visit))
+
+
+async def label_chosen(visit: Visit) -> Response:
+    """Set a pair of the metadata of memories, or remove it, and leave the rest of it."""
+    form = await read_form(visit.request, LabelForm, visit.session)
+    changes = {memory: form.change(visit, etag, memory) for etag, memory in form.chosen()}
+    return await told(visit, changes, "memories")
+
+
+async def told(visit: Visit, changes: Mapping[str, Awaitable[Json]], back: str) -> Response:
+    """Make the changes of memories; then tell which were refused, or show a list of the engine."""
+    refused = await refusals(changes)
+    query = visit.request.url.query
+    url = f"{visit.engine_url}/{back}" + (f"?{query}" if query else "")
+    if refused:
+        return visit.render("refused.html", CONFLICT, refused=refused, back=url)
+    return redirect(url)
 
 
 async def delete(visit: Visit) -> Response:
@@ -84,25 +158,23 @@ async def delete(visit: Visit) -> Response:
     if form.filter:
         body = {"filter": form.filter, "force": True}
         await visit.api.send("POST", f"{memories}:purge", body, request_id=form.request_id)
-    elif not form.memory:
-        raise InvalidArgument.of_field("memory", TEXTS.choose_first)
-    chosen = [ticked.partition(" ") for ticked in form.memory]
-    refused = await refusals(
-        {
-            memory: visit.api.send(
-                "DELETE",
-                f"{memories}/{quote(memory, safe='')}",
-                request_id=form.id_for(memory),
-                etag=etag,
-            )
-            for etag, _, memory in chosen
-        }
-    )
-    seen = "deleted" if visit.may(Permission.REVISIONS_LIST) else "memories"
-    back = f"{visit.engine_url}/{seen}"
-    if refused:
-        return visit.render("refused.html", CONFLICT, refused=refused, back=back)
-    return redirect(back)
+        return await told(visit, {}, _seen(visit))
+    changes = {
+        memory: visit.api.send(
+            "DELETE", _path(visit, memory), request_id=form.id_for(memory), etag=etag
+        )
+        for etag, memory in form.chosen()
+    }
+    return await told(visit, changes, _seen(visit))
+
+
+def _seen(visit: Visit) -> str:
+    """Return the list that shows the memories after they were deleted."""
+    return "deleted" if visit.may(Permission.REVISIONS_LIST) else "memories"
+
+
+def _path(visit: Visit, memory: str) -> str:
+    return f"{visit.engine_path}/memories/{quote(memory, safe='')}"
 
 
 class RemovalForm(VersionForm):
@@ -174,6 +246,7 @@ async def erase(visit: Visit) -> Response:
 
 ROUTES = (
     Route(f"{ENGINE}/deletion", get=preview, post=delete),
+    Route(f"{ENGINE}/labelling", get=label, post=label_chosen),
     Route(f"{PATH}/delete", get=ask, post=delete_one),
     Route(f"{PATH}/erase", get=ask_for_id, post=erase),
 )

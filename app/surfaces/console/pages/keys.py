@@ -14,7 +14,14 @@ from starlette.responses import Response
 from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
-from app.surfaces.console.filterrow import FilterField, FilterRow, contains, equals, made_between
+from app.surfaces.console.filterrow import (
+    FilterChips,
+    FilterField,
+    FilterRow,
+    contains,
+    equals,
+    made_between,
+)
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part
@@ -33,6 +40,7 @@ _MOST_ENGINES = 50
 _PAIRS = 3
 """Fields for pairs of a scope that the form has at least."""
 _FIELD = re.compile("[A-Za-z]+")
+_REACH = (FilterChips("bound", TEXTS.filter_bound, "scope_conditions"),)
 _LABELS = {
     "displayName": TEXTS.display_name,
     "roles": TEXTS.key_role,
@@ -110,11 +118,13 @@ class RotationForm(ChangeForm):
 
 async def show(visit: Visit) -> Response:
     """Show the keys, newest first."""
-    answer = await visit.api.get(API, visit.page_query())
-    return visit.render(
+    row = FilterRow.of(visit.request.query_params, (), _REACH)
+    listed = await visit.listed(API, row)
+    return visit.render_list(
         "keys.html",
-        keys=[row_of(key, visit.now) for key in answer["keys"] or []],
-        next_page=answer["nextPageToken"],
+        row,
+        listed,
+        keys=[row_of(key, visit.now) for key in listed.answer["keys"] or []],
         here=_HERE,
     )
 
@@ -303,20 +313,10 @@ async def show_events(visit: Visit) -> Response:
     )
 
 
-async def export(visit: Visit) -> Response:
-    """Send all events that match the filter as a file."""
-    path, _ = _places(visit)
-    return await visit.download(path, _filterrow_of(visit).text_of_api(), "audit.ndjson")
-
-
 ROUTES = (
     Route(_HERE, get=show),
     Route(f"{_HERE}/new", get=show_form, post=create),
     Route(f"{_ONE}/rotate", get=show_rotation, post=rotate),
     Route(f"{_ONE}/revoke", get=show_revocation, post=revoke),
-    *(
-        Route(f"{above}/audit{below}", get=page)
-        for above in ("/console", ENGINE)
-        for below, page in (("", show_events), ("/export", export))
-    ),
+    *(Route(f"{above}/audit", get=show_events) for above in ("/console", ENGINE)),
 )

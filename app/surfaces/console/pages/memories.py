@@ -57,7 +57,9 @@ async def show(visit: Visit) -> Response:
 def row_of(visit: Visit) -> FilterRow:
     """Return the filter row of a visit."""
     conditions = visit.session.caller.reach.conditions
-    return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, conditions=conditions)
+    return FilterRow.of(
+        visit.request.query_params, _FIELDS, _CHIPS, conditions=conditions, orders=TEXTS.orders
+    )
 
 
 async def list_memories(

@@ -31,7 +31,6 @@ _FIELDS = (
     *made_between(),
 )
 _SUGGESTED = 50
-_FILE = "revisions.ndjson"
 
 
 def _path(visit: Visit) -> str:
@@ -95,14 +94,8 @@ async def suggest(visit: Visit) -> Response:
     return visit.render("options.html", suggested=suggested)
 
 
-async def export(visit: Visit) -> Response:
-    """Send all revisions that match the filter, oldest first, one per line."""
-    return await visit.download(_path(visit), _row(visit).text_of_api(), _FILE)
-
-
 _HERE = f"{ENGINE}/revisions"
 ROUTES = (
     Route(_HERE, get=show),
     Route(f"{_HERE}/labels", get=suggest),
-    Route(f"{_HERE}/export", get=export),
 )

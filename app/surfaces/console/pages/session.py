@@ -205,7 +205,7 @@ async def delete(visit: Visit) -> Response:
 
 async def show_list(visit: Visit) -> Response:
     """Show a page of sessions."""
-    row = FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS)
+    row = FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, orders=TEXTS.orders)
     listed = await visit.listed(f"{visit.engine_path}/sessions", row)
     return visit.render_list(
         "sessions.html",

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.charts import StackedBars, stacked
+from app.surfaces.console.exports import cell
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 
@@ -30,8 +31,6 @@ _COUNTS = ("callCount", "inputTokenCount", "outputTokenCount", "modelMillisecond
 BY_MODEL = (("groupBy", "model"),)
 _ROWS = 400
 """Largest number of rows on the page; the download has all rows."""
-_FORMULA = ("=", "+", "-", "@")
-"""First characters that make a spreadsheet treat a cell as a formula."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ async def download(visit: Visit) -> Response:
     for line in answer["usage"]:
         cost, known = (line[name] or Json() for name in ("cost", "knownCost"))
         unpriced = line["unpricedCallCount"]
-        named = [_cell(line[name]) for name in asked.by]
+        named = [cell(line[name]) for name in asked.by]
         counts = [line[name] for name in _COUNTS]
         money = [cost["amount"], known["currency"], known["amount"], unpriced]
         table.writerow([*named, *counts, *money])
@@ -176,10 +175,6 @@ async def download(visit: Visit) -> Response:
         media_type="text/csv",
         headers={"Content-Disposition": 'attachment; filename="usage.csv"'},
     )
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 ROUTES = (

@@ -1,0 +1,92 @@
+"""Downloads of lists: all rows that a list's filter finds, as CSV for spreadsheets or as NDJSON."""
+
+import asyncio
+import csv
+import json
+import tomllib
+from collections.abc import AsyncIterator, Sequence
+from collections.abc import Set as AbstractSet
+from io import StringIO
+from pathlib import Path
+
+from starlette.responses import Response, StreamingResponse
+
+from app.surfaces.api import Api, ApiRefusal, Json, Query
+from app.web.answers import MEDIA_TYPE
+
+KINDS = {"csv": "text/csv", "ndjson": MEDIA_TYPE}
+"""The kinds of files with their media types."""
+_LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_ROWS = "200"
+"""Rows of a request: few enough not to delay other requests while they are parsed."""
+_TOO_MANY_REQUESTS = 429
+_RETRIES, _PAUSE_SECONDS = 60, 1.0
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""First characters that make a spreadsheet treat a cell as a formula, the wide ones too."""
+_UTF8 = "\ufeff"
+"""Begins a file that spreadsheets shall read as UTF-8."""
+
+
+def download(pages: AsyncIterator[Json], name: str, file: str, only: AbstractSet[str]) -> Response:
+    """Return the pages of a list as a file, whose name ends in its kind.
+
+    `only` has the ids of the rows to keep, which are on the first page; empty: all rows.
+    """
+    kind = file.rpartition(".")[2]
+    headers = {"Content-Disposition": f'attachment; filename="{file}"'}
+    written = _written(pages, name, only, is_csv=kind == "csv")
+    return StreamingResponse(written, headers=headers, media_type=KINDS[kind])
+
+
+async def pages_of(api: Api, path: str, query: Query, first: Json) -> AsyncIterator[Json]:
+    """Yield the pages of a list after its first; a key whose rate is used up waits for it."""
+    answer, retries = first, _RETRIES
+    yield answer
+    while token := answer["nextPageToken"]:
+        # A page shows its calls; a download has too many to keep.
+        api.made.clear()
+        try:
+            answer = await api.get(path, [("pageSize", _ROWS), ("pageToken", token), *query])
+        except ApiRefusal as refused:
+            if refused.status != _TOO_MANY_REQUESTS or not retries:
+                raise
+            retries -= 1
+            await asyncio.sleep(_PAUSE_SECONDS)
+        else:
+            retries = _RETRIES
+            yield answer
+
+
+async def _written(
+    pages: AsyncIterator[Json], name: str, only: AbstractSet[str], *, is_csv: bool
+) -> AsyncIterator[str]:
+    columns = _LISTS[name]["columns"].split()
+    if is_csv:
+        yield _UTF8 + _csv([columns])
+    async for answer in pages:
+        rows: list[Json] = answer[_LISTS[name]["rows"]] or []
+        if only:
+            rows = [row for row in rows if (row["name"] or "").rpartition("/")[2] in only]
+        if is_csv:
+            yield _csv([[cell(row[column]) for column in columns] for row in rows])
+        else:
+            yield "".join(f"{_json(row)}\n" for row in rows)
+        if only:
+            return
+
+
+def cell(value: object) -> object:
+    """Return a value as a cell that no spreadsheet computes; objects and lists are JSON."""
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA) else value
+    return _json(value) if isinstance(value, bool | dict | list) else value
+
+
+def _csv(rows: Sequence[Sequence[object]]) -> str:
+    text = StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
