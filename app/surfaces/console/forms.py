@@ -20,6 +20,7 @@ from app.web.body import LONG_BYTES, BodyPace, Incoming, media_type, read_body
 TOKEN = "token"  # noqa: S105 - the name of a field
 """The field that proves that a form belongs to this session."""
 _MAX_FIELDS = 100
+_MOST_KEPT_BYTES = 65_536
 _MAX_ID_CHARS = 64
 _MAX_DIGITS = 18
 _ID_BYTES = 16
@@ -87,7 +88,8 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
         PermissionDenied: the form belongs to another session.
         ResourceExhausted: the body is too long.
     """
-    fields = await _fields(request)
+    settings: Settings = request.app.state.resources.settings
+    fields = await _fields(request, settings.max_body_bytes)
     token = fields.get(TOKEN, [""])[-1]
     if session is not None and not session.is_own_form(token):
         raise PermissionDenied(
@@ -111,13 +113,32 @@ def _values(fields: Mapping[str, Sequence[str]], form: type[ConsoleForm]) -> dic
     return {name: values if name in many else values[-1] for name, values in fields.items()}
 
 
-async def _fields(request: Request) -> dict[str, list[str]]:
+async def kept_fields(request: Request, form: type[ConsoleForm]) -> dict[str, list[str]]:
+    """Read the fields of a form without a session, except what proves that it may be sent.
+
+    Raises:
+        ServiceError: the body is not a form, or too long.
+    """
+    known = {field.alias for field in form.model_fields.values()} - {"requestId"}
+    fields = await _fields(request, _MOST_KEPT_BYTES)
+    return {name: values for name, values in fields.items() if name in known}
+
+
+def filled(fields: Mapping[str, Sequence[str]], form: type[_F]) -> _F | None:
+    """Return a form with fields that were kept; None: they are not its fields."""
+    try:
+        return form.model_validate({**_values(fields, form), "requestId": new_request_id()})
+    except ValidationError:
+        return None
+
+
+async def _fields(request: Request, most: int) -> dict[str, list[str]]:
     if media_type(request.headers.get("content-type")) != _KIND:
         raise InvalidArgument(f"Content-Type: must be {_KIND}.", Reason.BODY_NOT_JSON, http=415)
     settings: Settings = request.app.state.resources.settings
     pace = BodyPace(settings.tuning.body_seconds, settings.tuning.body_min_bytes_per_second)
     with Incoming(request.scope, request.receive, pace, is_streamed=False) as incoming:
-        body = await read_body(request.scope, incoming.receive, settings.max_body_bytes)
+        body = await read_body(request.scope, incoming.receive, most)
     if len(body) > LONG_BYTES:
         # In a thread, because parsing a long body would block the event loop.
         return await asyncio.to_thread(_parse, body)

@@ -18,11 +18,19 @@ from app.adapters.resources import Resources
 from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import Api, ApiRefusal, Json, Query
+from app.surfaces.console import carried
+from app.surfaces.console.carried import NOTE, Carried
 from app.surfaces.console.filterrow import SCOPES, FilterRow
-from app.surfaces.console.forms import new_request_id
+from app.surfaces.console.forms import ConsoleForm, new_request_id
 from app.surfaces.console.navigation import places_of
-from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
-from app.surfaces.console.templating import environment, pairs
+from app.surfaces.console.sessions import (
+    SURFACE,
+    OpenSession,
+    drop_cookie,
+    is_exposed,
+    is_secure,
+)
+from app.surfaces.console.templating import environment, last_part, pairs
 from app.web.headers import address_of
 
 ROWS = 50
@@ -51,14 +59,19 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True)
 class Visit:
-    """A request with its session."""
+    """A request with its session.
+
+    Attributes:
+        is_again: the page shows a form that was sent without a session.
+    """
 
     request: Request
     session: OpenSession
     api: Api
+    is_again: bool = False
 
     @classmethod
-    def of(cls, request: Request, session: OpenSession) -> "Visit":
+    def of(cls, request: Request, session: OpenSession, *, is_again: bool = False) -> "Visit":
         """Return the visit of a request."""
         calls = InProcess(
             application=request.app,
@@ -69,7 +82,7 @@ class Visit:
             request_id=request_id() or "",
         )
         scheme = "https" if is_secure(request) else "http"
-        return cls(request, session, Api(calls, f"{scheme}://{calls.host}"))
+        return cls(request, session, Api(calls, f"{scheme}://{calls.host}"), is_again)
 
     @property
     def resources(self) -> Resources:
@@ -209,9 +222,34 @@ class Visit:
         kept = [(name, value) for name, value in given if value and name != parameter]
         return f"?{urlencode(kept)}" if kept else ""
 
+    def done(
+        self,
+        url: str,
+        did: str,
+        back: str = "",
+        memories: Sequence[str] = (),
+        **values: object,
+    ) -> Response:
+        """Redirect to a page that says what was done, and what takes it back; see `Carried`."""
+        said = {name: str(value) for name, value in values.items()}
+        note = Carried(at=url, did=did, values=said, back=back, memories=tuple(memories))
+        packed = note.packed()
+        if len(packed) > carried.MOST_CHARS:
+            packed = note.model_copy(update={"memories": ()}).packed()
+        answer = redirect(url)
+        carried.carry(self.request, answer, self.session.value, NOTE, packed)
+        return answer
+
+    def undo_of(self, operation: Json) -> str:
+        """Return the path of the undo of a change; empty: the user may not undo it."""
+        needed = (Permission.OPERATIONS_GET, Permission.OPERATIONS_UNDO)
+        name = quote(last_part(operation["name"]), safe="")
+        return f"{self.engine_url}/operations/{name}/undo" if all(map(self.may, needed)) else ""
+
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
-        """Render a page."""
-        return rendered(
+        """Render a page, with the note that was carried to it."""
+        note = carried.read(self.request, self.session.value, NOTE)
+        answer = rendered(
             self.request,
             template,
             status,
@@ -227,9 +265,14 @@ class Visit:
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),
                 "request_id": new_request_id(),
+                "note": note,
+                "is_again": self.is_again,
                 **values,
             },
         )
+        if note is not None:
+            drop_cookie(self.request, answer, NOTE)
+        return answer
 
 
 def rendered(
@@ -244,6 +287,8 @@ def rendered(
         "curls": [],
         "places": None,
         "find_text": "",
+        "note": None,
+        "is_again": False,
     }
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
@@ -262,12 +307,26 @@ def redirect(url: str) -> Response:
 Page = Callable[[Visit], Awaitable[Response]]
 
 
-class Route:
-    """A path of the console; the access log records this template instead of ids."""
+Again = tuple[type[ConsoleForm], Callable[[Visit, Any], Awaitable[Response]]]
+"""The fields of a form that are kept if it is sent without a session, and its page with them."""
 
-    def __init__(self, path: str, get: Page | None = None, post: Page | None = None) -> None:
+
+class Route:
+    """A path of the console; the access log records this template instead of ids.
+
+    `again` shows a form that was sent without a session; it changes nothing.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        get: Page | None = None,
+        post: Page | None = None,
+        again: Again | None = None,
+    ) -> None:
         self.path = path
         self.regex = compile_path(path)[0]
+        self.again = again
         self.pages = {
             method: page
             for method, page in (("GET", get), ("HEAD", get), ("POST", post))

@@ -11,7 +11,7 @@ from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.memories import TEXT, list_memories
 from app.surfaces.console.pages.memory import PATH, path_of, url_of
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import CONFLICT, ENGINE, Route, Visit
 
 _FIELDS = (
     TEXT,
@@ -59,15 +59,17 @@ async def bring_back_chosen(visit: Visit) -> Response:
     if refused:
         return visit.render("refused.html", CONFLICT, refused=refused, back=back)
     query = visit.request.url.query
-    return redirect(f"{back}?{query}" if query else back)
+    back = f"{back}?{query}" if query else back
+    return visit.done(back, "brought_back", count=len(form.memory))
 
 
 async def bring_back(visit: Visit) -> Response:
     """Restore one memory."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     memory = str(visit.request.path_params["memory"])
-    await visit.api.send("POST", f"{path_of(visit)}:undelete", request_id=form.id_for(memory))
-    return redirect(url_of(visit))
+    path = f"{path_of(visit)}:undelete"
+    operation = await visit.api.send("POST", path, request_id=form.id_for(memory))
+    return visit.done(url_of(visit), "brought_back", visit.undo_of(operation), count=1)
 
 
 ROUTES = (

@@ -1,5 +1,6 @@
 """Deletion of memories, which can be undone, and permanent erasure of one."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -10,12 +11,13 @@ from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json, refusals
+from app.surfaces.console import carried
 from app.surfaces.console.forms import ChangeForm, VersionForm, read_form
 from app.surfaces.console.pages.memories import row_of
 from app.surfaces.console.pages.memory import PATH, known, path_of, url_of
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit
 
 SAMPLES = 20
 """Number of memories shown in a preview."""
@@ -74,17 +76,21 @@ async def _count(visit: Visit, wanted: str) -> tuple[int, list[Json]]:
 def _show(visit: Visit, count: int, samples: list[Json], **sent: object) -> Response:
     query = row_of(visit).query()
     back = f"{visit.engine_url}/memories" + (f"?{query}" if query else "")
-    return visit.render("deletion.html", count=count, samples=samples, back=back, **sent)
+    here = carried.address(visit.request)
+    return visit.render("deletion.html", count=count, samples=samples, back=back, here=here, **sent)
 
 
 async def delete(visit: Visit) -> Response:
     """Delete the memories in the preview; then show the page where they can be restored."""
     form = await read_form(visit.request, DeletionForm, visit.session)
     memories = f"{visit.engine_path}/memories"
+    seen = "deleted" if visit.may(Permission.REVISIONS_LIST) else "memories"
+    back = f"{visit.engine_url}/{seen}"
     if form.filter:
         body = {"filter": form.filter, "force": True}
-        await visit.api.send("POST", f"{memories}:purge", body, request_id=form.request_id)
-    elif not form.memory:
+        done = await visit.api.send("POST", f"{memories}:purge", body, request_id=form.request_id)
+        return await _deleted(visit, back, done["response"]["purgeCount"], visit.undo_of(done))
+    if not form.memory:
         raise InvalidArgument.of_field("memory", TEXTS.choose_first)
     chosen = [ticked.partition(" ") for ticked in form.memory]
     refused = await refusals(
@@ -98,11 +104,25 @@ async def delete(visit: Visit) -> Response:
             for etag, _, memory in chosen
         }
     )
-    seen = "deleted" if visit.may(Permission.REVISIONS_LIST) else "memories"
-    back = f"{visit.engine_url}/{seen}"
     if refused:
         return visit.render("refused.html", CONFLICT, refused=refused, back=back)
-    return redirect(back)
+    gone = [memory for _, _, memory in chosen]
+    return await _deleted(visit, back, len(gone), f"{visit.engine_url}/deleted", gone)
+
+
+async def _deleted(
+    visit: Visit, url: str, count: int, way_back: str, memories: Sequence[str] = ()
+) -> Response:
+    """Say how many memories are deleted, and until when they can be brought back."""
+    query = [("showDeleted", "true"), ("filter", "delete_time:*"), ("pageSize", "1")]
+    path = f"{visit.engine_path}/memories"
+    listed = await visit.answered(path, [*query, ("orderBy", "delete_time desc")]) or Json()
+    until = next((one["recoverUntil"] or "" for one in listed["memories"] or []), "")
+    did = "deleted_until" if until else "deleted"
+    if memories and not visit.may(Permission.MEMORIES_ROLLBACK):
+        way_back, memories = "", ()
+    said = {"count": str(count), "until": until[:16].replace("T", " ")}
+    return visit.done(url, did, way_back, memories, **said)
 
 
 class RemovalForm(VersionForm):
@@ -129,6 +149,10 @@ async def ask(visit: Visit) -> Response:
     return await _ask(visit, 200)
 
 
+async def _ask_again(visit: Visit, form: RemovalForm) -> Response:
+    return await _ask(visit, 200, form.labels)
+
+
 async def _ask(visit: Visit, status: int, labels: str = "", fault: str = "") -> Response:
     memory = await visit.api.get(path_of(visit))
     return visit.render(
@@ -150,7 +174,9 @@ async def delete_one(visit: Visit) -> Response:
             return await _ask(visit, BAD_REQUEST, form.labels, refused.message)
         raise
     is_shown = visit.may(Permission.REVISIONS_LIST)
-    return redirect(url_of(visit) if is_shown else f"{visit.engine_url}/memories")
+    shown = url_of(visit) if is_shown else f"{visit.engine_url}/memories"
+    memory = str(visit.request.path_params["memory"])
+    return await _deleted(visit, shown, 1, f"{url_of(visit)}/undelete", [memory])
 
 
 async def ask_for_id(visit: Visit) -> Response:
@@ -169,11 +195,11 @@ async def erase(visit: Visit) -> Response:
     if form.typed.strip() != visit.request.path_params["memory"]:
         return await _ask_for_id(visit, BAD_REQUEST, TEXTS.erase_mismatch)
     await visit.api.erase(path_of(visit), form.request_id)
-    return redirect(f"{visit.engine_url}/{form.back}")
+    return visit.done(f"{visit.engine_url}/{form.back}", "erased")
 
 
 ROUTES = (
     Route(f"{ENGINE}/deletion", get=preview, post=delete),
-    Route(f"{PATH}/delete", get=ask, post=delete_one),
+    Route(f"{PATH}/delete", get=ask, post=delete_one, again=(RemovalForm, _ask_again)),
     Route(f"{PATH}/erase", get=ask_for_id, post=erase),
 )

@@ -19,7 +19,7 @@ from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit
 
 API = "/v1/keys"
 _HERE = "/console/keys"
@@ -152,10 +152,12 @@ def _reach(key: Json) -> list[str]:
 
 async def show_form(visit: Visit) -> Response:
     """Show the form for a new key."""
-    return await _form(visit, KeyForm(request_id="-"), {}, 200)
+    return await _form(visit, KeyForm(request_id="-"))
 
 
-async def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: int) -> Response:
+async def _form(
+    visit: Visit, form: KeyForm, faults: Mapping[str, str] | None = None, status: int = 200
+) -> Response:
     listed = None
     if visit.may(Permission.ENGINES_LIST):
         most = [("pageSize", str(_MOST_ENGINES))]
@@ -173,7 +175,7 @@ async def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: 
         has_more=bool(answer["nextPageToken"]) or not engines,
         pairs=[*form.scope, *[("", "")] * max(1, _PAIRS - len(form.scope))],
         days=_DAYS,
-        faults=_in_words(faults),
+        faults=_in_words(faults or {}),
         here=_HERE,
     )
 
@@ -264,7 +266,7 @@ async def revoke(visit: Visit) -> Response:
         if refused.status != BAD_REQUEST:
             raise
         return await _ask(visit, "key_revoke.html", refused)
-    return redirect(_HERE)
+    return visit.done(_HERE, "revoked", key=str(visit.request.path_params["key"]))
 
 
 _OF_ENGINE = (
@@ -311,7 +313,7 @@ async def export(visit: Visit) -> Response:
 
 ROUTES = (
     Route(_HERE, get=show),
-    Route(f"{_HERE}/new", get=show_form, post=create),
+    Route(f"{_HERE}/new", get=show_form, post=create, again=(KeyForm, _form)),
     Route(f"{_ONE}/rotate", get=show_rotation, post=rotate),
     Route(f"{_ONE}/revoke", get=show_revocation, post=revoke),
     *(

@@ -75,6 +75,10 @@ class DocumentForm(VersionForm):
         """Return the new settings as JSON."""
         return self.document
 
+    def values(self) -> dict[str, str]:
+        """Return the common settings by their names in the form, as they were."""
+        return _fields(json.loads(self.was))
+
 
 class FieldsForm(DocumentForm):
     """The common settings, each in a field."""
@@ -86,6 +90,7 @@ class FieldsForm(DocumentForm):
     revision_ttl: str = ""
     topics: str = ""
 
+    @override
     def values(self) -> dict[str, str]:
         """Return the fields by their names in the form."""
         named = self.model_dump(by_alias=True)
@@ -214,7 +219,7 @@ async def _page(
         may_edit=visit.may(Permission.ENGINES_UPDATE),
         may_try=visit.may(Permission.MEMORIES_GENERATE),
         here=f"{visit.engine_url}/settings",
-        **{"fields": _fields(json.loads(form.was)), "conflict": None, **shown},
+        **{"fields": form.values(), "conflict": None, **shown},
     )
 
 
@@ -264,7 +269,7 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
         faults = refused.fields or {"": refused.message}
         typed = {} if fields is None else {"fields": fields}
         return await _page(visit, shown, BAD_REQUEST, faults, **typed)
-    return redirect(f"{visit.engine_url}/settings")
+    return visit.done(f"{visit.engine_url}/settings", "saved_settings")
 
 
 def _changes(
@@ -352,8 +357,8 @@ async def show_trial(visit: Visit) -> Response:
     """Show the form, or the preview that was asked for."""
     operation_id = visit.request.query_params.get("operation", "")
     if operation_id:
-        return _trial_page(visit, operation=await _waited(visit, operation_id))
-    return _trial_page(visit)
+        return await _trial_page(visit, operation=await _waited(visit, operation_id))
+    return await _trial_page(visit)
 
 
 async def _waited(visit: Visit, operation_id: str) -> Json:
@@ -368,10 +373,10 @@ async def _waited(visit: Visit, operation_id: str) -> Json:
     return operation
 
 
-def _trial_page(
+async def _trial_page(
     visit: Visit,
-    *,
     form: TrialForm | None = None,
+    *,
     operation: Json | None = None,
     refused: ApiRefusal | None = None,
 ) -> Response:
@@ -400,14 +405,14 @@ async def run(visit: Visit) -> Response:
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
-        return _trial_page(visit, form=form, refused=refused)
+        return await _trial_page(visit, form=form, refused=refused)
     return redirect(f"{visit.engine_url}/settings/try?operation={last_part(operation['name'])}")
 
 
 ROUTES = (
-    Route(_PATH, get=show, post=save_fields),
-    Route(f"{_PATH}/json", post=save_document),
+    Route(_PATH, get=show, post=save_fields, again=(FieldsForm, _page)),
+    Route(f"{_PATH}/json", get=show, post=save_document, again=(DocumentForm, _page)),
     Route(f"{_PATH}/json/check", post=check_document),
     Route(f"{_PATH}/check/{{field}}", post=check_field),
-    Route(_TRIAL_PATH, get=show_trial, post=run),
+    Route(_TRIAL_PATH, get=show_trial, post=run, again=(TrialForm, _trial_page)),
 )

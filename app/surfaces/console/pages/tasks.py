@@ -1,8 +1,10 @@
 """Screen 13: task memory with artifacts stored by reference, questions and tool policies."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from mimetypes import guess_extension
 from urllib.parse import quote
 
 from starlette.responses import Response
@@ -24,6 +26,10 @@ _MAX_CITED = 4
 MAX_CHARS = 20_000
 """Largest number of characters of a text that is shown whole."""
 _AROUND = 300
+_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+"""The images that a page shows; an SVG can hold scripts and stays a file."""
+_MAX_IMAGE_BYTES = 10_485_760
+_UNSAFE = re.compile(r"[^\w.-]", re.ASCII)
 _GAP = "\n…\n"
 
 Span = tuple[int, int]
@@ -101,6 +107,10 @@ async def ask(visit: Visit) -> Response:
     return await _namespace(visit, 200, form.question, answer=answer)
 
 
+async def _show_question(visit: Visit, form: QuestionForm) -> Response:
+    return await _namespace(visit, 200, form.question)
+
+
 async def _namespace(
     visit: Visit, status: int, question: str = "", *, answer: Json | None = None, fault: str = ""
 ) -> Response:
@@ -172,23 +182,44 @@ async def show_artifact(visit: Visit) -> Response:
     artifact = await visit.api.get(path)
     may_read = visit.may(Permission.ARTIFACTS_CONTENT)
     is_text = artifact["kind"] != "blob"
+    is_image = may_read and _media_type(artifact) in _IMAGES
     shown = await _as_stored(visit, path, artifact) if may_read and is_text else None
     return visit.render(
         "artifact.html",
         artifact=artifact,
         artifact_id=last_part(artifact["name"]),
         parts_of_text=shown,
+        is_image=is_image and int(artifact["sizeBytes"] or 0) <= _MAX_IMAGE_BYTES,
         may_read=may_read,
         memory_url=here.rpartition("/")[0].rpartition("/")[0],
         here=here,
     )
 
 
+def _media_type(artifact: Json) -> str:
+    return str(artifact["mediaType"] or "").partition(";")[0].strip().lower()
+
+
+async def download(visit: Visit) -> Response:
+    """Send an artifact as a file, which browsers do not render; an image is also shown from here.
+
+    A first request for one byte finds errors while an error page can still be shown.
+    """
+    path, _ = _paths(visit)
+    artifact = await visit.api.get(path)
+    if artifact["sizeBytes"] != "0":
+        await visit.api.content(f"{path}/content", 1)
+    ending = guess_extension(_media_type(artifact)) or ""
+    name = _UNSAFE.sub("_", last_part(artifact["name"])).removesuffix(ending) + ending
+    return visit.api.download(f"{path}/content", [], name)
+
+
 ROUTES = (
     Route(_LIST, get=show),
     Route(_MEMORY, get=show_memory),
-    Route(_NAMESPACE, get=show_namespace, post=ask),
+    Route(_NAMESPACE, get=show_namespace, post=ask, again=(QuestionForm, _show_question)),
     Route(f"{_NAMESPACE}/{{artifact}}", get=show_artifact),
+    Route(f"{_NAMESPACE}/{{artifact}}/content", get=download),
 )
 
 
