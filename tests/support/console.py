@@ -19,7 +19,7 @@ class Page(HTMLParser):
     Attributes:
         text: what is to be read, with white space as one blank.
         links: the addresses of its links.
-        forms: the fields of each form, by its action.
+        forms: the fields of each form, by the path of its action.
     """
 
     def __init__(self, answer: httpx.Response) -> None:
@@ -39,7 +39,7 @@ class Page(HTMLParser):
         if tag == "a" and "href" in found:
             self.links.append(found["href"])
         elif tag == "form" and "action" in found:
-            self._form = self.forms.setdefault(found["action"], {})
+            self._form = self.forms.setdefault(found["action"].partition("?")[0], {})
         elif tag == "input" and found.get("name") and self._is_sent(found):
             self._form[found["name"]] = found.get("value", "")
         elif tag == "textarea":
