@@ -13,8 +13,7 @@ from app.adapters.logs import request_id
 from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.surfaces.api import ApiRefusal
 from app.surfaces.console import carried, templating
-from app.surfaces.console.carried import FORM, Carried
-from app.surfaces.console.forms import ConsoleForm, filled, kept_fields
+from app.surfaces.console.forms import pack_form
 from app.surfaces.console.pages import ROUTES, signing
 from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
 from app.surfaces.console.templating import environment
@@ -96,27 +95,8 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
             allowed = ", ".join(sorted(route.pages))
             message = f"{request.method} is not served on this path; use {allowed}."
             raise InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405)
-        answer = await page(Visit.of(request, session))
-        again = await _shown_again(request, session, route) if answer.status_code == 200 else None
-        return again or answer
+        return await page(Visit.of(request, session))
     raise NotFound("No such page.", Reason.PATH_NOT_FOUND)
-
-
-async def _shown_again(request: Request, session: OpenSession, route: Route) -> Response | None:
-    """Return the page of a form that was sent without a session, filled; None: none was.
-
-    The page without it was shown before, so the key of the new session may see it.
-    """
-    if request.method != "GET" or route.again is None:
-        return None
-    kind, show = route.again
-    kept = carried.read(request, session.value, FORM)
-    form = kept and filled(kept.fields, kind)
-    if form is None:
-        return None
-    answer = await show(Visit.of(request, session, is_again=True), form)
-    drop_cookie(request, answer, FORM)
-    return answer
 
 
 async def _sent_to_sign_in(request: Request) -> Response:
@@ -127,8 +107,8 @@ async def _sent_to_sign_in(request: Request) -> Response:
     route = _with_page(request)
     shown = "" if route is None else carried.address(request)
     answer = redirect(signing.sign_in_url(shown))
-    if route is not None and route.again is not None and carried.is_of_own_page(request):
-        answer = signing.show_unsent(request, shown, await _kept(request, shown, route.again[0]))
+    if route is not None and route.kept is not None and carried.is_of_own_page(request):
+        answer = signing.show_unsent(request, shown, await pack_form(request, shown, route.kept))
     # Links from other sites arrive without the cookie; it must not be dropped then.
     if cookie_name(request) in request.cookies:
         drop_cookie(request, answer)
@@ -144,15 +124,6 @@ def _with_page(request: Request) -> Route | None:
     path = request.url.path.rstrip("/")
     matching = (route for route in ROUTES if route.regex.fullmatch(path) and "GET" in route.pages)
     return next(matching, None)
-
-
-async def _kept(request: Request, shown: str, kind: type[ConsoleForm]) -> str:
-    """Return the fields of a form, packed; empty: they are too long or cannot be read."""
-    try:
-        packed = Carried(at=shown, fields=await kept_fields(request, kind)).packed()
-    except ServiceError:
-        return ""
-    return packed if len(packed) <= carried.MOST_CHARS else ""
 
 
 def _refusal(request: Request, session: OpenSession | None, refused: ApiRefusal) -> Response:

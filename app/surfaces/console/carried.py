@@ -46,15 +46,19 @@ class Carried(BaseModel):
 
 
 def carry(request: Request, answer: Response, value: str, kind: str, packed: str) -> None:
-    """Let an answer carry something packed; `value` is that of the session's cookie."""
-    signed = f"{packed}.{signature(value, f'{kind} {packed}')}"
-    set_cookie(request, answer, signed, kind, _SECONDS)
+    """Let an answer carry something packed, unless it is too long for a cookie.
+
+    `value` is that of the session's cookie.
+    """
+    if len(packed) <= MOST_CHARS:
+        signed = f"{packed}.{signature(value, f'{kind} {packed}')}"
+        set_cookie(request, answer, signed, kind, _SECONDS)
 
 
 def read(request: Request, value: str, kind: str) -> Carried | None:
     """Return what was carried to this page; None: nothing, or it is not of this session."""
     packed, _, signed = request.cookies.get(cookie_name(request, kind), "").partition(".")
-    if not packed or not is_signed(value, f"{kind} {packed}", signed):
+    if request.method != "GET" or not is_signed(value, f"{kind} {packed}", signed):
         return None
     try:
         squeezed = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))

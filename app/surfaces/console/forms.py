@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
-from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason, ServiceError
 from app.settings.settings import Settings
+from app.surfaces.console.carried import MOST_CHARS, Carried
 from app.surfaces.console.sessions import OpenSession
 from app.surfaces.console.texts import TEXTS
 from app.web.body import LONG_BYTES, BodyPace, Incoming, media_type, read_body
@@ -88,8 +89,7 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
         PermissionDenied: the form belongs to another session.
         ResourceExhausted: the body is too long.
     """
-    settings: Settings = request.app.state.resources.settings
-    fields = await _fields(request, settings.max_body_bytes)
+    fields = await _fields(request, request.app.state.resources.settings.max_body_bytes)
     token = fields.get(TOKEN, [""])[-1]
     if session is not None and not session.is_own_form(token):
         raise PermissionDenied(
@@ -113,21 +113,22 @@ def _values(fields: Mapping[str, Sequence[str]], form: type[ConsoleForm]) -> dic
     return {name: values if name in many else values[-1] for name, values in fields.items()}
 
 
-async def kept_fields(request: Request, form: type[ConsoleForm]) -> dict[str, list[str]]:
-    """Read the fields of a form without a session, except what proves that it may be sent.
-
-    Raises:
-        ServiceError: the body is not a form, or too long.
-    """
+async def pack_form(request: Request, at: str, form: type[ConsoleForm]) -> str:
+    """Return the fields of a form without a session, packed; empty: too long, or not a form."""
     known = {field.alias for field in form.model_fields.values()} - {"requestId"}
-    fields = await _fields(request, _MOST_KEPT_BYTES)
-    return {name: values for name, values in fields.items() if name in known}
+    try:
+        fields = await _fields(request, _MOST_KEPT_BYTES)
+    except ServiceError:
+        return ""
+    kept = {name: values for name, values in fields.items() if name in known}
+    packed = Carried(at=at, fields=kept).packed()
+    return packed if len(packed) <= MOST_CHARS else ""
 
 
-def filled(fields: Mapping[str, Sequence[str]], form: type[_F]) -> _F | None:
+def filled(kept: Carried, form: type[_F]) -> _F | None:
     """Return a form with fields that were kept; None: they are not its fields."""
     try:
-        return form.model_validate({**_values(fields, form), "requestId": new_request_id()})
+        return form.model_validate({**_values(kept.fields, form), "requestId": new_request_id()})
     except ValidationError:
         return None
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -18,10 +18,9 @@ from app.adapters.resources import Resources
 from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import Api, ApiRefusal, Json, Query
-from app.surfaces.console import carried
-from app.surfaces.console.carried import NOTE, Carried
+from app.surfaces.console.carried import FORM, NOTE, Carried, carry, read
 from app.surfaces.console.filterrow import SCOPES, FilterRow
-from app.surfaces.console.forms import ConsoleForm, new_request_id
+from app.surfaces.console.forms import ConsoleForm, filled, new_request_id
 from app.surfaces.console.navigation import places_of
 from app.surfaces.console.sessions import (
     SURFACE,
@@ -41,6 +40,7 @@ BAD_REQUEST = 400
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
 ENGINE = "/console/e/{engine}"
+_F = TypeVar("_F", bound=ConsoleForm)
 
 
 class Listed(NamedTuple):
@@ -59,19 +59,14 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True)
 class Visit:
-    """A request with its session.
-
-    Attributes:
-        is_again: the page shows a form that was sent without a session.
-    """
+    """A request with its session."""
 
     request: Request
     session: OpenSession
     api: Api
-    is_again: bool = False
 
     @classmethod
-    def of(cls, request: Request, session: OpenSession, *, is_again: bool = False) -> "Visit":
+    def of(cls, request: Request, session: OpenSession) -> "Visit":
         """Return the visit of a request."""
         calls = InProcess(
             application=request.app,
@@ -82,7 +77,7 @@ class Visit:
             request_id=request_id() or "",
         )
         scheme = "https" if is_secure(request) else "http"
-        return cls(request, session, Api(calls, f"{scheme}://{calls.host}"), is_again)
+        return cls(request, session, Api(calls, f"{scheme}://{calls.host}"))
 
     @property
     def resources(self) -> Resources:
@@ -223,22 +218,18 @@ class Visit:
         return f"?{urlencode(kept)}" if kept else ""
 
     def done(
-        self,
-        url: str,
-        did: str,
-        back: str = "",
-        memories: Sequence[str] = (),
-        **values: object,
+        self, url: str, did: str, back: str = "", memories: Sequence[str] = (), **values: str
     ) -> Response:
         """Redirect to a page that says what was done, and what takes it back; see `Carried`."""
-        said = {name: str(value) for name, value in values.items()}
-        note = Carried(at=url, did=did, values=said, back=back, memories=tuple(memories))
-        packed = note.packed()
-        if len(packed) > carried.MOST_CHARS:
-            packed = note.model_copy(update={"memories": ()}).packed()
+        note = Carried(at=url, did=did, values=values, back=back, memories=tuple(memories))
         answer = redirect(url)
-        carried.carry(self.request, answer, self.session.value, NOTE, packed)
+        carry(self.request, answer, self.session.value, NOTE, note.packed())
         return answer
+
+    def filled(self, form: type[_F]) -> _F | None:
+        """Return the form of this page that was sent without a session; None: none was."""
+        kept = read(self.request, self.session.value, FORM)
+        return kept and filled(kept, form)
 
     def undo_of(self, operation: Json) -> str:
         """Return the path of the undo of a change; empty: the user may not undo it."""
@@ -247,8 +238,8 @@ class Visit:
         return f"{self.engine_url}/operations/{name}/undo" if all(map(self.may, needed)) else ""
 
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
-        """Render a page, with the note that was carried to it."""
-        note = carried.read(self.request, self.session.value, NOTE)
+        """Render a page, with what was carried to it."""
+        here = {kind: read(self.request, self.session.value, kind) for kind in (NOTE, FORM)}
         answer = rendered(
             self.request,
             template,
@@ -265,13 +256,12 @@ class Visit:
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),
                 "request_id": new_request_id(),
-                "note": note,
-                "is_again": self.is_again,
+                "carried": here,
                 **values,
             },
         )
-        if note is not None:
-            drop_cookie(self.request, answer, NOTE)
+        for kind in (kind for kind in here if here[kind]):
+            drop_cookie(self.request, answer, kind)
         return answer
 
 
@@ -287,8 +277,7 @@ def rendered(
         "curls": [],
         "places": None,
         "find_text": "",
-        "note": None,
-        "is_again": False,
+        "carried": {},
     }
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
@@ -307,14 +296,10 @@ def redirect(url: str) -> Response:
 Page = Callable[[Visit], Awaitable[Response]]
 
 
-Again = tuple[type[ConsoleForm], Callable[[Visit, Any], Awaitable[Response]]]
-"""The fields of a form that are kept if it is sent without a session, and its page with them."""
-
-
 class Route:
     """A path of the console; the access log records this template instead of ids.
 
-    `again` shows a form that was sent without a session; it changes nothing.
+    The fields of `kept` are kept if its form is sent without a session.
     """
 
     def __init__(
@@ -322,11 +307,11 @@ class Route:
         path: str,
         get: Page | None = None,
         post: Page | None = None,
-        again: Again | None = None,
+        kept: type[ConsoleForm] | None = None,
     ) -> None:
         self.path = path
         self.regex = compile_path(path)[0]
-        self.again = again
+        self.kept = kept
         self.pages = {
             method: page
             for method, page in (("GET", get), ("HEAD", get), ("POST", post))

@@ -60,7 +60,7 @@ async def bring_back_chosen(visit: Visit) -> Response:
         return visit.render("refused.html", CONFLICT, refused=refused, back=back)
     query = visit.request.url.query
     back = f"{back}?{query}" if query else back
-    return visit.done(back, "brought_back", count=len(form.memory))
+    return visit.done(back, "brought_back", count=str(len(form.memory)))
 
 
 async def bring_back(visit: Visit) -> Response:
@@ -69,7 +69,7 @@ async def bring_back(visit: Visit) -> Response:
     memory = str(visit.request.path_params["memory"])
     path = f"{path_of(visit)}:undelete"
     operation = await visit.api.send("POST", path, request_id=form.id_for(memory))
-    return visit.done(url_of(visit), "brought_back", visit.undo_of(operation), count=1)
+    return visit.done(url_of(visit), "brought_back", visit.undo_of(operation), count="1")
 
 
 ROUTES = (

@@ -121,8 +121,8 @@ async def _deleted(
     did = "deleted_until" if until else "deleted"
     if memories and not visit.may(Permission.MEMORIES_ROLLBACK):
         way_back, memories = "", ()
-    said = {"count": str(count), "until": until[:16].replace("T", " ")}
-    return visit.done(url, did, way_back, memories, **said)
+    at = until[:16].replace("T", " ")
+    return visit.done(url, did, way_back, memories, count=str(count), until=at)
 
 
 class RemovalForm(VersionForm):
@@ -146,11 +146,8 @@ class ErasureForm(ChangeForm):
 
 async def ask(visit: Visit) -> Response:
     """Ask for confirmation before a memory is deleted."""
-    return await _ask(visit, 200)
-
-
-async def _ask_again(visit: Visit, form: RemovalForm) -> Response:
-    return await _ask(visit, 200, form.labels)
+    form = visit.filled(RemovalForm)
+    return await _ask(visit, 200, form.labels if form else "")
 
 
 async def _ask(visit: Visit, status: int, labels: str = "", fault: str = "") -> Response:
@@ -200,6 +197,6 @@ async def erase(visit: Visit) -> Response:
 
 ROUTES = (
     Route(f"{ENGINE}/deletion", get=preview, post=delete),
-    Route(f"{PATH}/delete", get=ask, post=delete_one, again=(RemovalForm, _ask_again)),
+    Route(f"{PATH}/delete", get=ask, post=delete_one, kept=RemovalForm),
     Route(f"{PATH}/erase", get=ask_for_id, post=erase),
 )

@@ -93,6 +93,8 @@ def _topic(line: str) -> dict[str, str]:
 async def show(visit: Visit) -> Response:
     """Show the form that edits a memory."""
     memory = await visit.api.get(path_of(visit))
+    if form := visit.filled(EditForm):
+        return _page(visit, form.etag, form.values(), form.before())
     texts = _texts(memory)
     return _page(visit, memory["etag"], texts, texts)
 
@@ -169,8 +171,4 @@ def _page(
     )
 
 
-async def _show_again(visit: Visit, form: EditForm) -> Response:
-    return _page(visit, form.etag, form.values(), form.before())
-
-
-ROUTES = (Route(f"{PATH}/edit", get=show, post=edit, again=(EditForm, _show_again)),)
+ROUTES = (Route(f"{PATH}/edit", get=show, post=edit, kept=EditForm),)

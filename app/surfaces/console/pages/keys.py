@@ -152,12 +152,10 @@ def _reach(key: Json) -> list[str]:
 
 async def show_form(visit: Visit) -> Response:
     """Show the form for a new key."""
-    return await _form(visit, KeyForm(request_id="-"))
+    return await _form(visit, visit.filled(KeyForm) or KeyForm(request_id="-"), {}, 200)
 
 
-async def _form(
-    visit: Visit, form: KeyForm, faults: Mapping[str, str] | None = None, status: int = 200
-) -> Response:
+async def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: int) -> Response:
     listed = None
     if visit.may(Permission.ENGINES_LIST):
         most = [("pageSize", str(_MOST_ENGINES))]
@@ -175,7 +173,7 @@ async def _form(
         has_more=bool(answer["nextPageToken"]) or not engines,
         pairs=[*form.scope, *[("", "")] * max(1, _PAIRS - len(form.scope))],
         days=_DAYS,
-        faults=_in_words(faults or {}),
+        faults=_in_words(faults),
         here=_HERE,
     )
 
@@ -313,7 +311,7 @@ async def export(visit: Visit) -> Response:
 
 ROUTES = (
     Route(_HERE, get=show),
-    Route(f"{_HERE}/new", get=show_form, post=create, again=(KeyForm, _form)),
+    Route(f"{_HERE}/new", get=show_form, post=create, kept=KeyForm),
     Route(f"{_ONE}/rotate", get=show_rotation, post=rotate),
     Route(f"{_ONE}/revoke", get=show_revocation, post=revoke),
     *(

@@ -183,7 +183,9 @@ async def show(visit: Visit) -> Response:
     """Show the settings, in forms for those who may change them."""
     engine = await visit.api.get(visit.engine_path)
     document = pretty(_document(engine))
-    return await _page(visit, _shown(engine["etag"], document, document))
+    kind = DocumentForm if visit.request.url.path.endswith("/json") else FieldsForm
+    form = visit.filled(kind) or _shown(engine["etag"], document, document)
+    return await _page(visit, form)
 
 
 async def _usage(visit: Visit) -> Json:
@@ -357,8 +359,8 @@ async def show_trial(visit: Visit) -> Response:
     """Show the form, or the preview that was asked for."""
     operation_id = visit.request.query_params.get("operation", "")
     if operation_id:
-        return await _trial_page(visit, operation=await _waited(visit, operation_id))
-    return await _trial_page(visit)
+        return _trial_page(visit, operation=await _waited(visit, operation_id))
+    return _trial_page(visit, form=visit.filled(TrialForm))
 
 
 async def _waited(visit: Visit, operation_id: str) -> Json:
@@ -373,10 +375,10 @@ async def _waited(visit: Visit, operation_id: str) -> Json:
     return operation
 
 
-async def _trial_page(
+def _trial_page(
     visit: Visit,
-    form: TrialForm | None = None,
     *,
+    form: TrialForm | None = None,
     operation: Json | None = None,
     refused: ApiRefusal | None = None,
 ) -> Response:
@@ -405,14 +407,14 @@ async def run(visit: Visit) -> Response:
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
-        return await _trial_page(visit, form=form, refused=refused)
+        return _trial_page(visit, form=form, refused=refused)
     return redirect(f"{visit.engine_url}/settings/try?operation={last_part(operation['name'])}")
 
 
 ROUTES = (
-    Route(_PATH, get=show, post=save_fields, again=(FieldsForm, _page)),
-    Route(f"{_PATH}/json", get=show, post=save_document, again=(DocumentForm, _page)),
+    Route(_PATH, get=show, post=save_fields, kept=FieldsForm),
+    Route(f"{_PATH}/json", get=show, post=save_document, kept=DocumentForm),
     Route(f"{_PATH}/json/check", post=check_document),
     Route(f"{_PATH}/check/{{field}}", post=check_field),
-    Route(_TRIAL_PATH, get=show_trial, post=run, again=(TrialForm, _trial_page)),
+    Route(_TRIAL_PATH, get=show_trial, post=run, kept=TrialForm),
 )

@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from mimetypes import guess_extension
 from urllib.parse import quote
 
 from starlette.responses import Response
@@ -29,7 +28,6 @@ _AROUND = 300
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 """The images that a page shows; an SVG can hold scripts and stays a file."""
 _MAX_IMAGE_BYTES = 10_485_760
-_UNSAFE = re.compile(r"[^\w.-]", re.ASCII)
 _GAP = "\n…\n"
 
 Span = tuple[int, int]
@@ -91,7 +89,8 @@ async def show_memory(visit: Visit) -> Response:
 
 async def show_namespace(visit: Visit) -> Response:
     """Show a namespace with its artifacts."""
-    return await _namespace(visit, 200)
+    form = visit.filled(QuestionForm)
+    return await _namespace(visit, 200, form.question if form else "")
 
 
 async def ask(visit: Visit) -> Response:
@@ -105,10 +104,6 @@ async def ask(visit: Visit) -> Response:
             raise
         return await _namespace(visit, refused.status, form.question, fault=refused.message)
     return await _namespace(visit, 200, form.question, answer=answer)
-
-
-async def _show_question(visit: Visit, form: QuestionForm) -> Response:
-    return await _namespace(visit, 200, form.question)
 
 
 async def _namespace(
@@ -182,7 +177,7 @@ async def show_artifact(visit: Visit) -> Response:
     artifact = await visit.api.get(path)
     may_read = visit.may(Permission.ARTIFACTS_CONTENT)
     is_text = artifact["kind"] != "blob"
-    is_image = may_read and _media_type(artifact) in _IMAGES
+    is_image = may_read and artifact["mediaType"].partition(";")[0].lower() in _IMAGES
     shown = await _as_stored(visit, path, artifact) if may_read and is_text else None
     return visit.render(
         "artifact.html",
@@ -196,10 +191,6 @@ async def show_artifact(visit: Visit) -> Response:
     )
 
 
-def _media_type(artifact: Json) -> str:
-    return str(artifact["mediaType"] or "").partition(";")[0].strip().lower()
-
-
 async def download(visit: Visit) -> Response:
     """Send an artifact as a file, which browsers do not render; an image is also shown from here.
 
@@ -209,15 +200,14 @@ async def download(visit: Visit) -> Response:
     artifact = await visit.api.get(path)
     if artifact["sizeBytes"] != "0":
         await visit.api.content(f"{path}/content", 1)
-    ending = guess_extension(_media_type(artifact)) or ""
-    name = _UNSAFE.sub("_", last_part(artifact["name"])).removesuffix(ending) + ending
+    name = re.sub(r"[^a-zA-Z0-9_.-]", "_", last_part(artifact["name"]))
     return visit.api.download(f"{path}/content", [], name)
 
 
 ROUTES = (
     Route(_LIST, get=show),
     Route(_MEMORY, get=show_memory),
-    Route(_NAMESPACE, get=show_namespace, post=ask, again=(QuestionForm, _show_question)),
+    Route(_NAMESPACE, get=show_namespace, post=ask, kept=QuestionForm),
     Route(f"{_NAMESPACE}/{{artifact}}", get=show_artifact),
     Route(f"{_NAMESPACE}/{{artifact}}/content", get=download),
 )
