@@ -110,7 +110,8 @@ def _values(fields: Mapping[str, Sequence[str]], form: type[ConsoleForm]) -> dic
     many = {
         field.alias for field in form.model_fields.values() if get_origin(field.annotation) is tuple
     }
-    return {name: values if name in many else values[-1] for name, values in fields.items()}
+    given = ((name, values) for name, values in fields.items() if values)
+    return {name: values if name in many else values[-1] for name, values in given}
 
 
 async def pack_form(request: Request, at: str, form: type[ConsoleForm]) -> str:

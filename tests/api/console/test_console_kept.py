@@ -181,7 +181,7 @@ async def test_only_the_fields_of_a_form_are_kept_and_never_a_secret(
 
 
 async def test_what_is_too_long_says_so(visitor: httpx.AsyncClient) -> None:
-    long = "".join(chr(0x4E00 + number * 7 % 20_000) for number in range(8_000))
+    long = "".join(chr(0x4E00 + number * 7 % 20_000) for number in range(3_000))
     for text in (long, long * 10):
         form = {"displayName": text}
         shown = Page(await visitor.post("/console/keys/new", data=form, headers=OWN))

@@ -128,8 +128,6 @@ async def test_the_counts_at_the_side_are_those_that_the_key_may_see(
     admin = await signed_in("admin")
     assert f'hx-get="{url}"' in (await admin.get(OVERVIEW)).text
     answer = await admin.get(url)
-    assert answer.headers["cache-control"] == "private, max-age=30"
-    assert answer.headers["vary"] == "Cookie"
     shown = re.sub(r"\s+", " ", answer.text)
     for name, count in (("memories", "2"), ("sessions", "0"), ("operations", "1")):
         pattern = rf'id="count-{name}" hx-swap-oob="true">(?:<span[^>]*>)?{count}<'

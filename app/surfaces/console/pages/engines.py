@@ -97,10 +97,7 @@ async def counts(visit: Visit) -> Response:
         _part(visit, ":usage", Permission.USAGE_GET),
         _part(visit, "/operations:groupFailures", Permission.OPERATIONS_LIST, failed),
     )
-    answer = visit.render("counts.html", used=used, failed=failures)
-    # Another key in the same browser has another cookie, and may see other counts.
-    answer.headers.update({"Cache-Control": "private, max-age=30", "Vary": "Cookie"})
-    return answer
+    return visit.render("counts.html", used=used, failed=failures)
 
 
 async def _engine(visit: Visit) -> Json:
