@@ -13,7 +13,7 @@ from tests.browser.service import Bank
 _OTHERS = "a-canary-of-seven"
 _MAX_PAGES = 120
 _NARROW = 320
-_FILES = re.compile(r"export|download|csv")
+_FILES = re.compile(r"export|download|csv|/content$")
 _HREFS = """() => [...document.querySelectorAll("a:not([href^='#'])")]
     .map((link) => link.getAttribute("href"))"""
 _ID = re.compile(r"[^/]*\d[^/]*")

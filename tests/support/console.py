@@ -20,7 +20,7 @@ class Page(HTMLParser):
         text: what is to be read, with white space as one blank.
         links: the addresses of its links.
         next: the address of the next page of its list; empty: there is none.
-        forms: the fields of each form, by its action.
+        forms: the fields of each form, by the path of its action.
     """
 
     def __init__(self, answer: httpx.Response) -> None:
@@ -43,7 +43,7 @@ class Page(HTMLParser):
             if found.get("rel") == "next":
                 self.next = found["href"]
         elif tag == "form" and "action" in found:
-            self._form = self.forms.setdefault(found["action"], {})
+            self._form = self.forms.setdefault(found["action"].partition("?")[0], {})
         elif tag == "input" and found.get("name") and self._is_sent(found):
             self._form[found["name"]] = found.get("value", "")
         elif tag == "textarea":

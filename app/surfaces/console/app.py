@@ -12,7 +12,8 @@ from structlog.contextvars import bind_contextvars
 from app.adapters.logs import request_id
 from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
 from app.surfaces.api import ApiRefusal
-from app.surfaces.console import templating
+from app.surfaces.console import carried, templating
+from app.surfaces.console.forms import pack_form
 from app.surfaces.console.pages import ROUTES, signing
 from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
 from app.surfaces.console.templating import environment
@@ -82,7 +83,7 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
         request.scope["route"] = _SIGN_IN
         return await signing.answer(request, sessions, session)
     if session is None:
-        return _sent_to_sign_in(request)
+        return await _sent_to_sign_in(request)
     for route in ROUTES:
         match = route.regex.fullmatch(path)
         if match is None:
@@ -98,14 +99,16 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
     raise NotFound("No such page.", Reason.PATH_NOT_FOUND)
 
 
-def _sent_to_sign_in(request: Request) -> Response:
+async def _sent_to_sign_in(request: Request) -> Response:
     if "hx-request" in request.headers:
         # htmx requests a part of a page, which the sign-in form must not replace.
         whole = urlsplit(request.headers.get("hx-current-url", ""))
         return Response(headers={"HX-Redirect": signing.sign_in_url(_joined(*whole[2:4]))})
-    raw: bytes = request.scope.get("raw_path") or b""
-    shown = _joined(raw.decode("latin-1"), request.url.query) if _has_page(request) else ""
+    route = _with_page(request)
+    shown = "" if route is None else carried.address(request)
     answer = redirect(signing.sign_in_url(shown))
+    if route is not None and route.kept is not None and carried.is_of_own_page(request):
+        answer = signing.show_unsent(request, shown, await pack_form(request, shown, route.kept))
     # Links from other sites arrive without the cookie; it must not be dropped then.
     if cookie_name(request) in request.cookies:
         drop_cookie(request, answer)
@@ -116,10 +119,11 @@ def _joined(path: str, query: str) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _has_page(request: Request) -> bool:
-    """Return True if the path of a request can be opened by a link."""
+def _with_page(request: Request) -> Route | None:
+    """Return the route of a request if a link can open it."""
     path = request.url.path.rstrip("/")
-    return any(route.regex.fullmatch(path) and "GET" in route.pages for route in ROUTES)
+    matching = (route for route in ROUTES if route.regex.fullmatch(path) and "GET" in route.pages)
+    return next(matching, None)
 
 
 def _refusal(request: Request, session: OpenSession | None, refused: ApiRefusal) -> Response:

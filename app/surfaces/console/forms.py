@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
-from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason, ServiceError
 from app.settings.settings import Settings
+from app.surfaces.console.carried import MOST_CHARS, Carried
 from app.surfaces.console.sessions import OpenSession
 from app.surfaces.console.texts import TEXTS
 from app.web.body import LONG_BYTES, BodyPace, Incoming, media_type, read_body
@@ -21,6 +22,7 @@ TOKEN = "token"  # noqa: S105 - the name of a field
 """The field that proves that a form belongs to this session."""
 _MAX_FIELDS = 120
 """Room for the ticks of a page of a list."""
+_MOST_KEPT_BYTES = 65_536
 _MAX_ID_CHARS = 64
 _MAX_DIGITS = 18
 _ID_BYTES = 16
@@ -88,7 +90,7 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
         PermissionDenied: the form belongs to another session.
         ResourceExhausted: the body is too long.
     """
-    fields = await _fields(request)
+    fields = await _fields(request, request.app.state.resources.settings.max_body_bytes)
     token = fields.get(TOKEN, [""])[-1]
     if session is not None and not session.is_own_form(token):
         raise PermissionDenied(
@@ -109,16 +111,37 @@ def _values(fields: Mapping[str, Sequence[str]], form: type[ConsoleForm]) -> dic
     many = {
         field.alias for field in form.model_fields.values() if get_origin(field.annotation) is tuple
     }
-    return {name: values if name in many else values[-1] for name, values in fields.items()}
+    given = ((name, values) for name, values in fields.items() if values)
+    return {name: values if name in many else values[-1] for name, values in given}
 
 
-async def _fields(request: Request) -> dict[str, list[str]]:
+async def pack_form(request: Request, at: str, form: type[ConsoleForm]) -> str:
+    """Return the fields of a form without a session, packed; empty: too long, or not a form."""
+    known = {field.alias for field in form.model_fields.values()} - {"requestId"}
+    try:
+        fields = await _fields(request, _MOST_KEPT_BYTES)
+    except ServiceError:
+        return ""
+    kept = {name: values for name, values in fields.items() if name in known}
+    packed = Carried(at=at, fields=kept).packed()
+    return packed if len(packed) <= MOST_CHARS else ""
+
+
+def filled(kept: Carried, form: type[_F]) -> _F | None:
+    """Return a form with fields that were kept; None: they are not its fields."""
+    try:
+        return form.model_validate({**_values(kept.fields, form), "requestId": new_request_id()})
+    except ValidationError:
+        return None
+
+
+async def _fields(request: Request, most: int) -> dict[str, list[str]]:
     if media_type(request.headers.get("content-type")) != _KIND:
         raise InvalidArgument(f"Content-Type: must be {_KIND}.", Reason.BODY_NOT_JSON, http=415)
     settings: Settings = request.app.state.resources.settings
     pace = BodyPace(settings.tuning.body_seconds, settings.tuning.body_min_bytes_per_second)
     with Incoming(request.scope, request.receive, pace, is_streamed=False) as incoming:
-        body = await read_body(request.scope, incoming.receive, settings.max_body_bytes)
+        body = await read_body(request.scope, incoming.receive, most)
     if len(body) > LONG_BYTES:
         # In a thread, because parsing a long body would block the event loop.
         return await asyncio.to_thread(_parse, body)

@@ -39,7 +39,7 @@ _VALUE_BYTES = 32
 _LIVE = "div#live"
 """The part of a page that renews itself, which does not show that somebody is there."""
 _USE_PRECISION = timedelta(minutes=1)
-_FORM_LABEL = b"memory-bank console form"
+_FORM_LABEL = "memory-bank console form"
 _PORT = 80
 _PERMISSIONS = frozenset(Permission)
 
@@ -58,11 +58,11 @@ class OpenSession:
     @property
     def form_token(self) -> str:
         """The token that each form of this session carries."""
-        return hmac.new(self.value.encode(), _FORM_LABEL, hashlib.sha256).hexdigest()
+        return signature(self.value, _FORM_LABEL)
 
     def is_own_form(self, token: str) -> bool:
         """Return True if a form was made for this session."""
-        return hmac.compare_digest(token.encode(), self.form_token.encode())
+        return is_signed(self.value, _FORM_LABEL, token)
 
 
 @dataclass(frozen=True)
@@ -185,16 +185,30 @@ async def remove_ended(batches: SweepBatches) -> int:
     return await batches.remove(select, store.remove_ended)
 
 
-def cookie_name(request: Request) -> str:
-    """Return the name of the cookie for a request; no other cookie is read."""
-    return _SECURE_COOKIE if is_secure(request) else _PLAIN_COOKIE
+def signature(value: str, text: str) -> str:
+    """Return what proves that a text was made for the session with a cookie's value."""
+    return hmac.new(value.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
-def set_cookie(request: Request, answer: Response, value: str) -> None:
-    """Set a cookie that lasts until the browser is closed."""
+def is_signed(value: str, text: str, signed: str) -> bool:
+    """Return True if a signature proves that a text was made for a session."""
+    return hmac.compare_digest(signed.encode(), signature(value, text).encode())
+
+
+def cookie_name(request: Request, kind: str = "") -> str:
+    """Return the name of a cookie for a request, by default the session's; no others are read."""
+    name = _SECURE_COOKIE if is_secure(request) else _PLAIN_COOKIE
+    return f"{name}-{kind}" if kind else name
+
+
+def set_cookie(
+    request: Request, answer: Response, value: str, kind: str = "", seconds: int | None = None
+) -> None:
+    """Set a cookie that lasts for a time, by default until the browser is closed."""
     answer.set_cookie(
-        cookie_name(request),
+        cookie_name(request, kind),
         value,
+        max_age=seconds,
         path="/",
         secure=is_secure(request),
         httponly=True,
@@ -202,10 +216,10 @@ def set_cookie(request: Request, answer: Response, value: str) -> None:
     )
 
 
-def drop_cookie(request: Request, answer: Response) -> None:
-    """Delete the session's cookie in the browser."""
+def drop_cookie(request: Request, answer: Response, kind: str = "") -> None:
+    """Delete a cookie in the browser, by default the session's."""
     answer.delete_cookie(
-        cookie_name(request),
+        cookie_name(request, kind),
         path="/",
         secure=is_secure(request),
         httponly=True,

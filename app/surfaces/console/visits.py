@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -20,12 +20,19 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import Api, ApiRefusal, Json, Query
+from app.surfaces.console.carried import FORM, NOTE, Carried, carry, read
 from app.surfaces.console.exports import KINDS, download, pages_of
 from app.surfaces.console.filterrow import SCOPES, SIZES, FilterRow
-from app.surfaces.console.forms import new_request_id
+from app.surfaces.console.forms import ConsoleForm, filled, new_request_id
 from app.surfaces.console.navigation import places_of
-from app.surfaces.console.sessions import SURFACE, OpenSession, is_exposed, is_secure
-from app.surfaces.console.templating import environment, pairs
+from app.surfaces.console.sessions import (
+    SURFACE,
+    OpenSession,
+    drop_cookie,
+    is_exposed,
+    is_secure,
+)
+from app.surfaces.console.templating import environment, last_part, pairs
 from app.surfaces.console.texts import TEXTS
 from app.web.headers import address_of
 
@@ -41,6 +48,7 @@ _NEWER = "newer"
 _MOST_NEWER = 30
 _EXPORT = "export"
 ENGINE = "/console/e/{engine}"
+_F = TypeVar("_F", bound=ConsoleForm)
 
 
 class Listed(NamedTuple):
@@ -245,9 +253,30 @@ class Visit:
         kept = [(name, value) for name, value in given if value and name not in (parameter, _NEWER)]
         return f"?{urlencode(kept)}" if kept else ""
 
+    def done(
+        self, url: str, did: str, back: str = "", memories: Sequence[str] = (), **values: str
+    ) -> Response:
+        """Redirect to a page that says what was done, and what takes it back; see `Carried`."""
+        note = Carried(at=url, did=did, values=values, back=back, memories=tuple(memories))
+        answer = redirect(url)
+        carry(self.request, answer, self.session.value, NOTE, note.packed())
+        return answer
+
+    def filled(self, form: type[_F]) -> _F | None:
+        """Return the form of this page that was sent without a session; None: none was."""
+        kept = read(self.request, self.session.value, FORM)
+        return kept and filled(kept, form)
+
+    def undo_of(self, operation: Json) -> str:
+        """Return the path of the undo of a change; empty: the user may not undo it."""
+        needed = (Permission.OPERATIONS_GET, Permission.OPERATIONS_UNDO)
+        name = quote(last_part(operation["name"]), safe="")
+        return f"{self.engine_url}/operations/{name}/undo" if all(map(self.may, needed)) else ""
+
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
-        """Render a page."""
-        return rendered(
+        """Render a page, with what was carried to it."""
+        here = {kind: read(self.request, self.session.value, kind) for kind in (NOTE, FORM)}
+        answer = rendered(
             self.request,
             template,
             status,
@@ -265,9 +294,13 @@ class Visit:
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),
                 "request_id": new_request_id(),
+                "carried": here,
                 **values,
             },
         )
+        for kind in (kind for kind in here if here[kind]):
+            drop_cookie(self.request, answer, kind)
+        return answer
 
 
 def rendered(
@@ -282,6 +315,7 @@ def rendered(
         "curls": [],
         "places": None,
         "find_text": "",
+        "carried": {},
     }
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
@@ -301,11 +335,21 @@ Page = Callable[[Visit], Awaitable[Response]]
 
 
 class Route:
-    """A path of the console; the access log records this template instead of ids."""
+    """A path of the console; the access log records this template instead of ids.
 
-    def __init__(self, path: str, get: Page | None = None, post: Page | None = None) -> None:
+    The fields of `kept` are kept if its form is sent without a session.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        get: Page | None = None,
+        post: Page | None = None,
+        kept: type[ConsoleForm] | None = None,
+    ) -> None:
         self.path = path
         self.regex = compile_path(path)[0]
+        self.kept = kept
         self.pages = {
             method: page
             for method, page in (("GET", get), ("HEAD", get), ("POST", post))

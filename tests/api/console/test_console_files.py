@@ -44,7 +44,7 @@ def test_every_form_that_changes_has_a_token_and_a_request_id() -> None:
     for path in _TEMPLATES:
         for form in re.findall(r"<form method=\"post\".*?</form>", path.read_text(), re.DOTALL):
             action = re.search(r"action=\"(.*?)\"", form)
-            has_both = "parts.token(session, request_id)" in form
+            has_both = "token(session, request_id)" in form
             if not has_both and action:
                 bare.append((action[1], 'name="token"' in form))
     assert bare == [("/console/sign-out", True), ("/console/sign-in", False)]
@@ -87,7 +87,8 @@ def test_an_unknown_name_in_a_template_is_an_error() -> None:
 def test_files_weigh_little_and_the_vendored_one_is_whole() -> None:
     assert len((_STATIC / "console.css").read_bytes()) < 40_000
     assert len((_STATIC / "icons.svg").read_bytes()) < 10_000
-    assert len((_STATIC / "console.js").read_bytes()) <= 6_144
+    # Confirmations open as dialogs above the page.
+    assert len((_STATIC / "console.js").read_bytes()) <= 7_680
     [told] = _STATIC.glob("htmx-*.sha256")
     digest, name = told.read_text().split()
     assert hashlib.sha256((_STATIC / name).read_bytes()).hexdigest() == digest

@@ -1,5 +1,6 @@
 """The overview of an engine: what each key sees of it, and what it leaves out."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -116,3 +117,24 @@ async def test_more_deleted_memories_than_a_page_are_told_so(
         ok(await client.delete(path_of(memory["name"])))
     shown = await page(await signed_in("viewer"), OVERVIEW)
     assert "50 or more can still be brought back" in shown.text
+
+
+async def test_the_counts_at_the_side_are_those_that_the_key_may_see(
+    busy: str, signed_in: SignedIn, client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    del busy
+    await create_memories(client, "one", "two")
+    url = f"{OVERVIEW}/counts"
+    admin = await signed_in("admin")
+    assert f'hx-get="{url}"' in (await admin.get(OVERVIEW)).text
+    answer = await admin.get(url)
+    shown = re.sub(r"\s+", " ", answer.text)
+    for name, count in (("memories", "2"), ("sessions", "0"), ("operations", "1")):
+        pattern = rf'id="count-{name}" hx-swap-oob="true">(?:<span[^>]*>)?{count}<'
+        assert re.search(pattern, shown), name
+    assert "failed within 24 hours" in shown
+    blind = await signed_in(permissions=["memories.list", "engines.get"])
+    assert "count-" not in (await blind.get(url)).text
+    clock.advance(timedelta(days=2))
+    later = await signed_in("admin")
+    assert "count-operations" not in (await later.get(url)).text

@@ -1,9 +1,11 @@
 """Search: what is found and why, both rankings side by side, and what a bound key reaches."""
 
+import re
 from datetime import timedelta
 from urllib.parse import quote
 
 import httpx
+import pytest
 
 from app.kernel.clock import FixedClock
 from app.kernel.wire.base import camel_name
@@ -59,8 +61,26 @@ async def test_both_rankings_stand_side_by_side(
     assert (both.count(' aria-labelledby="column-'), both.count("<rect") > 0) == (2, True)
     assert both.count("memories:retrieve") == 2
     vector = (await viewer.get(f"{_ASKED}&ranking=vector")).text
-    assert "<rect" not in vector
     assert "Vector distance" in vector
+
+
+async def test_the_nearer_a_memory_is_the_fuller_is_its_bar(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    facts = ("I like green tea.", "I own a red bicycle.", "Tea is what I drink.")
+    await create_memories(client, *facts)
+    viewer = await signed_in("viewer")
+    for ranking in ("hybrid", "vector"):
+        shown = (await viewer.get(f"{_ASKED}&ranking={ranking}")).text
+        assert "The nearer a memory is, the fuller is its bar" in shown
+        fills = []
+        for hit in shown.split("<li data-row>")[1:]:
+            [distance] = re.findall(r"Distance</span> ([0-9.]+)", hit)
+            filled = sum(map(float, re.findall(r'<rect x="[0-9.]+" y="0" width="([0-9.]+)"', hit)))
+            assert filled == pytest.approx(50 * (2 - float(distance)), abs=0.6), ranking
+            fills.append(filled)
+        assert fills == sorted(fills, reverse=True)
+        assert len(fills) == 3
 
 
 async def test_near_in_meaning_is_what_the_ranking_counts_as_such(

@@ -67,7 +67,7 @@ async def test_text_is_shown_to_those_who_may_see_it_and_stays_text(
     assert FACT in Page(answer).text
     assert "<script>alert" not in answer.text
     assert "[U+202E]evil" in answer.text
-    assert "It is no text" in (await page(visitor, f"{NAMESPACE}/picture")).text
+    assert "<img " in (await visitor.get(f"{NAMESPACE}/picture")).text
     assert '{"a": 1}' in (await page(visitor, f"{NAMESPACE}/data")).text
 
 
@@ -151,6 +151,41 @@ async def test_every_artifact_is_on_one_page(
         seen |= {link for link in shown.links if "/artifact-" in link}
         url = shown.next
     assert (len(seen), url) == (60, "")
+
+
+async def test_who_may_see_contents_downloads_them_and_looks_at_images(
+    filled: None, client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    del filled
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
+    path = f"{MEMORY}/namespaces/n/artifacts"
+    for name, kind in (("drawing", "image/svg+xml"), ("page.html", "text/html"), ("empty", "a/b")):
+        content = b"" if name == "empty" else svg
+        ok(await upload(client, content, f"{path}/{name}", kind))
+    reader = await signed_in("admin")
+    for name, kind, is_image in (
+        ("picture", "image/png", True),
+        ("drawing", "image/svg+xml", False),
+        ("page.html", "text/html", False),
+        ("empty", "a/b", False),
+    ):
+        one = f"{NAMESPACE}/{name}"
+        shown = await reader.get(one)
+        assert f"{one}/content" in Page(shown).links
+        assert (f'<img src="{one}/content"' in shown.text) == is_image, name
+        assert "<svg xmlns" not in shown.text
+        answer = await reader.get(f"{one}/content")
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith(kind)
+        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert "img-src 'self';" in answer.headers["content-security-policy"]
+    viewer = await signed_in("viewer")
+    shown = await viewer.get(f"{NAMESPACE}/picture")
+    assert "/content" not in shown.text
+    assert "No permission" in (await page(viewer, f"{NAMESPACE}/picture/content", 403)).text
+    assert "Not found" in (await page(reader, f"{NAMESPACE}/gone/content", 404)).text
 
 
 def test_of_a_long_text_what_stands_around_the_passages_is_shown() -> None:

@@ -6,11 +6,11 @@ from starlette.responses import Response
 
 from app.surfaces.console.filterrow import SCOPES, FilterRow, since, until
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages.deletion import BulkForm, ask_bulk, told
+from app.surfaces.console.pages.deletion import BulkForm, ask_bulk, list_url, refused_page
 from app.surfaces.console.pages.memories import TEXT, list_memories
 from app.surfaces.console.pages.memory import PATH, path_of, url_of
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 _FIELDS = (
     TEXT,
@@ -54,15 +54,18 @@ async def bring_back_chosen(visit: Visit) -> Response:
         )
         for _, memory in form.chosen()
     }
-    return await told(visit, changes, "deleted")
+    back = list_url(visit, "deleted", _row(visit))
+    refused = await refused_page(visit, changes, back)
+    return refused or visit.done(back, "brought_back", count=str(len(changes)))
 
 
 async def bring_back(visit: Visit) -> Response:
     """Restore one memory."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     memory = str(visit.request.path_params["memory"])
-    await visit.api.send("POST", f"{path_of(visit)}:undelete", request_id=form.id_for(memory))
-    return redirect(url_of(visit))
+    path = f"{path_of(visit)}:undelete"
+    operation = await visit.api.send("POST", path, request_id=form.id_for(memory))
+    return visit.done(url_of(visit), "brought_back", visit.undo_of(operation), count="1")
 
 
 ROUTES = (

@@ -1,6 +1,6 @@
 """Deletion of memories, which can be undone, and permanent erasure of one; labels of many."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -12,20 +12,21 @@ from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json, refusals
+from app.surfaces.console import carried
 from app.surfaces.console.filterrow import FilterRow
 from app.surfaces.console.forms import ChangeForm, VersionForm, read_form
 from app.surfaces.console.pages.memories import row_of
 from app.surfaces.console.pages.memory import PATH, known, path_of, url_of
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit
 
 SAMPLES = 20
 """Number of memories shown in a preview."""
 
 
 class BulkForm(ChangeForm):
-    """Memories that were ticked, each as its version and id."""
+    """Memories that were ticked, each as its version and id, or as its id alone."""
 
     memory: tuple[str, ...] = ()
 
@@ -37,7 +38,7 @@ class BulkForm(ChangeForm):
         """
         if not self.memory:
             raise InvalidArgument.of_field("memory", TEXTS.choose_first)
-        split = (ticked.partition(" ") for ticked in self.memory)
+        split = (ticked.rpartition(" ") for ticked in self.memory)
         return [(etag, memory) for etag, _, memory in split]
 
 
@@ -123,10 +124,10 @@ def _bulk(
     visit: Visit, deed: str, row: FilterRow, memories: list[Json], **found: object
 ) -> Response:
     own = {"count": len(memories), "filter": "", "chosen": (), "missing": 0, **found}
+    own |= {"query": row.query(), "here": carried.address(visit.request)}
+    own["filled"] = visit.filled(LabelForm)
     samples, words = memories[:SAMPLES], TEXTS.bulk[deed]
-    return visit.render(
-        "bulk.html", deed=deed, words=words, samples=samples, query=row.query(), **own
-    )
+    return visit.render("bulk.html", deed=deed, words=words, samples=samples, **own)
 
 
 async def label(visit: Visit) -> Response:
@@ -138,43 +139,64 @@ async def label_chosen(visit: Visit) -> Response:
     """Set a pair of the metadata of memories, or remove it, and leave the rest of it."""
     form = await read_form(visit.request, LabelForm, visit.session)
     changes = {memory: form.change(visit, etag, memory) for etag, memory in form.chosen()}
-    return await told(visit, changes, "memories")
+    back = list_url(visit, "memories", row_of(visit))
+    refused = await refused_page(visit, changes, back)
+    return refused or visit.done(back, "labelled", count=str(len(changes)))
 
 
-async def told(visit: Visit, changes: Mapping[str, Awaitable[Json]], back: str) -> Response:
-    """Make the changes of memories; then tell which were refused, or show a list of the engine."""
+def list_url(visit: Visit, name: str, row: FilterRow) -> str:
+    """Return the path of a list of the engine, filtered as before."""
+    query = row.query()
+    return f"{visit.engine_url}/{name}" + (f"?{query}" if query else "")
+
+
+async def refused_page(
+    visit: Visit, changes: Mapping[str, Awaitable[Json]], back: str
+) -> Response | None:
+    """Make the changes of memories; return a page with those that are refused, if any is."""
     refused = await refusals(changes)
-    query = visit.request.url.query
-    url = f"{visit.engine_url}/{back}" + (f"?{query}" if query else "")
-    if refused:
-        return visit.render("refused.html", CONFLICT, refused=refused, back=url)
-    return redirect(url)
+    return visit.render("refused.html", CONFLICT, refused=refused, back=back) if refused else None
 
 
 async def delete(visit: Visit) -> Response:
     """Delete the memories in the preview; then show the page where they can be restored."""
     form = await read_form(visit.request, DeletionForm, visit.session)
     memories = f"{visit.engine_path}/memories"
+    seen = "deleted" if visit.may(Permission.REVISIONS_LIST) else "memories"
+    back = f"{visit.engine_url}/{seen}"
     if form.filter:
         body = {"filter": form.filter, "force": True}
-        await visit.api.send("POST", f"{memories}:purge", body, request_id=form.request_id)
-        return await told(visit, {}, _seen(visit))
+        done = await visit.api.send("POST", f"{memories}:purge", body, request_id=form.request_id)
+        return await _deleted(visit, back, done["response"]["purgeCount"], visit.undo_of(done))
     changes = {
         memory: visit.api.send(
             "DELETE", _path(visit, memory), request_id=form.id_for(memory), etag=etag
         )
         for etag, memory in form.chosen()
     }
-    return await told(visit, changes, _seen(visit))
-
-
-def _seen(visit: Visit) -> str:
-    """Return the list that shows the memories after they were deleted."""
-    return "deleted" if visit.may(Permission.REVISIONS_LIST) else "memories"
+    refused = await refused_page(visit, changes, back)
+    gone = list(changes)
+    way_back = f"{visit.engine_url}/recovery"
+    return refused or await _deleted(visit, back, len(gone), way_back, gone)
 
 
 def _path(visit: Visit, memory: str) -> str:
     return f"{visit.engine_path}/memories/{quote(memory, safe='')}"
+
+
+async def _deleted(
+    visit: Visit, url: str, count: int, way_back: str, memories: Sequence[str] = ()
+) -> Response:
+    """Say how many memories are deleted, and until when they can be brought back."""
+    query = [("showDeleted", "true"), ("filter", "delete_time:*"), ("pageSize", "1")]
+    path = f"{visit.engine_path}/memories"
+    listed = await visit.answered(path, [*query, ("orderBy", "delete_time desc")]) or Json()
+    until = next((one["recoverUntil"] or "" for one in listed["memories"] or []), "")
+    did = "deleted_until" if until else "deleted"
+    if memories and not visit.may(Permission.MEMORIES_ROLLBACK):
+        way_back, memories = "", ()
+    at = until[:16].replace("T", " ")
+    return visit.done(url, did, way_back, memories, count=str(count), until=at)
 
 
 class RemovalForm(VersionForm):
@@ -198,7 +220,8 @@ class ErasureForm(ChangeForm):
 
 async def ask(visit: Visit) -> Response:
     """Ask for confirmation before a memory is deleted."""
-    return await _ask(visit, 200)
+    form = visit.filled(RemovalForm)
+    return await _ask(visit, 200, form.labels if form else "")
 
 
 async def _ask(visit: Visit, status: int, labels: str = "", fault: str = "") -> Response:
@@ -222,7 +245,9 @@ async def delete_one(visit: Visit) -> Response:
             return await _ask(visit, BAD_REQUEST, form.labels, refused.message)
         raise
     is_shown = visit.may(Permission.REVISIONS_LIST)
-    return redirect(url_of(visit) if is_shown else f"{visit.engine_url}/memories")
+    shown = url_of(visit) if is_shown else f"{visit.engine_url}/memories"
+    memory = str(visit.request.path_params["memory"])
+    return await _deleted(visit, shown, 1, f"{url_of(visit)}/undelete", [memory])
 
 
 async def ask_for_id(visit: Visit) -> Response:
@@ -241,12 +266,12 @@ async def erase(visit: Visit) -> Response:
     if form.typed.strip() != visit.request.path_params["memory"]:
         return await _ask_for_id(visit, BAD_REQUEST, TEXTS.erase_mismatch)
     await visit.api.erase(path_of(visit), form.request_id)
-    return redirect(f"{visit.engine_url}/{form.back}")
+    return visit.done(f"{visit.engine_url}/{form.back}", "erased")
 
 
 ROUTES = (
     Route(f"{ENGINE}/deletion", get=preview, post=delete),
-    Route(f"{ENGINE}/labelling", get=label, post=label_chosen),
-    Route(f"{PATH}/delete", get=ask, post=delete_one),
+    Route(f"{ENGINE}/labelling", get=label, post=label_chosen, kept=LabelForm),
+    Route(f"{PATH}/delete", get=ask, post=delete_one, kept=RemovalForm),
     Route(f"{PATH}/erase", get=ask_for_id, post=erase),
 )

@@ -15,7 +15,7 @@ from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Route, Visit
 
 _OBJECTS = ("metadata", "structuredContent")
 """The fields with JSON objects."""
@@ -93,6 +93,8 @@ def _topic(line: str) -> dict[str, str]:
 async def show(visit: Visit) -> Response:
     """Show the form that edits a memory."""
     memory = await visit.api.get(path_of(visit))
+    if form := visit.filled(EditForm):
+        return _page(visit, form.etag, form.values(), form.before())
     texts = _texts(memory)
     return _page(visit, memory["etag"], texts, texts)
 
@@ -107,7 +109,7 @@ async def edit(visit: Visit) -> Response:
     if faults:
         return _page(visit, form.etag, form.values(), form.before(), BAD_REQUEST, faults)
     try:
-        await visit.api.send(
+        operation = await visit.api.send(
             "PATCH",
             path_of(visit),
             body,
@@ -122,7 +124,7 @@ async def edit(visit: Visit) -> Response:
             raise
         faults = _by_field(refused.fields)
         return _page(visit, form.etag, form.values(), form.before(), BAD_REQUEST, faults)
-    return redirect(url_of(visit))
+    return visit.done(url_of(visit), "edited", visit.undo_of(operation))
 
 
 def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
@@ -169,4 +171,4 @@ def _page(
     )
 
 
-ROUTES = (Route(f"{PATH}/edit", get=show, post=edit),)
+ROUTES = (Route(f"{PATH}/edit", get=show, post=edit, kept=EditForm),)

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
+from app.kernel.wire.scalars import format_timestamp
+from app.surfaces import filters
 from app.surfaces.api import Json, Query
 from app.surfaces.console.pages import operations, server, streams, usage
 from app.surfaces.console.templating import last_part
@@ -87,6 +89,17 @@ async def show(visit: Visit) -> Response:
     )
 
 
+async def counts(visit: Visit) -> Response:
+    """Show the counts at the side: what the engine holds, and what failed within a day."""
+    day = filters.quoted(format_timestamp(visit.now - timedelta(days=1)))
+    failed = [("filter", filters.all_of((operations.FAILURES, f"update_time>={day}")))]
+    used, failures = await asyncio.gather(
+        _part(visit, ":usage", Permission.USAGE_GET),
+        _part(visit, "/operations:groupFailures", Permission.OPERATIONS_LIST, failed),
+    )
+    return visit.render("counts.html", used=used, failed=failures)
+
+
 async def _engine(visit: Visit) -> Json:
     """Return the engine, empty without permission; a refusal of the API becomes an error page."""
     if not visit.may(Permission.ENGINES_GET):
@@ -141,4 +154,5 @@ def _count(deleted: Json | None) -> str | None:
 ROUTES = (
     Route("/console", get=show_all),
     Route(ENGINE, get=show),
+    Route(f"{ENGINE}/counts", get=counts),
 )

@@ -26,7 +26,7 @@ from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit
 
 API = "/v1/keys"
 _HERE = "/console/keys"
@@ -162,7 +162,7 @@ def _reach(key: Json) -> list[str]:
 
 async def show_form(visit: Visit) -> Response:
     """Show the form for a new key."""
-    return await _form(visit, KeyForm(request_id="-"), {}, 200)
+    return await _form(visit, visit.filled(KeyForm) or KeyForm(request_id="-"), {}, 200)
 
 
 async def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: int) -> Response:
@@ -274,7 +274,7 @@ async def revoke(visit: Visit) -> Response:
         if refused.status != BAD_REQUEST:
             raise
         return await _ask(visit, "key_revoke.html", refused)
-    return redirect(_HERE)
+    return visit.done(_HERE, "revoked", key=str(visit.request.path_params["key"]))
 
 
 _OF_ENGINE = (
@@ -315,7 +315,7 @@ async def show_events(visit: Visit) -> Response:
 
 ROUTES = (
     Route(_HERE, get=show),
-    Route(f"{_HERE}/new", get=show_form, post=create),
+    Route(f"{_HERE}/new", get=show_form, post=create, kept=KeyForm),
     Route(f"{_ONE}/rotate", get=show_rotation, post=rotate),
     Route(f"{_ONE}/revoke", get=show_revocation, post=revoke),
     *(Route(f"{above}/audit", get=show_events) for above in ("/console", ENGINE)),

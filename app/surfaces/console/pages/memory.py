@@ -15,9 +15,9 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form
-from app.surfaces.console.templating import last_part, pretty
+from app.surfaces.console.templating import last_part, pretty, short_id
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import CONFLICT, ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
+from app.surfaces.console.visits import CONFLICT, ENGINE, TOKEN_PARAMETER, Route, Visit
 
 COMPARED = {
     "fact": TEXTS.fact,
@@ -267,7 +267,7 @@ async def roll_back(visit: Visit) -> Response:
     """Roll a memory back; after a concurrent change, show a new preview."""
     form = await read_form(visit.request, RollbackForm, visit.session)
     try:
-        await visit.api.send(
+        operation = await visit.api.send(
             "POST",
             f"{path_of(visit)}:rollback",
             {"targetRevisionId": form.revision},
@@ -278,7 +278,8 @@ async def roll_back(visit: Visit) -> Response:
         if refused.is_stale:
             return await _show_rollback(visit, form.revision, CONFLICT)
         raise
-    return redirect(url_of(visit))
+    undo = visit.undo_of(operation)
+    return visit.done(url_of(visit), "rolled_back", undo, revision=short_id(form.revision))
 
 
 ROUTES = (

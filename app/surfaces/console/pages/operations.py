@@ -258,7 +258,7 @@ async def cancel(visit: Visit) -> Response:
         await visit.api.send("POST", f"{path_of(visit)}:cancel", {}, request_id=form.request_id)
     except ApiRefusal as refused:
         return await _refused(visit, refused)
-    return redirect(url_of(visit))
+    return visit.done(url_of(visit), "cancelled")
 
 
 async def retry(visit: Visit) -> Response:
@@ -270,7 +270,7 @@ async def retry(visit: Visit) -> Response:
         )
     except ApiRefusal as refused:
         return await _refused(visit, refused)
-    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
+    return visit.done(f"{visit.engine_url}/operations/{last_part(operation['name'])}", "retried")
 
 
 async def preview(visit: Visit) -> Response:

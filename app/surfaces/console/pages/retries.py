@@ -9,7 +9,7 @@ from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.operations import row_of
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 
 class RetryForm(ChangeForm):
@@ -48,7 +48,7 @@ async def retry(visit: Visit) -> Response:
         raise InvalidArgument.of_field("operation", TEXTS.choose_first)
     body = {"filter": form.wanted}
     operation = await visit.api.send("POST", _path(visit), body, request_id=form.request_id)
-    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
+    return visit.done(f"{visit.engine_url}/operations/{last_part(operation['name'])}", "retried")
 
 
 ROUTES = (Route(f"{ENGINE}/retries", get=ask, post=retry),)

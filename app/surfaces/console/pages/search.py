@@ -20,6 +20,8 @@ BOTH = "both"
 """The choice that shows the rankings side by side."""
 _WORD = re.compile(r"\w{3,}")
 _BAR = 100.0
+_FARTHEST = 2.0
+"""The largest distance of a hit."""
 _OTHER_COLOUR = 5
 """The strongest signals have a colour each, all others share the last one."""
 
@@ -122,7 +124,6 @@ async def _column(visit: Visit, asked: Asked, ranking: str) -> Json:
     """Return the results of a ranking, with reasons."""
     path = f"{visit.engine_path}/memories:retrieve"
     hits = (await visit.api.ask(path, asked.body(ranking)))["retrievedMemories"] or []
-    most = max((_extent(hit["explanation"]["signals"] or {}) for hit in hits), default=0.0)
     reasons = [_reasons(hit, asked.question) for hit in hits]
     newest = _newest([hit for hit, words in zip(hits, reasons, strict=True) if words])
     ranked = next((hit["explanation"]["ranking"] for hit in hits), None)
@@ -135,7 +136,7 @@ async def _column(visit: Visit, asked: Asked, ranking: str) -> Json:
                 distance=hit["distance"],
                 why=hit["explanation"],
                 reasons=[*words, TEXTS.why_newest] if hit is newest else words,
-                signals=_parts(hit["explanation"]["signals"] or {}, most),
+                signals=_parts(hit),
             )
             for hit, words in zip(hits, reasons, strict=True)
         ],
@@ -184,20 +185,19 @@ def _words(text: str) -> set[str]:
     return {word.casefold() for word in _WORD.findall(text)}
 
 
-def _extent(signals: Mapping[str, float]) -> float:
-    return sum(abs(value) for value in signals.values())
-
-
-def _parts(signals: Mapping[str, float], most: float) -> list[SignalPart]:
-    """Return the visible signals side by side; the longest bar of a column has full width."""
+def _parts(hit: Json) -> list[SignalPart]:
+    """Return the visible signals side by side; the nearer a hit is, the longer is its bar."""
+    nearness = max(_FARTHEST - (_FARTHEST if hit["distance"] is None else hit["distance"]), 0.0)
+    signals: Mapping[str, float] = hit["explanation"]["signals"] or {"nearness": nearness}
+    shown = {name: value for name, value in signals.items() if round(value, 2)}
+    scale = _BAR * nearness / _FARTHEST / (sum(map(abs, shown.values())) or 1.0)
     parts: list[SignalPart] = []
     start = 0.0
-    for name, value in signals.items():
-        width = _BAR * abs(value) / most if most else 0.0
-        if round(value, 2):
-            label = TEXTS.signals.get(name, name)
-            parts.append(SignalPart(label, value, round(start, 2), round(width, 2)))
-            start += width
+    for name, value in shown.items():
+        width = scale * abs(value)
+        label = TEXTS.signals.get(name, TEXTS.nearness)
+        parts.append(SignalPart(label, value, round(start, 2), round(width, 2)))
+        start += width
     return parts
 
 

@@ -30,7 +30,7 @@ from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.pages.operations import summary_of
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, TOKEN_PARAMETER, Route, Visit
 
 PATH = f"{ENGINE}/sessions/{{session}}"
 _SUMMARIES = "summaries"
@@ -178,7 +178,7 @@ async def erase_event(visit: Visit) -> Response:
     form = await read_form(visit.request, ChangeForm, visit.session)
     path = f"{path_of(visit)}/events/{_part(visit, 'event')}"
     await visit.api.send("DELETE", path, request_id=form.request_id)
-    return redirect(url_of(visit))
+    return visit.done(url_of(visit), "erased_event")
 
 
 async def summarise_again(visit: Visit) -> Response:
@@ -186,7 +186,7 @@ async def summarise_again(visit: Visit) -> Response:
     form = await read_form(visit.request, SummaryForm, visit.session)
     path = f"{path_of(visit)}/summaries/{quote(form.summary, safe='')}:regenerate"
     await visit.api.send("POST", path, request_id=form.request_id)
-    return redirect(url_of(visit))
+    return visit.done(url_of(visit), "summarised")
 
 
 async def ask_to_delete(visit: Visit) -> Response:
@@ -200,7 +200,7 @@ async def delete(visit: Visit) -> Response:
     """Delete a session permanently."""
     form = await read_form(visit.request, ChangeForm, visit.session)
     await visit.api.send("DELETE", path_of(visit), request_id=form.request_id)
-    return redirect(f"{visit.engine_url}/sessions")
+    return visit.done(f"{visit.engine_url}/sessions", "deleted_session")
 
 
 async def show_list(visit: Visit) -> Response:

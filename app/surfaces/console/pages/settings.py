@@ -75,6 +75,10 @@ class DocumentForm(VersionForm):
         """Return the new settings as JSON."""
         return self.document
 
+    def values(self) -> dict[str, str]:
+        """Return the common settings by their names in the form, as they were."""
+        return _fields(json.loads(self.was))
+
 
 class FieldsForm(DocumentForm):
     """The common settings, each in a field."""
@@ -86,6 +90,7 @@ class FieldsForm(DocumentForm):
     revision_ttl: str = ""
     topics: str = ""
 
+    @override
     def values(self) -> dict[str, str]:
         """Return the fields by their names in the form."""
         named = self.model_dump(by_alias=True)
@@ -178,7 +183,9 @@ async def show(visit: Visit) -> Response:
     """Show the settings, in forms for those who may change them."""
     engine = await visit.api.get(visit.engine_path)
     document = pretty(_document(engine))
-    return await _page(visit, _shown(engine["etag"], document, document))
+    kind = DocumentForm if visit.request.url.path.endswith("/json") else FieldsForm
+    form = visit.filled(kind) or _shown(engine["etag"], document, document)
+    return await _page(visit, form)
 
 
 async def _usage(visit: Visit) -> Json:
@@ -214,7 +221,7 @@ async def _page(
         may_edit=visit.may(Permission.ENGINES_UPDATE),
         may_try=visit.may(Permission.MEMORIES_GENERATE),
         here=f"{visit.engine_url}/settings",
-        **{"fields": _fields(json.loads(form.was)), "conflict": None, **shown},
+        **{"fields": form.values(), "conflict": None, **shown},
     )
 
 
@@ -264,7 +271,7 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
         faults = refused.fields or {"": refused.message}
         typed = {} if fields is None else {"fields": fields}
         return await _page(visit, shown, BAD_REQUEST, faults, **typed)
-    return redirect(f"{visit.engine_url}/settings")
+    return visit.done(f"{visit.engine_url}/settings", "saved_settings")
 
 
 def _changes(
@@ -353,7 +360,7 @@ async def show_trial(visit: Visit) -> Response:
     operation_id = visit.request.query_params.get("operation", "")
     if operation_id:
         return _trial_page(visit, operation=await _waited(visit, operation_id))
-    return _trial_page(visit)
+    return _trial_page(visit, form=visit.filled(TrialForm))
 
 
 async def _waited(visit: Visit, operation_id: str) -> Json:
@@ -405,9 +412,9 @@ async def run(visit: Visit) -> Response:
 
 
 ROUTES = (
-    Route(_PATH, get=show, post=save_fields),
-    Route(f"{_PATH}/json", post=save_document),
+    Route(_PATH, get=show, post=save_fields, kept=FieldsForm),
+    Route(f"{_PATH}/json", get=show, post=save_document, kept=DocumentForm),
     Route(f"{_PATH}/json/check", post=check_document),
     Route(f"{_PATH}/check/{{field}}", post=check_field),
-    Route(_TRIAL_PATH, get=show_trial, post=run),
+    Route(_TRIAL_PATH, get=show_trial, post=run, kept=TrialForm),
 )

@@ -3,10 +3,12 @@
 import re
 from urllib.parse import urlencode
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument, Reason, Unauthenticated
+from app.surfaces.console import carried
 from app.surfaces.console.forms import ConsoleForm, read_form
 from app.surfaces.console.sessions import (
     OpenSession,
@@ -28,10 +30,11 @@ _FORBIDDEN, _TOO_MANY = 403, 429
 
 
 class SignInForm(ConsoleForm):
-    """A key or token, and the page to show afterwards."""
+    """A key or token, the page to show afterwards, and a form to fill in there."""
 
     key: str = ""
     next: str = ""
+    kept: str = Field("", max_length=carried.MOST_CHARS, pattern="^[A-Za-z0-9_-]*$")
 
 
 class SignOutForm(ConsoleForm):
@@ -58,15 +61,25 @@ async def _sign_in(request: Request, sessions: Sessions) -> Response:
     except Unauthenticated as error:
         # A 401 would make the browser open its own password dialogue.
         if await sessions.refuse(request, error):
-            return _show(request, _FORBIDDEN, form.next, TEXTS.key_wrong)
-        return _show(request, _TOO_MANY, form.next, TEXTS.too_many_wrong_keys)
+            return _show(request, _FORBIDDEN, form.next, form.kept, TEXTS.key_wrong)
+        return _show(request, _TOO_MANY, form.next, form.kept, TEXTS.too_many_wrong_keys)
     opened = redirect(_own(form.next))
     set_cookie(request, opened, value)
+    if form.kept and carried.is_of_own_page(request):
+        carried.carry(request, opened, value, carried.FORM, form.kept)
     return opened
 
 
-def _show(request: Request, status: int, wanted: str, fault: str = "") -> Response:
-    values = {"fault": fault, "wanted": wanted, "needs_tls": needs_tls(request)}
+def show_unsent(request: Request, wanted: str, kept: str) -> Response:
+    """Show the form in answer to another form, whose packed fields it keeps; empty: none."""
+    return _show(request, 200, wanted, kept, unsent=TEXTS.unsent if kept else TEXTS.unsent_lost)
+
+
+def _show(
+    request: Request, status: int, wanted: str, kept: str = "", fault: str = "", unsent: str = ""
+) -> Response:
+    values = {"fault": fault, "wanted": wanted, "kept": kept, "unsent": unsent}
+    values["needs_tls"] = needs_tls(request)
     return rendered(request, "sign_in.html", status, values)
 
 

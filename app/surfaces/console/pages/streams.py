@@ -11,7 +11,7 @@ from app.surfaces.api import ApiRefusal
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow, equals
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 FAILING = "failure_count>0"
 """The filter for streams whose last generation failed; they pause, or soon will."""
@@ -76,7 +76,7 @@ async def flush(visit: Visit) -> Response:
     except ApiRefusal as refused:
         return await _page(visit, refused)
     query = _row(visit).query()
-    return redirect(f"{visit.engine_url}/streams" + (f"?{query}" if query else ""))
+    return visit.done(f"{visit.engine_url}/streams" + (f"?{query}" if query else ""), "flushed")
 
 
 ROUTES = (

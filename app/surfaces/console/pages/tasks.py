@@ -1,6 +1,7 @@
 """Screen 13: task memory with artifacts stored by reference, questions and tool policies."""
 
 import asyncio
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -24,6 +25,9 @@ _MAX_CITED = 4
 MAX_CHARS = 20_000
 """Largest number of characters of a text that is shown whole."""
 _AROUND = 300
+_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+"""The images that a page shows; an SVG can hold scripts and stays a file."""
+_MAX_IMAGE_BYTES = 10_485_760
 _GAP = "\n…\n"
 
 Span = tuple[int, int]
@@ -85,7 +89,8 @@ async def show_memory(visit: Visit) -> Response:
 
 async def show_namespace(visit: Visit) -> Response:
     """Show a namespace with its artifacts."""
-    return await _namespace(visit, 200)
+    form = visit.filled(QuestionForm)
+    return await _namespace(visit, 200, form.question if form else "")
 
 
 async def ask(visit: Visit) -> Response:
@@ -172,23 +177,39 @@ async def show_artifact(visit: Visit) -> Response:
     artifact = await visit.api.get(path)
     may_read = visit.may(Permission.ARTIFACTS_CONTENT)
     is_text = artifact["kind"] != "blob"
+    is_image = may_read and artifact["mediaType"].partition(";")[0].lower() in _IMAGES
     shown = await _as_stored(visit, path, artifact) if may_read and is_text else None
     return visit.render(
         "artifact.html",
         artifact=artifact,
         artifact_id=last_part(artifact["name"]),
         parts_of_text=shown,
+        is_image=is_image and int(artifact["sizeBytes"] or 0) <= _MAX_IMAGE_BYTES,
         may_read=may_read,
         memory_url=here.rpartition("/")[0].rpartition("/")[0],
         here=here,
     )
 
 
+async def download(visit: Visit) -> Response:
+    """Send an artifact as a file, which browsers do not render; an image is also shown from here.
+
+    A first request for one byte finds errors while an error page can still be shown.
+    """
+    path, _ = _paths(visit)
+    artifact = await visit.api.get(path)
+    if artifact["sizeBytes"] != "0":
+        await visit.api.content(f"{path}/content", 1)
+    name = re.sub(r"[^a-zA-Z0-9_.-]", "_", last_part(artifact["name"]))
+    return visit.api.download(f"{path}/content", [], name)
+
+
 ROUTES = (
     Route(_LIST, get=show),
     Route(_MEMORY, get=show_memory),
-    Route(_NAMESPACE, get=show_namespace, post=ask),
+    Route(_NAMESPACE, get=show_namespace, post=ask, kept=QuestionForm),
     Route(f"{_NAMESPACE}/{{artifact}}", get=show_artifact),
+    Route(f"{_NAMESPACE}/{{artifact}}/content", get=download),
 )
 
 

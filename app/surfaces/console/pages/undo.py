@@ -75,7 +75,7 @@ async def preview(visit: Visit) -> Response:
 async def undo(visit: Visit) -> Response:
     """Undo an operation and show the operation of the undo."""
     operation = await _undo(visit, {})
-    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
+    return visit.done(f"{visit.engine_url}/operations/{last_part(operation['name'])}", "undone")
 
 
 async def _undo(visit: Visit, body: Mapping[str, object]) -> Json:

@@ -204,7 +204,8 @@ async def erase(visit: Visit) -> Response:
         {"scope": scope},
         request_id=form.request_id,
     )
-    return redirect(f"{visit.engine_url}/operations/{quote(last_part(operation['name']), safe='')}")
+    name = quote(last_part(operation["name"]), safe="")
+    return visit.done(f"{visit.engine_url}/operations/{name}", "erased_person")
 
 
 ROUTES = (

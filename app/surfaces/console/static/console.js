@@ -43,7 +43,7 @@
   document.addEventListener("keydown", (event) => {
     const inField = event.target.closest("input, textarea, select, [contenteditable]");
     if (event.ctrlKey || event.metaKey || event.altKey || inField) { pending = ""; return; }
-    if (keys.open || (!isOn() && event.key !== "?")) return;
+    if (find("dialog[open]") || (!isOn() && event.key !== "?")) return;
     if (pending === "g") {
       pending = "";
       if (/^[a-z]$/.test(event.key)) go(`g ${event.key}`);
@@ -74,6 +74,30 @@
     told.textContent = told.dataset.copied;
     turn(button, "copy", "check");
     setTimeout(() => { turn(button, "check", "copy"); told.textContent = ""; }, 2000);
+  });
+  // A question opens above the page it is about; without an answer, its own page opens.
+  const ask = async (link) => {
+    const answer = await fetch(link.href, { headers: { Accept: "text/html" } }).catch(() => null);
+    const whole = answer && answer.ok && !answer.redirected ? await answer.text() : "";
+    const asked = new DOMParser().parseFromString(whole, "text/html").querySelector("main .ask");
+    if (!asked) { location.assign(link.href); return; }
+    const dialog = document.createElement("dialog");
+    dialog.setAttribute("aria-labelledby", "ask");
+    dialog.append(document.adoptNode(asked));
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    offer();
+    dialog.showModal();
+    (dialog.querySelector("input:not([type=hidden])") || dialog.querySelector("footer a")).focus();
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-ask], dialog > .ask > footer a, [data-close]");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const dialog = link.closest("dialog");
+    if (link.matches("[data-ask]")) ask(link);
+    else if (dialog) dialog.close();
+    else link.closest(".flash").remove();
   });
   // The fields of a filter lie above its results: whatever is pressed beside them closes them.
   document.addEventListener("click", ({ target }) => {
