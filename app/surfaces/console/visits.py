@@ -33,6 +33,8 @@ BAD_REQUEST = 400
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
 ENGINE = "/console/e/{engine}"
+TITLE = "memory_bank.engine_title"
+"""The key of the display name of a page's engine in the ASGI scope."""
 
 
 class Listed(NamedTuple):
@@ -248,7 +250,10 @@ def rendered(
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
         frame["engine"] = engine
-        frame["places"] = places_of(session.caller, request.url.path.rstrip("/"), engine)
+        title = request.scope.get(TITLE) or ""
+        frame["engine_title"] = title
+        path = request.url.path.rstrip("/")
+        frame["places"] = places_of(session.caller, path, engine, title)
     page = environment().get_template(template)
     shown = page.render({**frame, "exposed": is_exposed(request), **values})
     return HTMLResponse(shown, status)

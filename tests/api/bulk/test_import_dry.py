@@ -19,9 +19,7 @@ from tests.support.scripted_models import ScriptedEmbedder
 
 async def _send(client: httpx.AsyncClient, *lines: Json | str, **query: bool) -> httpx.Response:
     headers = {"content-type": "application/x-ndjson"}
-    return await client.post(
-        "/memories:import", content=text(lines), headers=headers, params=query
-    )
+    return await client.post("/memories:import", content=text(lines), headers=headers, params=query)
 
 
 async def _try(client: httpx.AsyncClient, *lines: Json | str, **query: bool) -> Json:
