@@ -17,7 +17,6 @@ from app.surfaces.console.pages import ROUTES, signing
 from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
 from app.surfaces.console.templating import environment
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.titles import EngineTitles
 from app.surfaces.console.visits import Route, Visit, redirect, rendered
 from app.web.middleware import refuse_nul
 
@@ -96,7 +95,9 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
             message = f"{request.method} is not served on this path; use {allowed}."
             raise InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405)
         visit = Visit.of(request, session)
-        await visit.resources.kept.setdefault(EngineTitles, EngineTitles()).put_on(visit)
+        if "hx-request" not in request.headers:
+            # htmx requests a part of a page, without its frame.
+            request.state.engine_title = await visit.engine_title()
         return await page(visit)
     raise NotFound("No such page.", Reason.PATH_NOT_FOUND)
 

@@ -89,10 +89,7 @@ _OF_SERVICE: Sequence[Entry] = (
 
 
 def places_of(caller: Caller, path: str, engine: str | None, title: str) -> Places:
-    """Return the navigation of a page; without an engine, only the service's screens.
-
-    `title` is the engine's display name; empty: it has none, or is unknown.
-    """
+    """Return the navigation of a page; without an engine, only the service's screens."""
     groups = []
     crumbs = [(TEXTS.engines, START)] if path != START else []
     service = _group(caller, TEXTS.service, _OF_SERVICE, START, path)

@@ -33,8 +33,6 @@ BAD_REQUEST = 400
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
 ENGINE = "/console/e/{engine}"
-TITLE = "memory_bank.engine_title"
-"""The key of the display name of a page's engine in the ASGI scope."""
 
 
 class Listed(NamedTuple):
@@ -98,6 +96,14 @@ class Visit:
     def engine_url(self) -> str:
         """The path of the engine in the console."""
         return f"/console/e/{quote(self.engine, safe='')}"
+
+    async def engine_title(self) -> str:
+        """Return the display name of the page's engine; empty: it has none, or is unknown."""
+        if "engine" not in self.request.path_params or not self.may(Permission.ENGINES_GET):
+            return ""
+        engine = await self.answered(self.engine_path)
+        self.api.made.clear()
+        return (engine and engine["displayName"]) or ""
 
     @property
     def _users_url(self) -> str | None:
@@ -223,6 +229,7 @@ class Visit:
                 "engine_url": self.engine_url if "engine" in self.request.path_params else None,
                 "curls": self.api.made,
                 "now": self.now,
+                "may": lambda name: self.may(Permission(name)),
                 "older": None,
                 "meant": (),
                 "users_url": self._users_url,
@@ -249,10 +256,9 @@ def rendered(
     }
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
-        frame["engine"] = engine
-        title = request.scope.get(TITLE) or ""
-        frame["engine_title"] = title
+        title = getattr(request.state, "engine_title", "")
         path = request.url.path.rstrip("/")
+        frame |= {"engine": engine, "engine_title": title}
         frame["places"] = places_of(session.caller, path, engine, title)
     page = environment().get_template(template)
     shown = page.render({**frame, "exposed": is_exposed(request), **values})

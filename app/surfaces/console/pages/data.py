@@ -1,12 +1,10 @@
 """The data of a whole engine: archive, restore, import, vectors, scan; creation and deletion."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from starlette.responses import Response
 
 from app.kernel.permissions import Permission
-from app.kernel.wire.privacy_config import Kind
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, read_form, read_upload
 from app.surfaces.console.pages import server, usage
@@ -17,8 +15,11 @@ from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Vi
 
 _API = "/v1beta1/reasoningEngines"
 _NEW = "/console/engines/new"
-_PARTS = ("sessions", "artifacts", "vectors")
-"""The parts of an archive that one may leave out."""
+_FILES = {
+    "import": ("/memories:import", "application/x-ndjson", ("validateOnly", "overwrite")),
+    "restore": (":restore", "application/gzip", ("extendRecovery",)),
+}
+"""The methods that take a file, by the end of the page's path, with its type and switches."""
 
 
 class DataForm(ChangeForm):
@@ -36,37 +37,38 @@ class DataForm(ChangeForm):
 async def show(visit: Visit) -> Response:
     """Show what can be done with all data of an engine."""
     state = await visit.visible(Permission.SERVER_GET, server.PATH, ())
-    return await _page(visit, "data.html", model=(state["embedder"] or Json())["model"])
+    return await show_part(visit, model=(state["embedder"] or Json())["model"])
 
 
-async def _page(visit: Visit, template: str, status: int = 200, **values: object) -> Response:
-    """Render a page with the name of the engine and what it holds, if the user may see it."""
+async def show_part(visit: Visit, status: int = 200, **values: object) -> Response:
+    """Show a page with the name of the engine and what it holds, if the user may see it."""
     used = None
     if visit.may(Permission.USAGE_GET):
         # Refused while the engine is restored.
         used = await visit.answered(f"{visit.engine_path}:usage")
     return visit.render(
-        template,
+        f"engine_{_end(visit)}.html",
         status,
-        name=await _name(visit),
+        name=_name(visit),
         used=used,
         quotas=usage.QUOTAS,
-        kinds=list(Kind),
-        parts_of_archive=_PARTS,
-        may={permission.name: visit.may(permission) for permission in Permission},
         here=visit.request.url.path.rstrip("/"),
         **{"found": None, "fault": "", "form": None, **values},
     )
 
 
-async def _name(visit: Visit) -> str:
-    engine = await visit.visible(Permission.ENGINES_GET, visit.engine_path, ())
-    return engine["displayName"] or visit.engine
+def _end(visit: Visit) -> str:
+    """Return the end of the page's path, which names its template and its method."""
+    return last_part(visit.request.url.path.rstrip("/"))
+
+
+def _name(visit: Visit) -> str:
+    return getattr(visit.request.state, "engine_title", "") or visit.engine
 
 
 async def show_new(visit: Visit) -> Response:
     """Show the form for a new engine."""
-    return visit.render("engine_new.html", may_restore=visit.may(Permission.ENGINES_RESTORE))
+    return visit.render("engine_new.html")
 
 
 async def create(visit: Visit) -> Response:
@@ -81,11 +83,10 @@ async def create(visit: Visit) -> Response:
 async def delete(visit: Visit) -> Response:
     """Delete an engine with its whole content if the user typed its name."""
     form = await read_form(visit.request, DataForm, visit.session)
-    name = await _name(visit)
+    name = _name(visit)
     # Hidden characters cannot be typed; the page shows them as code points.
     if form.typed.strip() not in {name.strip(), plain(name).strip()}:
-        fault = TEXTS.engine_delete_mismatch
-        return await _page(visit, "engine_delete.html", BAD_REQUEST, fault=fault)
+        return await show_part(visit, BAD_REQUEST, fault=TEXTS.engine_delete_mismatch)
     body = {"force": True}
     await visit.api.send("DELETE", visit.engine_path, body, request_id=form.request_id)
     return redirect("/console")
@@ -95,21 +96,22 @@ async def archive(visit: Visit) -> Response:
     """Send an archive of the engine, with the chosen parts, as a file."""
     # Errors are found while an error page can still be shown.
     await visit.api.get(visit.engine_path)
-    query = [(part, str(part in visit.request.query_params).lower()) for part in _PARTS]
+    query = [
+        (part, str(part in visit.request.query_params).lower()) for part in TEXTS.archive_parts
+    ]
     file = f"{visit.engine}-{visit.now:%Y%m%dT%H%M%SZ}.omb.gz"
     return visit.api.download(f"{visit.engine_path}:export", query, file)
 
 
-async def _upload(
-    visit: Visit, *, template: str, method: str, media_type: str, switches: Sequence[str]
-) -> Response:
+async def upload(visit: Visit) -> Response:
     """Hand the file of a form on to a method of the API, and show the answer."""
+    method, media_type, switches = _FILES[_end(visit)]
     form, file = await read_upload(visit.request, DataForm, visit.session)
     sent = form.model_dump(by_alias=True)
     # Sent twice, a file would be imported twice, unless all its memories have ids.
     if not await Sessions.of(visit.request).spend_form(visit.session.value, form.request_id):
         await file.drop()
-        return await _page(visit, template, CONFLICT, fault=TEXTS.form_spent, form=form)
+        return await show_part(visit, CONFLICT, fault=TEXTS.form_spent, form=form)
     query = [(name, sent[name]) for name in switches]
     try:
         path = f"{visit.engine_path}{method}"
@@ -117,9 +119,9 @@ async def _upload(
     except ApiRefusal as refused:
         await file.drop()
         counts = next((one["metadata"] for one in refused.details if one["metadata"]), None)
-        values = {"found": counts, "fault": refused.message, "form": form}
-        return await _page(visit, template, refused.status, **values)
-    return await _page(visit, template, found=found, form=form)
+        fault = refused.message
+        return await show_part(visit, refused.status, found=counts, fault=fault, form=form)
+    return await show_part(visit, found=found, form=form)
 
 
 async def _start(visit: Visit, *, method: str, **body: object) -> Response:
@@ -131,27 +133,13 @@ async def _start(visit: Visit, *, method: str, **body: object) -> Response:
     return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
 
 
-_import = partial(
-    _upload,
-    template="engine_import.html",
-    method="/memories:import",
-    media_type="application/x-ndjson",
-    switches=("validateOnly", "overwrite"),
-)
-_restore = partial(
-    _upload,
-    template="engine_restore.html",
-    method=":restore",
-    media_type="application/gzip",
-    switches=("extendRecovery",),
-)
 ROUTES = (
     Route(_NEW, get=show_new, post=create),
     Route(f"{ENGINE}/data", get=show),
     Route(f"{ENGINE}/archive", get=archive),
-    Route(f"{ENGINE}/delete", get=partial(_page, template="engine_delete.html"), post=delete),
-    Route(f"{ENGINE}/restore", get=partial(_page, template="engine_restore.html"), post=_restore),
-    Route(f"{ENGINE}/import", get=partial(_page, template="engine_import.html"), post=_import),
+    Route(f"{ENGINE}/delete", get=show_part, post=delete),
+    Route(f"{ENGINE}/restore", get=show_part, post=upload),
+    Route(f"{ENGINE}/import", get=show_part, post=upload),
     Route(f"{ENGINE}/reembed", post=partial(_start, method=":reembed")),
     Route(f"{ENGINE}/scan", post=partial(_start, method=":scanPrivacy", action="REPORT")),
 )

@@ -27,14 +27,7 @@ async def show_all(visit: Visit) -> Response:
         paths = [f"/v1beta1/reasoningEngines/{id_}:usage" for id_ in ids]
         uses = await asyncio.gather(*(visit.answered(path, usage.BY_MODEL) for path in paths))
     rows = [_row(engine, use) for engine, use in zip(engines, uses, strict=True)]
-    return visit.render(
-        "engines.html",
-        rows=rows,
-        next_page=answer["nextPageToken"],
-        may_create=visit.may(Permission.ENGINES_CREATE),
-        may_update=visit.may(Permission.ENGINES_UPDATE),
-        may_delete=visit.may(Permission.ENGINES_DELETE),
-    )
+    return visit.render("engines.html", rows=rows, next_page=answer["nextPageToken"])
 
 
 def _row(engine: Json, use: Json | None) -> Json:

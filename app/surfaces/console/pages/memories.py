@@ -72,7 +72,6 @@ async def list_memories(
         memories=listed.answer["memories"] or [],
         here=visit.request.url.path.rstrip("/"),
         token=visit.request.query_params.get(TOKEN_PARAMETER, ""),
-        may_create=visit.may(Permission.MEMORIES_CREATE),
         may_edit=visit.may(Permission.MEMORIES_UPDATE),
         may_delete=visit.may(Permission.MEMORIES_DELETE),
         may_purge=visit.may(Permission.MEMORIES_PURGE),
