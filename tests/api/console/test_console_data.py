@@ -297,13 +297,6 @@ async def test_vectors_are_made_and_values_found(
     assert "anna.k" not in found.text
 
 
-async def test_a_scan_without_rules_says_what_it_needs(signed_in: SignedIn) -> None:
-    admin = await signed_in("admin")
-    answer = await submit(admin, f"{HERE}/data", f"{HERE}/scan")
-    assert answer.status_code == 400
-    assert "the engine has no rule" in Page(answer).text
-
-
 @pytest.mark.parametrize(
     ("roles", "reach", "offered"),
     [
@@ -332,7 +325,8 @@ async def test_only_what_a_key_may_do_is_offered(
     token = shown.forms.get(f"{HERE}/sign-out", {}) or (await _token(reader))
     for act in sorted({"reembed", "scan", "delete"} - offered):
         answer = await reader.post(f"{HERE}/{act}", data={**token, "requestId": "x", "typed": "1"})
-        assert answer.status_code == 403, act
+        # A bound key may scan, but only by the API, where it names one of its scopes.
+        assert answer.status_code == (400 if act == "scan" and reach else 403), act
     if "archive" not in offered:
         assert (await reader.get(f"{HERE}/archive")).status_code == 403
         answer = await send_file(reader, f"{HERE}/restore", b"x", {**token, "requestId": "y"})
@@ -355,6 +349,7 @@ async def test_an_engine_out_of_reach_is_not_there(signed_in: SignedIn) -> None:
     token = await _token(bound)
     for url in ("data", "delete", "import", "restore", "archive", "memories"):
         answer = await bound.get(f"{here}/{url}")
+        assert answer.status_code == 404, url
         assert "A canary" not in answer.text, url
     for url in ("delete", "reembed", "scan"):
         answer = await bound.post(

@@ -49,7 +49,7 @@ async def show_part(visit: Visit, status: int = 200, **values: object) -> Respon
     return visit.render(
         f"engine_{_end(visit)}.html",
         status,
-        name=_name(visit),
+        name=await _name(visit),
         used=used,
         quotas=usage.QUOTAS,
         here=visit.request.url.path.rstrip("/"),
@@ -62,8 +62,9 @@ def _end(visit: Visit) -> str:
     return last_part(visit.request.url.path.rstrip("/"))
 
 
-def _name(visit: Visit) -> str:
-    return getattr(visit.request.state, "engine_title", "") or visit.engine
+async def _name(visit: Visit) -> str:
+    engine = await visit.visible(Permission.ENGINES_GET, visit.engine_path, ())
+    return engine["displayName"] or visit.engine
 
 
 async def show_new(visit: Visit) -> Response:
@@ -83,7 +84,7 @@ async def create(visit: Visit) -> Response:
 async def delete(visit: Visit) -> Response:
     """Delete an engine with its whole content if the user typed its name."""
     form = await read_form(visit.request, DataForm, visit.session)
-    name = _name(visit)
+    name = await _name(visit)
     # Hidden characters cannot be typed; the page shows them as code points.
     if form.typed.strip() not in {name.strip(), plain(name).strip()}:
         return await show_part(visit, BAD_REQUEST, fault=TEXTS.engine_delete_mismatch)
