@@ -17,6 +17,7 @@ from app.surfaces.console.carried import MOST_CHARS, Carried
 from app.surfaces.console.sessions import OpenSession
 from app.surfaces.console.texts import TEXTS
 from app.web.body import LONG_BYTES, BodyPace, Incoming, media_type, read_body
+from app.web.multipart import Upload, open_upload
 
 TOKEN = "token"  # noqa: S105 - the name of a field
 """The field that proves that a form belongs to this session."""
@@ -90,7 +91,23 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
         PermissionDenied: the form belongs to another session.
         ResourceExhausted: the body is too long.
     """
-    fields = await _fields(request, request.app.state.resources.settings.max_body_bytes)
+    most = request.app.state.resources.settings.max_body_bytes
+    return _checked(await _fields(request, most), form, session)
+
+
+async def read_upload(request: Request, form: type[_F], session: OpenSession) -> tuple[_F, Upload]:
+    """Read a form up to its file, which comes last; it raises what `read_form` does."""
+    fields, file = await open_upload(request, _MAX_FIELDS)
+    try:
+        return _checked(_gathered(fields), form, session), file
+    except ServiceError:
+        await file.drop()
+        raise
+
+
+def _checked(
+    fields: Mapping[str, Sequence[str]], form: type[_F], session: OpenSession | None
+) -> _F:
     token = fields.get(TOKEN, [""])[-1]
     if session is not None and not session.is_own_form(token):
         raise PermissionDenied(
@@ -149,13 +166,18 @@ async def _fields(request: Request, most: int) -> dict[str, list[str]]:
 
 
 def _parse(body: bytes) -> dict[str, list[str]]:
-    """Parse the fields of a body and convert line ends to line feeds."""
+    """Parse the fields of a body."""
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
         )
     except ValueError:
         raise InvalidArgument("The form cannot be read.", Reason.BODY_NOT_JSON) from None
+    return _gathered(pairs)
+
+
+def _gathered(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the values of each field and convert line ends to line feeds."""
     if any("\0" in text for pair in pairs for text in pair):
         fault = "The form holds the character U+0000, which cannot be stored."
         raise InvalidArgument(fault, Reason.FIELD_INVALID)

@@ -76,10 +76,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """Options of an import; `work` is the key of an operation that several requests share."""
+    """Options of an import; `work` is the key of an operation that several requests share.
+
+    With `validate_only`, lines are counted, and nothing is written.
+    """
 
     work: IdempotencyKey | None = None
     overwrite: bool = False
+    validate_only: bool = False
     max_errors: int = MIN_ERRORS
     may_set_times: bool = False
     may_restore: bool = False
@@ -378,6 +382,15 @@ class Creating:
         for writing, alike in changes.values():
             await ledger.apply(self.session, writing, alike)
         return outcomes
+
+    async def faults(self, items: Sequence[BulkItem]) -> dict[int, ServiceError]:
+        """Return the errors of items that could not be written, by place."""
+        all_prepared = await each(items, self._prepare)
+        return {
+            item.place: prepared
+            for item, prepared in zip(items, all_prepared, strict=True)
+            if isinstance(prepared, ServiceError)
+        }
 
     @property
     def keeps_no_revisions(self) -> bool:
