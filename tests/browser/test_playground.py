@@ -45,7 +45,7 @@ def test_an_example_is_tried_kept_found_and_forgotten(
 def test_the_estimate_follows_what_is_typed(bank: Bank, open_page: SignIn) -> None:
     page = open_page()
     page.goto(f"/console/e/{bank.engine}/try")
-    page.get_by_label("Talk", exact=True).fill("User: " + "I like tea. " * 100)
+    page.get_by_role("textbox", name="Talk").fill("User: " + "I like tea. " * 100)
     expect(page.locator("#estimate")).to_contain_text("About 302 tokens")
     assert page.locator("#estimate input").input_value() == "302"
 
@@ -58,7 +58,7 @@ def test_long_and_foreign_talks_fit(
     for talk in ("User: " + "word" * 500, "User: 私は緑茶が好きです。\nUser: أحب القهوة."):
         service.model_says({"facts": []}, {"facts": []})
         page.goto(f"/console/e/{bank.engine}/try")
-        page.get_by_label("Talk", exact=True).fill(talk)
+        page.get_by_role("textbox", name="Talk").fill(talk)
         expect(page.locator("#estimate input")).to_have_value(str(-(-len(talk) // 4)))
         page.get_by_role("button", name="What would be remembered?").click()
         expect(page.locator("#results")).to_contain_text("Nothing would be remembered.")

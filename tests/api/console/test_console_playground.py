@@ -118,14 +118,14 @@ async def test_a_second_talk_is_compared_with_what_is_kept(
 async def test_a_preview_may_look_at_another_scope_and_keeping_may_not(
     signed_in: SignedIn, client: httpx.AsyncClient, runner: Runner
 ) -> None:
-    await create_memory(client, "I like green tea.", {"user_id": "42"})
+    await create_memory(client, "I prefer window seats.", {"user_id": "42"})
     admin = await signed_in("admin")
-    known = {"talk": "I like green tea.", "scope": "user_id=42"}
-    assert (
-        "Nothing would be remembered" in (await _tried(admin, runner, do="preview", **known)).text
-    )
-    await _tried(admin, runner, do="keep", **known)
-    assert ["playground" in one["scope"] for one in await _listed(client)].count(True) == 1
+    asked = {"talk": "Actually, I now prefer aisle seats.", "scope": "user_id=42"}
+    assert "Updated" in (await _tried(admin, runner, do="preview", **asked)).text
+    await _tried(admin, runner, do="keep", **asked)
+    kept = {one["fact"]: one["scope"] for one in await _listed(client)}
+    assert kept.pop("I prefer window seats.") == {"user_id": "42"}
+    assert ["playground" in scope for scope in kept.values()] == [True]
 
 
 @pytest.mark.parametrize(
@@ -154,11 +154,10 @@ async def test_a_refused_form_says_why_and_keeps_what_was_typed(
     form = (await page(admin, TRY)).forms[_TALK]
     event = '{"content": {"role": "user", "parts": [{"text": "x"}]}}'
     for fields, words in (
-        ({"talk": " \n "}, "Talk: somebody must say something."),
         ({"talk": '[{"role": '}, "Talk: this begins like JSON"),
         ({"talk": f'[{event}, {{"content": 7}}]'}, "Turn 2: "),
         ({"talk": "{}"}, "Turn 1: "),
-        ({"talk": "x" * 500_000}, "Talk: must have at most"),
+        ({"talk": "User: x\n" * 2_001}, "Talk: "),
         ({"talk": "x", "scope": "a=1\nb=2\nc=3\nd=4\ne=5\nf=6"}, "scope"),
     ):
         answer = await admin.post(TRY, data={**form, "do": "preview", **fields})
@@ -206,7 +205,7 @@ async def test_who_may_not_generate_is_told_so_and_whose_scope_has_no_sessions_g
 ) -> None:
     viewer = await signed_in("viewer")
     assert TRY not in (await page(viewer, MEMORIES)).links
-    assert "No permission" in (await page(viewer, TRY, 403)).text
+    assert "another role" in (await page(viewer, TRY, 403)).text
     team = await signed_in("user", scope_conditions={"team": ["x"]})
     shown = await _tried(team, runner, do="keep", talk=_TEA, question="Which tea?")
     assert "Hybrid" in shown.text

@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
@@ -22,7 +22,7 @@ from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import SCOPES, locked_pairs
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages.memory import compare
+from app.surfaces.console.pages.memory import DiffPart, compare
 from app.surfaces.console.pages.search import column
 from app.surfaces.console.templating import last_part, pairs
 from app.surfaces.console.texts import TEXTS
@@ -31,15 +31,10 @@ from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 _KEY = "playground"
 """The key of a playground's scope; its value is the caller's id."""
 _USER = "user_id"
-_WAIT = "3s"
-"""Longest wait for a generation before the page asks again by itself."""
 _SHOWN = 5
 """Hits of each ranking, and memories of a prompt."""
 _COMPARED = 100
 """Hits among which the ranking by words alone is made, since the API has none."""
-_KEPT_ROWS = "10"
-_SESSION_TTL = "86400s"
-_NOT_FOUND = 404
 _IS_JSON = re.compile(r"\s*(\[\s*)?\{")
 _TURN = re.compile(r"(?i)\s*(user|human|model|assistant|agent|ai)\s*:\s*")
 _ROLES = {"human": "user", "assistant": "model", "agent": "model", "ai": "model"}
@@ -123,11 +118,9 @@ def _body(visit: Visit, form: TalkForm) -> dict[str, Any]:
     """Return the request of a generation; the locked part of another scope wins.
 
     Raises:
-        InvalidArgument: the talk cannot be read, or nothing is said.
+        InvalidArgument: the talk cannot be read.
     """
     body = {"scope": _scope(visit), "directContentsSource": {"events": _events(form.talk)}}
-    if not body["directContentsSource"]["events"]:
-        raise InvalidArgument(TEXTS.play_empty, Reason.FIELD_INVALID)
     if form.do == "keep":
         return body
     written = [*filter(str.strip, form.scope.splitlines())]
@@ -155,8 +148,7 @@ async def run(visit: Visit) -> Response:
     """Do what the form asks for; a refused one keeps what was typed."""
     form = await read_form(visit.request, TalkForm, visit.session)
     # A model gets no talk whose tokens the user has not seen.
-    is_seen = form.estimated in ("", str(form.tokens))
-    if form.do in ("", "ask") or not is_seen:
+    if form.do in ("", "ask") or form.estimated not in ("", str(form.tokens)):
         return await _page(visit, form)
     path = f"{visit.engine_path}/memories:generate"
     try:
@@ -167,25 +159,24 @@ async def run(visit: Visit) -> Response:
     except ApiRefusal as refused:
         if refused.is_forbidden:
             raise
-        return await _page(visit, form, refused.status, faults=_faults(refused))
+        found = refused.fields or {"": refused.message}
+        faults = {_label(path): fault for path, fault in found.items()}
+        return await _page(visit, form, refused.status, faults=faults)
     return await _page(visit, form, operation=operation)
 
 
 async def _waited(visit: Visit, operation: str) -> Json:
-    """Wait a few seconds for an operation and return its latest state."""
+    """Wait a few seconds for an operation; the page asks again for one that takes longer."""
     path = f"{visit.engine_path}/operations/{quote(operation, safe='')}:wait"
-    return await visit.api.ask(path, {}, [("timeout", _WAIT)])
+    return await visit.api.ask(path, {}, [("timeout", "3s")])
 
 
-def _faults(refused: ApiRefusal) -> dict[str, str]:
-    """Return the faults by the fields of the form; the API counts turns from 0."""
-    placed = {}
-    for path, fault in (refused.fields or {"": refused.message}).items():
-        match = _OF_TALK.fullmatch(path)
-        turn = match and match[1]
-        label = TEXTS.play_turn.format(number=int(turn) + 1) if turn else TEXTS.play_talk
-        placed[label if match else path] = fault
-    return placed
+def _label(path: str) -> str:
+    """Return the form's name of a field of the API, which counts turns from 0."""
+    match = _OF_TALK.fullmatch(path)
+    if match is None:
+        return path
+    return TEXTS.play_turn.format(number=int(match[1]) + 1) if match[1] else str(TEXTS.play_talk)
 
 
 async def _page(
@@ -200,7 +191,7 @@ async def _page(
     """Render the page; the operation of another page stands `is_alone`, without a talk."""
     scope = _scope(visit)
     chosen = filters.all_of(filters.pair(SCOPES.field, pair) for pair in pairs(scope))
-    query = [("filter", chosen), ("pageSize", _KEPT_ROWS)]
+    query = [("filter", chosen), ("pageSize", "10")]
     used, kept = await asyncio.gather(
         visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage", ()),
         visit.visible(Permission.MEMORIES_LIST, f"{visit.engine_path}/memories", query),
@@ -226,7 +217,7 @@ async def _page(
         form=form,
         is_alone=is_alone,
         operation=operation,
-        changes=await asyncio.to_thread(_changes, planned),
+        changes=[Json(one, parts=await asyncio.to_thread(_difference, one)) for one in planned],
         faults=faults or {},
         writer=(used["generation"] or Json())["model"],
         examples=TEXTS.play_examples,
@@ -244,13 +235,10 @@ async def _page(
     )
 
 
-def _changes(planned: Sequence[Json]) -> list[Json]:
-    """Return planned changes, each with the differences of its fact."""
-    facts = [[(one[side] or Json())["fact"] for side in ("before", "after")] for one in planned]
-    return [
-        Json(one, parts=compare(*texts) if all(texts) else None)
-        for one, texts in zip(planned, facts, strict=True)
-    ]
+def _difference(change: Json) -> list[DiffPart] | None:
+    """Return the parts of a changed fact; None: it is new or deleted, or too long."""
+    facts = [(change[side] or Json())["fact"] for side in ("before", "after")]
+    return compare(*facts) if all(facts) else None
 
 
 async def _columns(visit: Visit, scope: Mapping[str, str], question: str) -> list[Json]:
@@ -284,16 +272,13 @@ async def _context(visit: Visit, scope: Mapping[str, str], form: TalkForm) -> Js
         "includeMemories": {"scope": scope, "topK": _SHOWN},
     }
     user = scope.get(_USER, f"{_KEY}={caller.key_id}")
-    made = {"userId": user, "displayName": TEXTS.play, "ttl": _SESSION_TTL}
+    made = {"userId": user, "displayName": TEXTS.play, "ttl": "86400s"}
     # A preview writes nothing, not even an empty session.
     may_make = form.do != "preview" and caller.may(Permission.SESSIONS_CREATE)
     with suppress(ApiRefusal):
-        try:
-            return await visit.api.ask(f"{sessions}/{id_}:context", body)
-        except ApiRefusal as refused:
-            if refused.status == _NOT_FOUND and may_make:
-                await visit.api.ask(sessions, made, [("sessionId", id_)])
-                return await visit.api.ask(f"{sessions}/{id_}:context", body)
+        if may_make and not await visit.answered(f"{sessions}/{id_}"):
+            await visit.api.ask(sessions, made, [("sessionId", id_)])
+        return await visit.api.ask(f"{sessions}/{id_}:context", body)
     return None
 
 
