@@ -32,7 +32,7 @@ def test_an_example_is_tried_kept_found_and_forgotten(
     assert bank.call("GET", "memories")["memories"] == []
     hand.press(page.get_by_role("button", name="Keep it"))
     expect(page.get_by_role("region", name="In your playground")).to_contain_text(_FACT)
-    hand.write(page.get_by_label("Question"), "Where does the user like to sit?")
+    hand.write(page.get_by_role("textbox", name="Question"), "Where does the user like to sit?")
     hand.press(page.get_by_role("button", name="Ask"))
     for column in ("Hybrid", "Vector", "What the agent gets"):
         expect(page.get_by_role("region", name=column, exact=True)).to_contain_text(_FACT)
