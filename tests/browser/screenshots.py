@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.conftest import sign_in
 from tests.browser.service import ROOT, Bank, Json, Service, running_service
 
 SCREENS = (
+    ("playground", "{engine}/try"),
     ("overview", "{engine}"),
     ("memories", "{engine}/memories"),
     ("memory", "{engine}/memories/{memory}?from={oldest}&to={newest}"),
@@ -21,6 +22,8 @@ SCREENS = (
 """The name of each image and the path of its screen."""
 _FOLDER = ROOT / "docs" / "images"
 _SIZE = {"width": 1280, "height": 720}
+_TALL = {"width": 1280, "height": 1180}
+"""The size of the playground, which has a talk, its memories and a search below each other."""
 _SUFFIXES: dict[Literal["light", "dark"], str] = {"light": "", "dark": "-dark"}
 _MAX_BYTES = 200_000
 
@@ -70,6 +73,17 @@ def _memories(operation: Json) -> list[Json]:
     return found
 
 
+def _play(page: Page) -> None:
+    """Keep the first talk of the playground, and look at what the second would change."""
+    page.set_viewport_size(_TALL)
+    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("region", name="In your playground").wait_for()
+    page.get_by_role("link", name="A change of mind").click()
+    page.get_by_role("button", name="What would be remembered?").click()
+    page.get_by_text("Updated").first.wait_for()
+    page.evaluate("scrollTo(0, 0)")
+
+
 @pytest.mark.parametrize("scheme", _SUFFIXES)
 @pytest.mark.parametrize(("name", "path"), SCREENS, ids=[name for name, _ in SCREENS])
 def test_screen_is_drawn(
@@ -85,6 +99,8 @@ def test_screen_is_drawn(
     answer = page.goto(path.format(**ids))
     assert answer is not None
     assert answer.ok, page.url
+    if name == "playground":
+        _play(page)
     _FOLDER.mkdir(exist_ok=True)
     drawn = page.screenshot(path=_FOLDER / f"console-{name}{_SUFFIXES[scheme]}.png")
     assert len(drawn) < _MAX_BYTES

@@ -62,6 +62,7 @@ _OF_ENGINE: Mapping[str, Sequence[Entry]] = {
     TEXTS.memory: (
         Entry("memories", TEXTS.memories, "brain", Permission.MEMORIES_LIST, "g m"),
         Entry("search", TEXTS.search, "search", Permission.MEMORIES_RETRIEVE),
+        Entry("try", TEXTS.play, "play", Permission.MEMORIES_GENERATE),
         Entry("revisions", TEXTS.revisions, "history", Permission.REVISIONS_LIST, "g r"),
         Entry("deleted", TEXTS.deleted, "trash-2", Permission.REVISIONS_LIST, "g d"),
     ),

@@ -1,22 +1,19 @@
-"""Settings of an engine: fields, JSON, two tabs, and a talk to try them on."""
+"""Settings of an engine: fields, JSON, and two tabs."""
 
-import asyncio
 import json
 from typing import Any
 
 import httpx
 import pytest
 
-from app.platform.operations.services.runner import Runner
 from tests.api.console.conftest import SignedIn
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
-from tests.support.console import MEMORIES, Page, page, sign_in, submit
-from tests.support.operations import create_memory
+from tests.support.console import Page, page, sign_in, submit
 
 SETTINGS = "/console/e/1/settings"
 AS_JSON = f"{SETTINGS}/json"
-TRIAL = f"{SETTINGS}/try"
+TRY = "/console/e/1/try"
 _TOPICS = "USER_PREFERENCES\r\nfood: what the user eats\r\nother"
 
 
@@ -177,50 +174,11 @@ async def test_who_may_not_change_settings_looks_at_them(
         shown = await page(browser, SETTINGS)
         assert "not change them" in shown.text
         assert SETTINGS not in shown.forms
-        form = (await page(browser, TRIAL)).forms[TRIAL]
+        form = (await page(browser, TRY)).forms[f"{TRY}#results"]
         sent = {**form, "etag": before["etag"], "was": "{}", "document": '{"displayName": "x"}'}
         assert (await browser.post(AS_JSON, data=sent)).status_code == 403
-        for url in (SETTINGS, AS_JSON, TRIAL):
+        for url in (SETTINGS, AS_JSON, TRY):
             assert (await browser.post(url, data={**sent, "token": "x"})).status_code == 403
     viewer = await signed_in("viewer")
-    assert TRIAL not in (await page(viewer, SETTINGS)).links
+    assert TRY not in (await page(viewer, SETTINGS)).links
     assert await _engine(client) == before
-
-
-async def test_a_talk_is_tried_and_nothing_is_stored(
-    signed_in: SignedIn, client: httpx.AsyncClient, runner: Runner
-) -> None:
-    user = await signed_in("user", scope_conditions={"user_id": ["42"]})
-    talk = "user: I like green tea.\nmodel: Noted.\nI live in Oslo."
-    form = (await page(user, TRIAL)).forms[TRIAL]
-    sent = {**form, "scope": "user_id=7", "talk": talk}
-    asked = [await user.post(TRIAL, data=sent) for _ in range(2)]
-    assert len({answer.headers["location"] for answer in asked}) == 1
-    shown, _ = await asyncio.gather(page(user, asked[0].headers["location"]), runner.run_pending())
-    assert "green tea" in shown.text
-    assert "Created" in shown.text
-    assert "What would not, and why" in shown.text
-    assert ok(await client.get("memories")) == {"memories": []}
-    assert "No memory" in (await page(user, f"{MEMORIES}?scope=user_id%3D7")).text
-    crowded = "a=1\nb=1\nc=1\nd=1\ne=1"
-    refused = await user.post(TRIAL, data={**sent, "requestId": "2", "scope": crowded})
-    assert (refused.status_code, Page(refused).forms[TRIAL]["talk"]) == (400, talk)
-
-
-async def test_a_preview_of_another_scope_is_not_found(
-    signed_in: SignedIn, client: httpx.AsyncClient, runner: Runner
-) -> None:
-    await create_memory(client, "x")
-    event = {"content": {"role": "user", "parts": [{"text": "I like CANARY tea."}]}}
-    body = {
-        "scope": {"user_id": "7"},
-        "directContentsSource": {"events": [event]},
-        "validateOnly": True,
-    }
-    operation = ok(await client.post("/memories:generate", json=body))["name"].rpartition("/")[2]
-    await runner.run_pending()
-    bound = await signed_in("user", scope_conditions={"user_id": ["42"]})
-    shown = await page(bound, f"{TRIAL}?operation={operation}", 404)
-    assert "CANARY" not in shown.text
-    whole = await page(await signed_in("user"), f"{TRIAL}?operation={operation}")
-    assert "CANARY" in whole.text

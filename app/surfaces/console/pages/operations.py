@@ -284,7 +284,7 @@ async def preview(visit: Visit) -> Response:
         )
     except ApiRefusal as refused:
         return await _refused(visit, refused)
-    return redirect(f"{visit.engine_url}/settings/try?operation={last_part(operation['name'])}")
+    return redirect(f"{visit.engine_url}/try?operation={last_part(operation['name'])}")
 
 
 async def _refused(visit: Visit, refused: ApiRefusal) -> Response:

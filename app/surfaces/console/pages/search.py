@@ -99,7 +99,7 @@ async def show(visit: Visit) -> Response:
         try:
             columns = list(
                 await asyncio.gather(
-                    *(_column(visit, asked, ranking) for ranking in asked.rankings)
+                    *(column(visit, asked.body(ranking)) for ranking in asked.rankings)
                 )
             )
         except ApiRefusal as refused:
@@ -120,15 +120,16 @@ async def show(visit: Visit) -> Response:
     )
 
 
-async def _column(visit: Visit, asked: Asked, ranking: str) -> Json:
-    """Return the results of a ranking, with reasons."""
+async def column(visit: Visit, body: Mapping[str, Any]) -> Json:
+    """Return the results of a search, with reasons."""
     path = f"{visit.engine_path}/memories:retrieve"
-    hits = (await visit.api.ask(path, asked.body(ranking)))["retrievedMemories"] or []
-    reasons = [_reasons(hit, asked.question) for hit in hits]
+    hits = (await visit.api.ask(path, body))["retrievedMemories"] or []
+    question = body["similaritySearchParams"]["searchQuery"]
+    reasons = [_reasons(hit, question) for hit in hits]
     newest = _newest([hit for hit, words in zip(hits, reasons, strict=True) if words])
     ranked = next((hit["explanation"]["ranking"] for hit in hits), None)
     return Json(
-        ranking=ranked or ranking,
+        ranking=ranked or body.get("ranking", ""),
         is_without_vectors=any(hit["explanation"]["vectorsUnavailable"] for hit in hits),
         hits=[
             Json(

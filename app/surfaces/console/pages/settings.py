@@ -1,15 +1,9 @@
-"""Screen 16: the settings of an engine, as fields and as JSON.
+"""Screen 16: the settings of an engine, as fields and as JSON."""
 
-Trial of an engine's settings: a preview of the memories from a conversation.
-"""
-
-import asyncio
 import copy
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from pydantic import Field, field_validator
 from starlette.responses import Response
@@ -18,15 +12,13 @@ from typing_extensions import override
 from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.kernel.ranking import Ranking
-from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
-from app.surfaces.console.filterrow import locked_pairs
-from app.surfaces.console.forms import ChangeForm, VersionForm, read_form, read_object
+from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.usage import QUOTAS
-from app.surfaces.console.templating import last_part, pretty
+from app.surfaces.console.templating import pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit
 
 _PATH = f"{ENGINE}/settings"
 _PARTS = {
@@ -324,97 +316,9 @@ async def _conflict(visit: Visit, yours: dict[str, Any], was: dict[str, Any]) ->
     return await _page(visit, shown, CONFLICT, conflict=versions)
 
 
-_TRIAL_PATH = f"{ENGINE}/settings/try"
-_WAITS_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.5)
-"""The delays between polls of the preview, before the page reports that it is not ready."""
-_TURN = re.compile(r"(?i)\s*(user|model)\s*:\s*")
-
-
-class TrialForm(ChangeForm):
-    """A talk, one turn a line, and the scope that it belongs to."""
-
-    scope: str = ""
-    talk: str = ""
-
-    def body(self, locked: tuple[str, ...]) -> dict[str, Any]:
-        """Return the request of a preview; the locked part of the scope wins."""
-        written = (*self.scope.splitlines(), *locked)
-        pairs = map(filters.split_pair, filter(str.strip, written))
-        lines = filter(str.strip, self.talk.splitlines())
-        return {
-            "scope": {key: value or "" for key, value in pairs},
-            "directContentsSource": {"events": [_event(line) for line in lines]},
-            "validateOnly": True,
-        }
-
-
-def _event(line: str) -> dict[str, Any]:
-    match = _TURN.match(line)
-    role = match[1].lower() if match else "user"
-    text = line[match.end() :] if match else line
-    return {"content": {"role": role, "parts": [{"text": text}]}}
-
-
-async def show_trial(visit: Visit) -> Response:
-    """Show the form, or the preview that was asked for."""
-    operation_id = visit.request.query_params.get("operation", "")
-    if operation_id:
-        return _trial_page(visit, operation=await _waited(visit, operation_id))
-    return _trial_page(visit, form=visit.filled(TrialForm))
-
-
-async def _waited(visit: Visit, operation_id: str) -> Json:
-    """Wait a few seconds for an operation and return its latest state."""
-    path = f"{visit.engine_path}/operations/{quote(operation_id, safe='')}"
-    operation = await visit.api.get(path)
-    for seconds in _WAITS_SECONDS:
-        if operation["done"]:
-            break
-        await asyncio.sleep(seconds)
-        operation = await visit.api.get(path)
-    return operation
-
-
-def _trial_page(
-    visit: Visit,
-    *,
-    form: TrialForm | None = None,
-    operation: Json | None = None,
-    refused: ApiRefusal | None = None,
-) -> Response:
-    faults = {} if refused is None else refused.fields or {"": refused.message}
-    return visit.render(
-        "trial.html",
-        BAD_REQUEST if refused else 200,
-        form=form or TrialForm(request_id="-"),
-        operation=operation,
-        faults=faults,
-        here=f"{visit.engine_url}/settings/try",
-    )
-
-
-async def run(visit: Visit) -> Response:
-    """Start the preview for a conversation."""
-    form = await read_form(visit.request, TrialForm, visit.session)
-    locked = locked_pairs(visit.session.caller.reach.conditions)
-    try:
-        operation = await visit.api.send(
-            "POST",
-            f"{visit.engine_path}/memories:generate",
-            form.body(locked),
-            request_id=form.request_id,
-        )
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
-        return _trial_page(visit, form=form, refused=refused)
-    return redirect(f"{visit.engine_url}/settings/try?operation={last_part(operation['name'])}")
-
-
 ROUTES = (
     Route(_PATH, get=show, post=save_fields, kept=FieldsForm),
     Route(f"{_PATH}/json", get=show, post=save_document, kept=DocumentForm),
     Route(f"{_PATH}/json/check", post=check_document),
     Route(f"{_PATH}/check/{{field}}", post=check_field),
-    Route(_TRIAL_PATH, get=show_trial, post=run, kept=TrialForm),
 )
