@@ -78,8 +78,8 @@ def show_unsent(request: Request, wanted: str, kept: str) -> Response:
 def _show(
     request: Request, status: int, wanted: str, kept: str = "", fault: str = "", unsent: str = ""
 ) -> Response:
-    values = {"fault": fault, "wanted": wanted, "kept": kept, "unsent": unsent}
-    values["needs_tls"] = needs_tls(request)
+    texts = {"fault": fault, "wanted": wanted, "kept": kept, "unsent": unsent}
+    values = {**texts, "needs_tls": needs_tls(request)}
     return rendered(request, "sign_in.html", status, values)
 
 
