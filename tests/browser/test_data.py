@@ -22,7 +22,7 @@ def _create(hand: Pointer, name: str, button: str) -> str:
     hand.press(page.get_by_role("link", name="New engine"))
     hand.write(page.get_by_label("Display name"), name)
     hand.press(page.get_by_role("button", name=button, exact=True))
-    return page.url.split("/e/")[1].partition("/")[0]
+    return str(page.url.split("/e/")[1].partition("/")[0])
 
 
 def test_an_engine_goes_and_comes_back_from_its_archive(
@@ -95,7 +95,7 @@ def test_answers_to_files_fit_and_have_names(
         page.goto(url)
         check()
     for below, labels in (
-        ("import", (("File", "Dry run"), ("The same file, once more", "Import 1 memories"))),
+        ("import", (("File", "Dry run"), ("The same file, once more", "Import 1 memory"))),
         ("restore", (("Archive", "Restore"),)),
     ):
         page.goto(f"{here}/{below}")

@@ -29,7 +29,7 @@ def test_a_filter_is_downloaded_with_exactly_its_rows(bank: Bank, hand: Pointer)
         rows = list(csv.DictReader(opened))
     assert [row["fact"] for row in rows] == ["'=I like black tea.", "I like green tea."]
     # A refusal is a page.
-    page.goto(f"/console/e/{bank.engine}/memories?metadata==x&export=csv")
+    page.goto(f"/console/e/{bank.engine}/memories?changed_after=soon&export=csv")
     expect(page.get_by_role("alert")).to_be_visible()
 
 
