@@ -1,19 +1,20 @@
 """Bodies of forms that end with a file, which is read as it arrives. Source: RFC 7578."""
 
 import asyncio
-import re
+from collections import deque
 from contextlib import suppress
 
+from python_multipart import MultipartParser
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from app.kernel.errors import InvalidArgument, Reason
 from app.web.body import BodyPace, Incoming
 
-_BOUNDARY = re.compile(r'multipart/form-data; *boundary="?([^";, ]{1,70})"?')
-_NAME = re.compile(rb'form-data; name="([^"]*)"(; filename)?')
 _MAX_HEAD_BYTES = 128 * 1024
-"""Bytes that are held before the file: a field, and the file's first piece."""
+"""Bytes that may come before the file."""
 _DROP_SECONDS = 10.0
 Field = tuple[str, str]
 """A name and a value."""
@@ -23,20 +24,31 @@ class Upload:
     """A form with a file, as the body of a request; about a piece of it is held.
 
     Args:
-        content_type: the request's; its boundary ends each field, and the file.
+        content_type: the request's, which has the boundary of the form's parts.
         receive: the `receive` of the request.
     """
 
     def __init__(self, content_type: str, receive: Receive) -> None:
-        boundary = _BOUNDARY.match(content_type)
-        if boundary is None:
+        kind, options = parse_options_header(content_type)
+        if kind != b"multipart/form-data" or not options.get(b"boundary"):
             raise _unreadable()
         self._receive = receive
-        self._mark = f"\r\n--{boundary[1]}".encode()
-        # The first boundary has no line break before it.
-        self._held = b"\r\n"
+        self._parser = MultipartParser(
+            options[b"boundary"],
+            {
+                "on_part_begin": self._begin_part,
+                "on_header_field": self._add_header_name,
+                "on_header_value": self._add_header_value,
+                "on_header_end": self._end_header,
+                "on_headers_finished": self._end_headers,
+                "on_part_data": self._add,
+                "on_part_end": self._end_part,
+            },
+        )
+        self._fields: list[Field] = []
+        self._pieces: deque[bytes] = deque()
         self._has_more = True
-        self._has_ended = False
+        self._is_file = self._has_ended = self._is_told = False
 
     async def fields(self, receive: Receive, most: int) -> list[Field]:
         """Read the fields before the file, at most so many, by another `receive`.
@@ -44,55 +56,75 @@ class Upload:
         Raises:
             InvalidArgument: the form cannot be read, or has no file.
         """
-        fields: list[Field] = []
-        await self._until(self._mark, receive)
-        while len(fields) <= most:
-            named = _NAME.search(await self._until(b"\r\n\r\n", receive))
-            if named is None:
-                break
-            if named[2]:
-                return fields
-            value = await self._until(self._mark, receive)
-            fields.append((named[1].decode(errors="replace"), value.decode(errors="replace")))
-        raise _unreadable()
+        size = 0
+        while not self._is_file:
+            read = await self._read(receive)
+            size += read or 0
+            if read is None or size > _MAX_HEAD_BYTES or len(self._fields) > most:
+                raise _unreadable()
+        return self._fields
 
     async def receive(self) -> Message:
         """Return a part of the file, as an ASGI server does; a cancelled call loses nothing."""
-        while not self._has_ended:
-            at = self._held.find(self._mark)
-            self._has_ended = at >= 0
-            # The last bytes may be the beginning of a boundary.
-            length = at if self._has_ended else max(len(self._held) - len(self._mark), 0)
-            piece, self._held = self._held[:length], self._held[length:]
-            if piece or self._has_ended:
-                return {"type": "http.request", "body": piece, "more_body": not self._has_ended}
-            if not await self._read(self._receive):
+        while not self._is_told:
+            if self._pieces or self._has_ended:
+                piece = self._pieces.popleft() if self._pieces else b""
+                self._is_told = self._has_ended and not self._pieces
+                return {"type": "http.request", "body": piece, "more_body": not self._is_told}
+            if await self._read(self._receive) is None:
                 return {"type": "http.disconnect"}
         return await self._receive()
 
     async def drop(self) -> None:
         """Drop what still arrives within some seconds: browsers read no answer before its end."""
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, InvalidArgument):
             async with asyncio.timeout(_DROP_SECONDS):
-                while await self._read(self._receive):
-                    self._held = b""
+                while await self._read(self._receive) is not None:
+                    self._pieces.clear()
 
-    async def _until(self, mark: bytes, receive: Receive) -> bytes:
-        """Return the bytes before a mark; neither is held any more."""
-        while (at := self._held.find(mark)) < 0:
-            if len(self._held) > _MAX_HEAD_BYTES or not await self._read(receive):
-                raise _unreadable()
-        before, self._held = self._held[:at], self._held[at + len(mark) :]
-        return before
+    async def _read(self, receive: Receive) -> int | None:
+        """Parse the next part of the request; return its length, or None if there is none."""
+        if not self._has_more:
+            return None
+        message = await receive()
+        self._has_more = message.get("more_body", False)
+        if message["type"] != "http.request":
+            return None
+        try:
+            return self._parser.write(message.get("body", b""))
+        except FormParserError:
+            raise _unreadable() from None
 
-    async def _read(self, receive: Receive) -> bool:
-        """Hold the next part of the request; return False if there is none."""
-        if self._has_more:
-            message = await receive()
-            self._held += message.get("body", b"")
-            self._has_more = message.get("more_body", False)
-            return bool(message["type"] == "http.request")
-        return False
+    def _begin_part(self) -> None:
+        self._headers: dict[bytes, bytes] = {}
+        self._header = self._header_value = self._value = b""
+
+    def _add_header_name(self, data: bytes, begin: int, end: int) -> None:
+        self._header += data[begin:end]
+
+    def _add_header_value(self, data: bytes, begin: int, end: int) -> None:
+        self._header_value += data[begin:end]
+
+    def _end_header(self) -> None:
+        self._headers[self._header.lower()] = self._header_value
+        self._header = self._header_value = b""
+
+    def _end_headers(self) -> None:
+        _, options = parse_options_header(self._headers.get(b"content-disposition"))
+        self._name = options.get(b"name", b"").decode(errors="replace")
+        self._is_file = self._is_file or b"filename" in options
+
+    def _add(self, data: bytes, begin: int, end: int) -> None:
+        if not self._is_file:
+            self._value += data[begin:end]
+        elif not self._has_ended:
+            self._pieces.append(data[begin:end])
+
+    def _end_part(self) -> None:
+        if self._is_file:
+            self._has_ended = True
+        else:
+            self._fields.append((self._name, self._value.decode(errors="replace")))
 
 
 async def open_upload(request: Request, most: int) -> tuple[list[Field], Upload]:
