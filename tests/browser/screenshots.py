@@ -22,8 +22,8 @@ SCREENS = (
 """The name of each image and the path of its screen."""
 _FOLDER = ROOT / "docs" / "images"
 _SIZE = {"width": 1280, "height": 720}
-_TALL = {"width": 1280, "height": 1180}
-"""The size of the playground, which has a talk, its memories and a search below each other."""
+_TALL = {"width": 1280, "height": 920}
+"""The size of the playground, which has what is kept below what a talk would change."""
 _SUFFIXES: dict[Literal["light", "dark"], str] = {"light": "", "dark": "-dark"}
 _MAX_BYTES = 200_000
 

@@ -23,13 +23,15 @@ Json = dict[str, Any]
 async def _sent(
     browser: httpx.AsyncClient, runner: Runner, form: dict[str, str], **fields: str
 ) -> Page:
-    """Send a form while a worker runs, and return the page."""
+    """Send a form while a worker runs, again if that is slow, and return the page."""
     sending = asyncio.create_task(browser.post(TRY, data={**form, **fields}))
     while not sending.done():
         await runner.run_pending()
         await asyncio.sleep(0.02)
     answer = await sending
     assert answer.status_code == 200, answer.text
+    if "It is not ready yet" in answer.text:
+        return await _sent(browser, runner, Page(answer).forms[_TALK], do=fields["do"])
     return Page(answer)
 
 
