@@ -105,7 +105,7 @@ def test_fifteen_rows_are_on_one_screen(bank: Bank, open_page: SignIn, path: str
 def test_numbers_of_many_digits_stand_in_titles_only(filled: Bank, open_page: SignIn) -> None:
     page = open_page()
     found = []
-    for url in (*_lists(page, filled), f"/console/e/{filled.engine}", "/console"):
+    for url in (*_lists(page, filled), f"/console/e/{filled.engine}"):
         page.goto(url)
         # What is read aloud names rows by their whole ids.
         page.evaluate("document.querySelectorAll('.hidden').forEach((one) => one.remove())")
@@ -159,7 +159,7 @@ def test_a_hidden_list_is_not_renewed(bank: Bank, open_page: SignIn) -> None:
     page.wait_for_timeout(6_000)
     assert asked == []
     page.evaluate(hide % "false")
-    with page.expect_request("**/operations?*"):
+    with page.expect_request(lambda request: "/operations" in request.url):
         pass
 
 
