@@ -26,11 +26,11 @@ _LISTS = (
     "{engine}/audit",
     "/console/keys",
 )
-# Cells with words of their own that are narrower than six of their digits.
-_NARROW = """() => [...document.querySelectorAll("main .table :is(td, th)")].filter((cell) => {
+# Cells of rows with words of their own that are narrower than six of their digits.
+_NARROW = """() => [...document.querySelectorAll("main .table td")].filter((cell) => {
     const text = cell.innerText.trim();
     const box = cell.getBoundingClientRect();
-    if (text.length < 6 || !box.width || cell.matches(".hidden, .hidden *")) return false;
+    if (text.length < 6 || !box.width) return false;
     const probe = document.createElement("span");
     probe.textContent = "000000";
     cell.append(probe);
@@ -88,9 +88,11 @@ def test_on_a_phone_rows_come_early_and_are_neither_narrow_nor_long(
 
 
 @pytest.mark.parametrize("path", ["memories", "operations"])
-def test_fifteen_rows_are_on_one_screen(filled: Bank, open_page: SignIn, path: str) -> None:
+def test_fifteen_rows_are_on_one_screen(bank: Bank, open_page: SignIn, path: str) -> None:
+    for number in range(20):
+        bank.remember(f"I like tea of the kind {number}.", {"user_id": f"user-{number}"})
     page = open_page(viewport=_DESKTOP)
-    page.goto(f"/console/e/{filled.engine}/{path}")
+    page.goto(f"/console/e/{bank.engine}/{path}")
     expect(page.locator("tr[data-row]").first).to_be_visible()
     whole = page.evaluate(
         """(height) => [...document.querySelectorAll("tr[data-row]")]
@@ -103,20 +105,25 @@ def test_fifteen_rows_are_on_one_screen(filled: Bank, open_page: SignIn, path: s
 def test_numbers_of_many_digits_stand_in_titles_only(filled: Bank, open_page: SignIn) -> None:
     page = open_page()
     found = []
-    for url in (*_lists(page, filled), f"/console/e/{filled.engine}", "/console"):
+    for url in (*_lists(page, filled), f"/console/e/{filled.engine}"):
         page.goto(url)
+        # What is read aloud names rows by their whole ids.
+        page.evaluate("document.querySelectorAll('.hidden').forEach((one) => one.remove())")
         shown = page.evaluate("document.body.innerText")
         found += [(url, match[0]) for match in _LONG_NUMBER.finditer(shown)]
     assert found == []
 
 
-def test_one_click_shows_the_cost_of_an_engine(bank: Bank, open_page: SignIn) -> None:
-    bank.remember("I like green tea.")
+def test_one_click_shows_the_cost_of_an_engine(
+    bank: Bank, service: Service, open_page: SignIn
+) -> None:
+    service.model_says({"facts": []})
+    source = {"events": [{"content": {"role": "user", "parts": [{"text": "I like tea."}]}}]}
+    bank.generate({"scope": {"user_id": "42"}, "directContentsSource": source})
     page = open_page()
     page.goto(f"/console/e/{bank.engine}")
     page.get_by_role("link", name="Usage", exact=True).click()
-    expect(page.get_by_role("main")).to_contain_text("Cost")
-    page.wait_for_url("**/usage")
+    expect(page.locator(".tally").first).to_contain_text("Cost")
 
 
 def test_one_press_finds_a_bare_id(bank: Bank, hand: Pointer) -> None:
@@ -152,7 +159,7 @@ def test_a_hidden_list_is_not_renewed(bank: Bank, open_page: SignIn) -> None:
     page.wait_for_timeout(6_000)
     assert asked == []
     page.evaluate(hide % "false")
-    with page.expect_request("**/operations?*"):
+    with page.expect_request(lambda request: "/operations" in request.url):
         pass
 
 

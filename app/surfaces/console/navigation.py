@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from app.kernel.auth import Caller
 from app.kernel.permissions import Permission
+from app.surfaces.console.templating import short_id
 from app.surfaces.console.texts import TEXTS
 
 START = "/console"
@@ -101,7 +102,7 @@ def places_of(caller: Caller, path: str, engine: str | None, title: str) -> Plac
         found = (_group(caller, name, own, base, path) for name, own in _OF_ENGINE.items())
         groups = [group for group in found if group.places]
         if path != base:
-            crumbs.append((title or f"{TEXTS.engine} {engine}", base))
+            crumbs.append((title or f"{TEXTS.engine} {short_id(engine)}", base))
         above = groups
         find = f"{base}/find" if caller.may(Permission.ENGINES_GET) else ""
     crumbs += [
