@@ -152,10 +152,7 @@ def _words(status: int, *, is_forbidden: bool) -> tuple[str, str]:
 
 
 def _error_page(
-    request: Request,
-    session: OpenSession | None,
-    status: int,
-    texts: Mapping[str, str],
+    request: Request, session: OpenSession | None, status: int, texts: Mapping[str, str]
 ) -> Response:
     values = {**texts, "session": session, "failed_request": request_id()}
     page = rendered(request, "error.html", status, values)

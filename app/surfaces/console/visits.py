@@ -25,13 +25,7 @@ from app.surfaces.console.exports import KINDS, download, pages_of
 from app.surfaces.console.filterrow import SCOPES, SIZES, FilterRow
 from app.surfaces.console.forms import ConsoleForm, filled, new_request_id
 from app.surfaces.console.navigation import places_of
-from app.surfaces.console.sessions import (
-    SURFACE,
-    OpenSession,
-    drop_cookie,
-    is_exposed,
-    is_secure,
-)
+from app.surfaces.console.sessions import SURFACE, OpenSession, drop_cookie, is_exposed, is_secure
 from app.surfaces.console.templating import environment, last_part, pairs
 from app.surfaces.console.texts import TEXTS
 from app.web.headers import address_of
@@ -52,14 +46,12 @@ _F = TypeVar("_F", bound=ConsoleForm)
 
 
 class Listed(NamedTuple):
-    """A page of a list.
+    """A page of a list, with its path and query in the API.
 
     Attributes:
         fault: the API's error message about the filter; empty: no error.
         meant: the pairs that bare values of the scope's filter may mean if nothing matches, each
             with the query that has it instead.
-        path: the path of the list in the API.
-        query: its parameters beside those of the page.
     """
 
     answer: Json
@@ -159,13 +151,7 @@ class Visit:
     async def listed(
         self, path: str, row: FilterRow, *more: tuple[str, str], also: str = ""
     ) -> Listed:
-        """Return a page of a list, or the API's error message about the filter.
-
-        `also` is a further filter.
-
-        Raises:
-            ApiRefusal: the API refuses for any reason except the filter.
-        """
+        """Return a page of a list, filtered `also`, or the API's error message about the filter."""
         chosen = filters.all_of((also, row.text_of_api()))
         named = (("orderBy", row.order), ("filter", chosen))
         query = [*more, *((name, value) for name, value in named if value)]
@@ -191,7 +177,6 @@ class Visit:
         ]
 
     async def _scopes_with(self, text: str) -> list[str]:
-        """Return the pairs of scopes in use that have a text as their value."""
         with suppress(ApiRefusal):
             path = f"{self.engine_path}/resources:find"
             found = (await self.api.ask(path, {"text": text}))["resources"]
@@ -230,11 +215,7 @@ class Visit:
         )
 
     def chosen(self) -> frozenset[str]:
-        """Return the ids of the memories that are ticked.
-
-        Raises:
-            InvalidArgument: none is.
-        """
+        """Return the ids of the memories that are ticked, of which there must be one."""
         ids = frozenset(self.request.query_params.getlist("memory"))
         if not ids:
             raise InvalidArgument.of_field("memory", TEXTS.choose_first)
@@ -346,10 +327,7 @@ Page = Callable[[Visit], Awaitable[Response]]
 
 
 class Route:
-    """A path of the console; the access log records this template instead of ids.
-
-    The fields of `kept` are kept if its form is sent without a session.
-    """
+    """A path of the console, and the form that is `kept` if it is sent without a session."""
 
     def __init__(
         self,

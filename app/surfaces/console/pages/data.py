@@ -126,7 +126,6 @@ async def upload(visit: Visit) -> Response:
 
 
 async def _start(visit: Visit, *, method: str, **body: object) -> Response:
-    """Start the work of a form, and show its operation."""
     form = await read_form(visit.request, DataForm, visit.session)
     sent = body | ({"kinds": form.kinds} if form.kinds else {})
     path = f"{visit.engine_path}{method}"

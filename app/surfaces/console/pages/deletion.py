@@ -31,11 +31,7 @@ class BulkForm(ChangeForm):
     memory: tuple[str, ...] = ()
 
     def chosen(self) -> list[tuple[str, str]]:
-        """Return the version and the id of each.
-
-        Raises:
-            InvalidArgument: there is none.
-        """
+        """Return the version and the id of each, of which there must be one."""
         if not self.memory:
             raise InvalidArgument.of_field("memory", TEXTS.choose_first)
         split = (ticked.rpartition(" ") for ticked in self.memory)
@@ -84,10 +80,7 @@ async def preview(visit: Visit) -> Response:
 async def ask_bulk(
     visit: Visit, deed: str, row: FilterRow, *more: tuple[str, str], also: str = ""
 ) -> Response:
-    """Ask whether to do a deed of the texts to the ticked memories of a list, or to a whole page.
-
-    The list is as for `Visit.listed`.
-    """
+    """Ask whether to do a deed of the texts to the ticked memories, or to the whole page."""
     listed = await visit.listed(f"{visit.engine_path}/memories", row, *more, also=also)
     if listed.fault:
         raise InvalidArgument.of_field("filter", listed.fault)
@@ -102,11 +95,7 @@ async def ask_bulk(
 
 
 def _until_now(visit: Visit) -> str:
-    """Return the row's filter, limited to memories last changed before the preview.
-
-    A purge by scope alone would also drop the events waiting in streams, which is irreversible.
-    The condition on time prevents this.
-    """
+    # Without the condition on time, a purge by scope would also drop events that wait in streams.
     row = row_of(visit)
     if row.is_empty:
         raise InvalidArgument.of_field("filter", TEXTS.filter_first)

@@ -46,7 +46,6 @@ async def show(visit: Visit) -> Response:
 
 
 def _url_of(visit: Visit, found: Json) -> str:
-    """Return the path of a resource or a scope in the console."""
     kind, name = found["kind"], found["name"] or ""
     id_ = quote(last_part(name), safe="")
     if kind in _LISTS:

@@ -148,7 +148,6 @@ def row_of(key: Json, now: datetime) -> Json:
 
 
 def _reach(key: Json) -> list[str]:
-    """Describe the resources that a key may access."""
     parts = [
         words.format(names=", ".join(key[name]))
         for name, words in (("projects", TEXTS.key_projects), ("engines", TEXTS.key_engines))
@@ -305,11 +304,7 @@ async def show_events(visit: Visit) -> Response:
     row = _filterrow_of(visit)
     listed = await visit.listed(path, row)
     return visit.render_list(
-        "audit.html",
-        row,
-        listed,
-        events=listed.answer["auditEvents"] or [],
-        here=here,
+        "audit.html", row, listed, events=listed.answer["auditEvents"] or [], here=here
     )
 
 

@@ -96,13 +96,7 @@ async def suggest_scopes(visit: Visit) -> Response:
 
 
 async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> list[str]:
-    """Return pairs from scopes in use; none if the API refuses.
-
-    Args:
-        visit: the request.
-        chosen: the pairs that the scopes must have.
-        written: the beginning of a pair; with an equals sign, the API filters by it.
-    """
+    """Return pairs of scopes in use that have the chosen pairs; none if the API refuses."""
     key, value = filters.split_pair(written)
     parts = [filters.pair(SCOPES.field, pair) for pair in chosen]
     if value is not None:

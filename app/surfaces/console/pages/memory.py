@@ -196,13 +196,7 @@ def _add(parts: list[DiffPart], kind: DiffKind, words: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """A field of two versions.
-
-    Attributes:
-        before: the text in the first version, empty if absent.
-        after: the text in the second version, empty if absent.
-        parts: the comparison, if the texts are short enough.
-    """
+    """A field of two versions, empty where absent; `parts` is None if the texts are too long."""
 
     name: str
     before: str
@@ -220,12 +214,7 @@ def changes(
 ) -> list[FieldDifference]:
     """Compare fields of two versions."""
     return [
-        FieldDifference(
-            label,
-            old := before[key],
-            new := after[key],
-            compare(old, new),
-        )
+        FieldDifference(label, old := before[key], new := after[key], compare(old, new))
         for key, label in fields.items()
     ]
 

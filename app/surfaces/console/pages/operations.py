@@ -122,13 +122,11 @@ def row_of(visit: Visit) -> FilterRow:
 
 
 async def _groups(visit: Visit, row: FilterRow) -> Json:
-    """Return the failures that the row shows in groups."""
     query = [("filter", row.text_of_api())]
     return await visit.api.get(f"{visit.engine_path}/operations:groupFailures", query)
 
 
 def _group(row: FilterRow, group: Json) -> Json:
-    """Return a group of failures with the query that filters the list by it."""
     begin = datetime.fromisoformat(group["startTime"])
     own = {
         "reason": group["reason"],
@@ -170,7 +168,6 @@ def _seconds(operation: Json, now: datetime) -> float:
 
 
 def _counts(operation: Json) -> dict[str, int]:
-    """Return the number of memories by fate."""
     response, metadata = operation["response"] or Json(), operation["metadata"]
     fates = Counter(
         change["action"] or change["reason"] for name in _LISTS for change in response[name] or []
@@ -187,7 +184,6 @@ def _counts(operation: Json) -> dict[str, int]:
 
 
 def _other_counts(metadata: Json) -> dict[str, object]:
-    """Return the counts in the metadata that are specific to this kind of operation."""
     usual = {"attemptCount", "modelCallCount", "inputTokenCount", "outputTokenCount"}
     usual |= {*_CHANGED, *TEXTS.passed_over_chips}
     return {

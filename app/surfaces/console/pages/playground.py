@@ -83,11 +83,7 @@ def _events(talk: str) -> list[Any]:
 
 
 def _events_of_json(talk: str) -> list[Any]:
-    """Return the events of a request, or the messages of a chat completion.
-
-    Raises:
-        InvalidArgument: the JSON cannot be read.
-    """
+    """Return the events of a request, or the messages of a chat completion."""
     try:
         found = json.loads(talk)
     except (ValueError, RecursionError) as error:
@@ -115,11 +111,7 @@ def _scope(visit: Visit) -> dict[str, str]:
 
 
 def _body(visit: Visit, form: TalkForm) -> dict[str, Any]:
-    """Return the request of a generation; the locked part of another scope wins.
-
-    Raises:
-        InvalidArgument: the talk cannot be read.
-    """
+    """Return the request of a generation; the locked part of another scope wins."""
     body = {"scope": _scope(visit), "directContentsSource": {"events": _events(form.talk)}}
     if form.do == "keep":
         return body

@@ -38,7 +38,6 @@ def _path(visit: Visit) -> str:
 
 
 def _row(visit: Visit) -> FilterRow:
-    """Return the filters from the URL."""
     return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, switches=("group",))
 
 
@@ -71,7 +70,6 @@ def _grouped(revisions: list[Json]) -> list[tuple[str, list[Json]]]:
 
 
 async def _suggested(api: Api, path: str, written: str) -> list[str]:
-    """Return the labels in use that begin with the input, as `key=value`."""
     key, prefix = filters.split_pair(written)
     asked = [("prefix", key)] if prefix is None else [("key", key), ("prefix", prefix)]
     query = [("pageSize", str(_SUGGESTED)), *asked]

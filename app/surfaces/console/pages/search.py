@@ -145,7 +145,6 @@ async def column(visit: Visit, body: Mapping[str, Any]) -> Json:
 
 
 def _colours(columns: Sequence[Json]) -> dict[str, int]:
-    """Return the colours of the strongest signals, the strongest first."""
     widths: dict[str, float] = {}
     for part in (part for column in columns for hit in column["hits"] for part in hit["signals"]):
         widths[part.name] = widths.get(part.name, 0.0) + part.width
@@ -166,7 +165,6 @@ def _time(hit: Json) -> str:
 
 
 def _reasons(hit: Json, question: str) -> list[str]:
-    """Explain why a memory was found."""
     why, reasons = hit["explanation"], []
     fact = _words(hit["memory"]["fact"] or "")
     # Words keep the question's spelling; duplicates are removed.

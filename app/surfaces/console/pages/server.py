@@ -39,11 +39,7 @@ async def show(visit: Visit) -> Response:
 
 def findings(server: Json, now: datetime) -> list[str]:
     """Return a sentence for each problem."""
-    return [
-        *_of_database(server["database"]),
-        *_of_processes(server, now),
-        *_of_work(server),
-    ]
+    return [*_of_database(server["database"]), *_of_processes(server, now), *_of_work(server)]
 
 
 def _of_database(database: Json) -> Iterator[str]:

@@ -70,9 +70,7 @@ async def show(visit: Visit) -> Response:
     events, summaries, made = await asyncio.gather(
         visit.visible(Permission.EVENTS_LIST, f"{path}/events", visit.page_query()),
         visit.visible(
-            Permission.EVENTS_LIST,
-            f"{path}/summaries",
-            visit.page_query(parameter=_SUMMARIES),
+            Permission.EVENTS_LIST, f"{path}/summaries", visit.page_query(parameter=_SUMMARIES)
         ),
         visit.visible(
             Permission.OPERATIONS_LIST,
@@ -134,7 +132,6 @@ def _event_of(event: Json, engine_url: str) -> Json:
 
 
 def _part_of(part: Json, engine_url: str) -> Json:
-    """Return a part of an event with its kind, its text and the URL of its content."""
     if held := part["artifactRef"]:
         place = f"{quote(held['memory'], safe='')}/{quote(held['namespace'], safe='')}"
         sizes = [f"{part['name']} {part['sizeBytes'] or ''}" for part in held["artifacts"] or []]
@@ -318,7 +315,6 @@ async def _talk(visit: Visit) -> dict[str, Any]:
 
 
 async def _side(visit: Visit, body: dict[str, Any], lengths: dict[str, Any]) -> Json:
-    """Return a context and its costs, or the API's error message."""
     try:
         context = await visit.api.ask(f"{path_of(visit)}:context", body)
     except ApiRefusal as refused:
@@ -338,7 +334,6 @@ async def _side(visit: Visit, body: dict[str, Any], lengths: dict[str, Any]) -> 
 
 
 async def _costs(visit: Visit, asked: dict[str, Any]) -> Json:
-    """Return the cost estimates of a policy, or the API's error message."""
     if not visit.may(Permission.ENGINES_GET):
         return Json()
     try:

@@ -147,7 +147,6 @@ def _put(document: dict[str, Any], name: str, value: str) -> None:
 
 
 def _put_topics(document: dict[str, Any], lines: list[str]) -> None:
-    """Set the topics of all scopes; topics with unchanged lines keep their JSON."""
     holder = document
     for part in _BANK:
         holder = holder.setdefault(part, {})
@@ -295,7 +294,6 @@ async def check_document(visit: Visit) -> Response:
 
 
 async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
-    """Validate the settings of a form and return the API's error messages by field."""
     try:
         sent, mask = _changes(read_object(form.text()), read_object(form.was))
         await visit.api.send("POST", f"{visit.engine_path}:validate", sent, mask=mask)

@@ -130,7 +130,6 @@ async def _namespace(
 
 
 async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
-    """Return the cited artifacts of an answer, with the passages marked in their texts."""
     spans: dict[str, list[Span]] = {}
     for citation in answer["citations"] or []:
         spans.setdefault(citation["artifact"], []).append((citation["start"], citation["end"]))
@@ -214,12 +213,7 @@ ROUTES = (
 
 
 def passages(text: str, cited: Iterable[Span]) -> list[Passage]:
-    """Split a text into parts; a long text is cut to its citations with context, or its beginning.
-
-    Args:
-        text: the known text.
-        cited: the start and the exclusive end of each citation, in characters.
-    """
+    """Split a text by citations, whose ends are exclusive; a long one is cut to their contexts."""
     spans = [(start, min(end, len(text))) for start, end in _joined(cited) if start < len(text)]
     is_long = len(text) > MAX_CHARS
     around = _AROUND if spans and is_long else MAX_CHARS

@@ -23,14 +23,7 @@ from app.surfaces.console.templating import (
     scope_path,
 )
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import (
-    BAD_REQUEST,
-    ENGINE,
-    TOKEN_PARAMETER,
-    Route,
-    Visit,
-    redirect,
-)
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
 
 PATH = f"{ENGINE}/users/{{scope}}"
 _USER = "user_id"
@@ -131,11 +124,7 @@ def _parts(visit: Visit, scope: Mapping[str, str]) -> Mapping[str, tuple[Permiss
         ),
         "operations": (Permission.OPERATIONS_LIST, f"{base}/operations", _some(chosen)),
         "spent": (Permission.OPERATIONS_LIST, f"{base}/operations:usage", [("filter", chosen)]),
-        "keys": (
-            Permission.KEYS_MANAGE,
-            keys.API,
-            [("filter", _of(scope, "scope_conditions"))],
-        ),
+        "keys": (Permission.KEYS_MANAGE, keys.API, [("filter", _of(scope, "scope_conditions"))]),
     }
     if _USER in scope:
         parts["sessions"] = (Permission.SESSIONS_LIST, f"{base}/sessions", _some(user))
@@ -152,7 +141,6 @@ def _told(revisions: Sequence[Json]) -> dict[str, "list[memory.DiffPart] | None"
 
 
 async def _sources(visit: Visit, revisions: Sequence[Json]) -> dict[str, Json]:
-    """Return the sources of the operations that made the revisions, by the operations' names."""
     names = {revision["operation"] for revision in revisions if revision["operation"]}
     chosen = " OR ".join(f"name={filters.quoted(last_part(name))}" for name in sorted(names))
     if not chosen:
@@ -165,7 +153,6 @@ async def _sources(visit: Visit, revisions: Sequence[Json]) -> dict[str, Json]:
 
 
 def _keys_of(visit: Visit, found: Sequence[Json]) -> list[Json]:
-    """Return the keys that reach this engine."""
     reaching = (key for key in found if not key["engines"] or visit.engine in key["engines"])
     return [keys.row_of(key, visit.now) for key in reaching]
 
@@ -199,10 +186,7 @@ async def erase(visit: Visit) -> Response:
     if form.typed.strip() not in {wanted.strip(), plain(wanted).strip()}:
         return await _preview(visit, BAD_REQUEST, TEXTS.user_erase_mismatch)
     operation = await visit.api.send(
-        "POST",
-        f"{visit.engine_path}:eraseScope",
-        {"scope": scope},
-        request_id=form.request_id,
+        "POST", f"{visit.engine_path}:eraseScope", {"scope": scope}, request_id=form.request_id
     )
     name = quote(last_part(operation["name"]), safe="")
     return visit.done(f"{visit.engine_url}/operations/{name}", "erased_person")
