@@ -76,7 +76,6 @@ async def show(visit: Visit) -> Response:
         charts=usage.bars_of(used["usage"], days) if used else {},
         change=usage.change_of(used, usage.DAYS),
         changes=None if changed is None else changed["memoryRevisions"] or [],
-        may_search=visit.may(Permission.MEMORIES_RETRIEVE),
         work=[
             (TEXTS.overview_failed, "state=FAILED", failed or Json()),
             (TEXTS.overview_running, "done=false", running or Json()),

@@ -4,7 +4,6 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.navigation import START
@@ -40,8 +39,6 @@ async def show(visit: Visit) -> Response:
         fault=fault,
         found=list(zip(found, urls, strict=True)),
         of_scope=users.url_of(visit, {key: value}) if key and value else "",
-        may_search=visit.may(Permission.MEMORIES_RETRIEVE),
-        may_list=visit.may(Permission.MEMORIES_LIST),
     )
 
 

@@ -5,7 +5,6 @@ from contextlib import suppress
 
 from starlette.responses import Response
 
-from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal
 from app.surfaces.console.filterrow import (
@@ -74,12 +73,7 @@ async def list_memories(
         memories=listed.answer["memories"] or [],
         here=visit.request.url.path.rstrip("/"),
         token=visit.request.query_params.get(TOKEN_PARAMETER, ""),
-        may_edit=visit.may(Permission.MEMORIES_UPDATE),
-        may_delete=visit.may(Permission.MEMORIES_DELETE),
-        may_purge=visit.may(Permission.MEMORIES_PURGE),
         may_erase=may_erase(visit),
-        may_undelete=visit.may(Permission.MEMORIES_ROLLBACK),
-        may_undo=visit.may(Permission.OPERATIONS_UNDO),
     )
 
 

@@ -87,14 +87,12 @@ async def show(visit: Visit) -> Response:
         )
     else:
         memory, listed = await known(visit), Json()
-    is_live = memory["deleteTime"] is None
     revisions: list[Json] = listed["memoryRevisions"] or []
     chosen = {name: query.get(name, "") for name in _SIDES}
     compared = await _compared(visit, *chosen.values()) if all(chosen.values()) else None
     return visit.render(
         "memory.html",
         memory=memory,
-        memory_id=last_part(memory["name"]),
         revisions=revisions,
         told=await asyncio.to_thread(told, revisions),
         older=_older(chosen, listed["nextPageToken"]),
@@ -102,14 +100,7 @@ async def show(visit: Visit) -> Response:
         elsewhere=_on_other_pages(chosen, revisions),
         page=query.get(TOKEN_PARAMETER, ""),
         compared=compared,
-        may_edit=is_live and visit.may(Permission.MEMORIES_UPDATE),
-        may_delete=is_live and visit.may(Permission.MEMORIES_DELETE),
         may_erase=may_erase(visit),
-        may_roll_back=is_live and visit.may(Permission.MEMORIES_ROLLBACK),
-        may_undelete=not is_live and visit.may(Permission.MEMORIES_ROLLBACK),
-        may_undo=visit.may(Permission.OPERATIONS_UNDO),
-        may_see_revisions=visit.may(Permission.REVISIONS_LIST),
-        may_see_operations=visit.may(Permission.OPERATIONS_GET),
         here=url_of(visit),
         sides=_SIDES,
         is_whole=query.get("all") == "1",

@@ -215,13 +215,9 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
         certificate=_certificate(operation),
         response=operation["response"] or Json(),
         fault=fault,
-        may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
         may_retry=_may_retry(visit, metadata),
-        has_preview=metadata["kind"] == "generation.generate",
         may_undo=shown["is_done"] and has_effect and visit.may(Permission.OPERATIONS_UNDO),
-        may_see_operations=True,
         has_source=bool(metadata["source"]) or metadata["kind"] in _WITH_SOURCE,
-        may_see_sessions=visit.may(Permission.SESSIONS_GET),
         here=url_of(visit),
         older=f"page={quote(token)}" if token else None,
     )

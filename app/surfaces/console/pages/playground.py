@@ -221,9 +221,6 @@ async def _page(
         has_question=has_question,
         columns=columns,
         context=context,
-        may_empty=visit.may(Permission.MEMORIES_PURGE),
-        may_see_operations=visit.may(Permission.OPERATIONS_GET),
-        may_undo=visit.may(Permission.OPERATIONS_UNDO),
         here=f"{visit.engine_url}/try",
         **({"request_id": form.request_id} if is_open else {}),
     )

@@ -4,7 +4,6 @@ from itertools import groupby
 
 from starlette.responses import Response
 
-from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import Api, ApiRefusal, Json
 from app.surfaces.console.filterrow import (
@@ -58,8 +57,6 @@ async def show(visit: Visit) -> Response:
         listed,
         groups=_grouped(revisions) if is_grouped else [("", revisions)] if revisions else [],
         is_grouped=is_grouped,
-        may_see_operations=visit.may(Permission.OPERATIONS_GET),
-        may_undo=visit.may(Permission.OPERATIONS_UNDO),
         here=url_of(visit),
     )
 

@@ -81,7 +81,6 @@ async def show(visit: Visit) -> Response:
     return visit.render(
         "session.html",
         state=session,
-        session_id=last_part(session["name"]),
         usage=usage,
         exchanges=_exchanges(events["sessionEvents"] or [], visit.engine_url),
         older=_next(visit, TOKEN_PARAMETER, events),
@@ -90,10 +89,6 @@ async def show(visit: Visit) -> Response:
         first_of_summaries=visit.first_page(_SUMMARIES),
         is_first_of_summaries=_SUMMARIES not in visit.request.query_params,
         made=[summary_of(operation, visit.now) for operation in made["operations"] or []],
-        may_see_operations=visit.may(Permission.OPERATIONS_LIST),
-        may_see_events=visit.may(Permission.EVENTS_LIST),
-        may_update=visit.may(Permission.SESSIONS_UPDATE),
-        may_delete=visit.may(Permission.SESSIONS_DELETE),
         here=url_of(visit),
     )
 
@@ -164,7 +159,6 @@ async def show_event(visit: Visit) -> Response:
         event=event,
         event_id=id_,
         whole=pretty(event)[:_MAX_WHOLE],
-        may_update=visit.may(Permission.SESSIONS_UPDATE),
         action=f"{url_of(visit)}/events/{_part(visit, 'event')}",
         here=url_of(visit),
     )
@@ -286,7 +280,6 @@ async def show_context(visit: Visit) -> Response:
         asked={name: query.get(name, "") for name in ("question", "limit", "memories", "model")},
         priced=costs[0]["pricedModels"] if costs else [],
         talk=talk,
-        may_have_memories=visit.may(Permission.MEMORIES_RETRIEVE),
         here=url_of(visit),
     )
 

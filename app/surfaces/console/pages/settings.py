@@ -209,8 +209,6 @@ async def _page(
         held=used["quotas"],
         generation=used["generation"],
         parts_labels=_PARTS,
-        may_edit=visit.may(Permission.ENGINES_UPDATE),
-        may_try=visit.may(Permission.MEMORIES_GENERATE),
         here=f"{visit.engine_url}/settings",
         **{"fields": form.values(), "conflict": None, **shown},
     )

@@ -6,7 +6,6 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
-from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow, equals
 from app.surfaces.console.forms import ChangeForm, read_form
@@ -54,7 +53,6 @@ async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
         refused.status if refused else None,
         streams=listed.answer["streams"] or [],
         refused=refused and refused.message,
-        may_flush=visit.may(Permission.MEMORIES_INGEST),
         here=f"{visit.engine_url}/streams",
     )
 

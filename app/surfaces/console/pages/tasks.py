@@ -117,14 +117,12 @@ async def _namespace(
         "namespace.html",
         status,
         namespace=namespace,
-        namespace_id=last_part(namespace["name"]),
         artifacts=listed["artifacts"] or [],
         older=listed["nextPageToken"],
         question=question,
         answer=answer,
         cited=await _cited(visit, path, answer or Json()),
         fault=fault,
-        may_ask=visit.may(Permission.ARTIFACTS_DERIVE),
         here=here,
     )
 
@@ -181,7 +179,6 @@ async def show_artifact(visit: Visit) -> Response:
     return visit.render(
         "artifact.html",
         artifact=artifact,
-        artifact_id=last_part(artifact["name"]),
         parts_of_text=shown,
         is_image=is_image and int(artifact["sizeBytes"] or 0) <= _MAX_IMAGE_BYTES,
         may_read=may_read,

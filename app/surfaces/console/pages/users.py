@@ -86,10 +86,6 @@ async def show(visit: Visit) -> Response:
         ],
         keys=_keys_of(visit, found["keys"]["keys"] or []),
         of_scope=urlencode([(SCOPES.name, pair) for pair in pairs(scope)]),
-        may_see_operations=visit.may(Permission.OPERATIONS_GET),
-        may_see_revisions=visit.may(Permission.REVISIONS_LIST),
-        may_see_sessions=visit.may(Permission.SESSIONS_GET),
-        may_erase=visit.may(Permission.MEMORIES_PURGE),
         here=here,
         older=urlencode({TOKEN_PARAMETER: token}) if token else None,
     )
