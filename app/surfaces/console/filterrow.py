@@ -21,10 +21,6 @@ _TIME = "datetime-local"
 _SPANS = {"1 h": timedelta(hours=1), "24 h": timedelta(hours=24), "7 d": timedelta(days=7)}
 
 
-def _no_comparison(_: str) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class FilterField:
     """A field of a filter row.
@@ -37,7 +33,7 @@ class FilterField:
 
     name: str
     label: str
-    comparison: Callable[[str], str] = _no_comparison
+    comparison: Callable[[str], str] = lambda _: ""
     kind: str = "text"
     options: Mapping[str, str] = field(default_factory=dict)
 

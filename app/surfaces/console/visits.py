@@ -95,6 +95,15 @@ class Visit:
         return self.resources.clock.now()
 
     @property
+    def path(self) -> str:
+        """The path of the page."""
+        return self.request.url.path.rstrip("/")
+
+    def quoted(self, name: str) -> str:
+        """Return a parameter of the path, to be a part of another path."""
+        return quote(str(self.request.path_params[name]), safe="")
+
+    @property
     def engine(self) -> str:
         """The engine's id from the path."""
         return str(self.request.path_params["engine"])
@@ -102,12 +111,12 @@ class Visit:
     @property
     def engine_path(self) -> str:
         """The path of the engine in the API."""
-        return f"/v1beta1/reasoningEngines/{quote(self.engine, safe='')}"
+        return f"/v1beta1/reasoningEngines/{self.quoted('engine')}"
 
     @property
     def engine_url(self) -> str:
         """The path of the engine in the console."""
-        return f"/console/e/{quote(self.engine, safe='')}"
+        return f"/console/e/{self.quoted('engine')}"
 
     async def engine_title(self) -> str:
         """Return the display name of the page's engine; empty: it has none, or is unknown."""
@@ -116,16 +125,6 @@ class Visit:
         engine = await self.answered(self.engine_path)
         self.api.made.clear()
         return (engine and engine["displayName"]) or ""
-
-    @property
-    def _users_url(self) -> str | None:
-        """The path of the pages of scopes; None: the user may not see them."""
-        has_engine = "engine" in self.request.path_params
-        return (
-            f"{self.engine_url}/users"
-            if has_engine and self.may(Permission.MEMORIES_LIST)
-            else None
-        )
 
     def may(self, permission: Permission) -> bool:
         """Return True if the user has a permission."""
@@ -144,7 +143,7 @@ class Visit:
         except ApiRefusal:
             return None
 
-    async def visible(self, permission: Permission, path: str, query: Query) -> Json:
+    async def visible(self, permission: Permission, path: str, query: Query = ()) -> Json:
         """Return an answer of the API; empty if the user lacks the permission."""
         return await self.api.get(path, query) if self.may(permission) else Json()
 
@@ -223,7 +222,7 @@ class Visit:
 
     def _export(self, listed: Listed, kind: str, only: AbstractSet[str]) -> Response:
         pages = pages_of(self.api, listed.path, listed.query, listed.answer)
-        name = self.request.url.path.rstrip("/").rpartition("/")[2]
+        name = last_part(self.path)
         above = f"engine-{self.engine}-" if "engine" in self.request.path_params else ""
         return download(pages, name, f"{above}{name}-{self.now.date()}.{kind}", only)
 
@@ -264,15 +263,17 @@ class Visit:
 
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
         """Render a page, with what was carried to it."""
-        here = {kind: read(self.request, self.session.value, kind) for kind in (NOTE, FORM)}
+        found = {kind: read(self.request, self.session.value, kind) for kind in (NOTE, FORM)}
+        engine_url = self.engine_url if "engine" in self.request.path_params else None
+        sees_users = engine_url and self.may(Permission.MEMORIES_LIST)
         answer = rendered(
             self.request,
             template,
             status,
             {
                 "session": self.session,
-                "engine": self.request.path_params.get("engine"),
-                "engine_url": self.engine_url if "engine" in self.request.path_params else None,
+                "engine_url": engine_url,
+                "here": self.path,
                 "curls": self.api.made,
                 "now": self.now,
                 "may": lambda name: self.may(Permission(name)),
@@ -280,15 +281,15 @@ class Visit:
                 "newer": None,
                 "spans": (),
                 "meant": (),
-                "users_url": self._users_url,
+                "users_url": f"{engine_url}/users" if sees_users else None,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),
                 "request_id": new_request_id(),
-                "carried": here,
+                "carried": found,
                 **values,
             },
         )
-        for kind in (kind for kind in here if here[kind]):
+        for kind in (kind for kind in found if found[kind]):
             drop_cookie(self.request, answer, kind)
         return answer
 

@@ -73,7 +73,10 @@ async def preview(visit: Visit) -> Response:
     if visit.request.query_params.get("which") != "filter":
         return await ask_bulk(visit, "delete", row)
     wanted = _until_now(visit)
-    count, samples = await _count(visit, wanted)
+    body = {"filter": wanted, "sampleSize": SAMPLES}
+    path = f"{visit.engine_path}/memories:purge"
+    found = (await visit.api.ask(path, body))["response"]
+    samples, count = found["samples"] or [], found["purgeCount"]
     return _bulk(visit, "delete", row, samples, count=count, filter=wanted)
 
 
@@ -101,12 +104,6 @@ def _until_now(visit: Visit) -> str:
         raise InvalidArgument.of_field("filter", TEXTS.filter_first)
     now = filters.quoted(format_timestamp(visit.now))
     return filters.all_of([row.text_of_api(), f"update_time<={now}"])
-
-
-async def _count(visit: Visit, wanted: str) -> tuple[int, list[Json]]:
-    body = {"filter": wanted, "sampleSize": SAMPLES}
-    done = await visit.api.ask(f"{visit.engine_path}/memories:purge", body)
-    return done["response"]["purgeCount"], done["response"]["samples"] or []
 
 
 def _bulk(
@@ -239,12 +236,8 @@ async def delete_one(visit: Visit) -> Response:
     return await _deleted(visit, shown, 1, f"{url_of(visit)}/undelete", [memory])
 
 
-async def ask_for_id(visit: Visit) -> Response:
+async def ask_for_id(visit: Visit, status: int = 200, fault: str = "") -> Response:
     """Ask for the id of a memory before it is erased."""
-    return await _ask_for_id(visit, 200)
-
-
-async def _ask_for_id(visit: Visit, status: int, fault: str = "") -> Response:
     memory = await known(visit)
     return visit.render("erasure.html", status, memory=memory, fault=fault, here=url_of(visit))
 
@@ -253,7 +246,7 @@ async def erase(visit: Visit) -> Response:
     """Erase a memory with its whole history if the user typed its id."""
     form = await read_form(visit.request, ErasureForm, visit.session)
     if form.typed.strip() != visit.request.path_params["memory"]:
-        return await _ask_for_id(visit, BAD_REQUEST, TEXTS.erase_mismatch)
+        return await ask_for_id(visit, BAD_REQUEST, TEXTS.erase_mismatch)
     await visit.api.erase(path_of(visit), form.request_id)
     return visit.done(f"{visit.engine_url}/{form.back}", "erased")
 

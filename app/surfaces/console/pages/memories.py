@@ -49,8 +49,7 @@ _FIELDS = (
 
 async def show(visit: Visit) -> Response:
     """Show a page of memories, or the API's error next to the filter."""
-    row = row_of(visit)
-    return await list_memories(visit, "memories.html", row)
+    return await list_memories(visit, "memories.html", row_of(visit))
 
 
 def row_of(visit: Visit) -> FilterRow:
@@ -71,7 +70,6 @@ async def list_memories(
         row,
         listed,
         memories=listed.answer["memories"] or [],
-        here=visit.request.url.path.rstrip("/"),
         token=visit.request.query_params.get(TOKEN_PARAMETER, ""),
         may_erase=may_erase(visit),
     )

@@ -43,12 +43,12 @@ _WORD = re.compile(r"\s*(?:[^\W_]+|\S)|\s+")
 
 def path_of(visit: Visit) -> str:
     """Return the path of the memory in the API."""
-    return f"{visit.engine_path}/memories/{_memory(visit)}"
+    return f"{visit.engine_path}/memories/{visit.quoted('memory')}"
 
 
 def url_of(visit: Visit) -> str:
     """Return the path of the memory in the console."""
-    return f"{visit.engine_url}/memories/{_memory(visit)}"
+    return f"{visit.engine_url}/memories/{visit.quoted('memory')}"
 
 
 async def known(visit: Visit) -> Json:
@@ -60,10 +60,6 @@ async def known(visit: Visit) -> Json:
 def may_erase(visit: Visit) -> bool:
     """Return True if the user may erase a memory permanently."""
     return visit.may(Permission.MEMORIES_DELETE) and visit.may(Permission.MEMORIES_PURGE)
-
-
-def _memory(visit: Visit) -> str:
-    return quote(str(visit.request.path_params["memory"]), safe="")
 
 
 def comparable(version: Json) -> dict[str, str]:

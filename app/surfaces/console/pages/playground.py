@@ -187,7 +187,7 @@ async def _page(
     chosen = filters.all_of(filters.pair(SCOPES.field, pair) for pair in pairs(scope))
     query = [("filter", chosen), ("pageSize", "10")]
     used, kept = await asyncio.gather(
-        visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage", ()),
+        visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage"),
         visit.visible(Permission.MEMORIES_LIST, f"{visit.engine_path}/memories", query),
     )
     columns: list[Json] = []
@@ -221,7 +221,6 @@ async def _page(
         has_question=has_question,
         columns=columns,
         context=context,
-        here=f"{visit.engine_url}/try",
         **({"request_id": form.request_id} if is_open else {}),
     )
 

@@ -116,7 +116,6 @@ async def show(visit: Visit) -> Response:
         colours=colours,
         other_colour=_OTHER_COLOUR,
         fault=fault,
-        here=f"{visit.engine_url}/search",
     )
 
 

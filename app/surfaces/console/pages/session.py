@@ -51,16 +51,12 @@ class SummaryForm(ChangeForm):
 
 def path_of(visit: Visit) -> str:
     """Return the path of the session in the API."""
-    return f"{visit.engine_path}/sessions/{_part(visit, 'session')}"
+    return f"{visit.engine_path}/sessions/{visit.quoted('session')}"
 
 
 def url_of(visit: Visit) -> str:
     """Return the path of the session in the console."""
-    return f"{visit.engine_url}/sessions/{_part(visit, 'session')}"
-
-
-def _part(visit: Visit, name: str) -> str:
-    return quote(str(visit.request.path_params[name]), safe="")
+    return f"{visit.engine_url}/sessions/{visit.quoted('session')}"
 
 
 async def show(visit: Visit) -> Response:
@@ -159,7 +155,7 @@ async def show_event(visit: Visit) -> Response:
         event=event,
         event_id=id_,
         whole=pretty(event)[:_MAX_WHOLE],
-        action=f"{url_of(visit)}/events/{_part(visit, 'event')}",
+        action=f"{url_of(visit)}/events/{visit.quoted('event')}",
         here=url_of(visit),
     )
 
@@ -167,7 +163,7 @@ async def show_event(visit: Visit) -> Response:
 async def erase_event(visit: Visit) -> Response:
     """Erase one event permanently."""
     form = await read_form(visit.request, ChangeForm, visit.session)
-    path = f"{path_of(visit)}/events/{_part(visit, 'event')}"
+    path = f"{path_of(visit)}/events/{visit.quoted('event')}"
     await visit.api.send("DELETE", path, request_id=form.request_id)
     return visit.done(url_of(visit), "erased_event")
 
@@ -203,7 +199,6 @@ async def show_list(visit: Visit) -> Response:
         row,
         listed,
         sessions=listed.answer["sessions"] or [],
-        here=f"{visit.engine_url}/sessions",
     )
 
 

@@ -179,12 +179,6 @@ async def show(visit: Visit) -> Response:
     return await _page(visit, form)
 
 
-async def _usage(visit: Visit) -> Json:
-    if not visit.may(Permission.USAGE_GET):
-        return Json()
-    return await visit.api.get(f"{visit.engine_path}:usage")
-
-
 def _shown(etag: str, was: str, document: str) -> DocumentForm:
     return DocumentForm(request_id="-", etag=etag, was=was, document=document)
 
@@ -197,7 +191,7 @@ async def _page(
     **shown: object,
 ) -> Response:
     """Render the page; `shown` may hold other `fields` and a `conflict`."""
-    used = await _usage(visit)
+    used = await visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage")
     return visit.render(
         "settings.html",
         status,

@@ -34,16 +34,12 @@ class FlushForm(ChangeForm):
     stream_id: str = ""
 
 
-async def show(visit: Visit) -> Response:
-    """Show a page of streams."""
-    return await _page(visit)
-
-
 def _row(visit: Visit) -> FilterRow:
     return FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
 
 
-async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
+async def show(visit: Visit, refused: ApiRefusal | None = None) -> Response:
+    """Show a page of streams, with the API's refusal of a flush."""
     row = _row(visit)
     listed = await visit.listed(f"{visit.engine_path}/streams", row)
     return visit.render_list(
@@ -72,7 +68,7 @@ async def flush(visit: Visit) -> Response:
             request_id=form.request_id,
         )
     except ApiRefusal as refused:
-        return await _page(visit, refused)
+        return await show(visit, refused)
     query = _row(visit).query()
     return visit.done(f"{visit.engine_url}/streams" + (f"?{query}" if query else ""), "flushed")
 

@@ -50,7 +50,7 @@ class QuestionForm(ChangeForm):
 def _paths(visit: Visit) -> tuple[str, str]:
     """Return the paths of the shown resource in the API and in the console."""
     names = [
-        quote(str(visit.request.path_params[name]), safe="")
+        visit.quoted(name)
         for name in ("memory", "namespace", "artifact")
         if name in visit.request.path_params
     ]
@@ -66,7 +66,6 @@ async def show(visit: Visit) -> Response:
         "tasks.html",
         memories=listed["taskMemories"] or [],
         older=listed["nextPageToken"],
-        here=_paths(visit)[1],
     )
 
 

@@ -148,7 +148,6 @@ async def show(visit: Visit) -> Response:
         charts=bars_of(lines, asked.days()) if has_days and lines else {},
         found=answer,
         quotas=QUOTAS,
-        here=f"{visit.engine_url}/usage",
     )
 
 

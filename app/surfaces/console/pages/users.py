@@ -84,7 +84,12 @@ async def show(visit: Visit) -> Response:
             summary_of(operation, visit.now)
             for operation in found["operations"]["operations"] or []
         ],
-        keys=_keys_of(visit, found["keys"]["keys"] or []),
+        keys=[
+            keys.row_of(key, visit.now)
+            for key in found["keys"]["keys"] or []
+            # Only those that reach this engine.
+            if not key["engines"] or visit.engine in key["engines"]
+        ],
         of_scope=urlencode([(SCOPES.name, pair) for pair in pairs(scope)]),
         here=here,
         older=urlencode({TOKEN_PARAMETER: token}) if token else None,
@@ -148,17 +153,8 @@ async def _sources(visit: Visit, revisions: Sequence[Json]) -> dict[str, Json]:
     return {operation["name"]: operation["metadata"]["source"] for operation in operations}
 
 
-def _keys_of(visit: Visit, found: Sequence[Json]) -> list[Json]:
-    reaching = (key for key in found if not key["engines"] or visit.engine in key["engines"])
-    return [keys.row_of(key, visit.now) for key in reaching]
-
-
-async def preview_erasure(visit: Visit) -> Response:
+async def preview_erasure(visit: Visit, status: int = 200, fault: str = "") -> Response:
     """Show the rows that an erasure would remove, and ask for the scope."""
-    return await _preview(visit, 200)
-
-
-async def _preview(visit: Visit, status: int, fault: str = "") -> Response:
     scope = _scope(visit)
     body = {"scope": scope, "validateOnly": True}
     counted = await visit.api.ask(f"{visit.engine_path}:eraseScope", body)
@@ -180,7 +176,7 @@ async def erase(visit: Visit) -> Response:
     wanted = " ".join(pairs(scope))
     # Hidden characters cannot be typed; the page shows them as code points.
     if form.typed.strip() not in {wanted.strip(), plain(wanted).strip()}:
-        return await _preview(visit, BAD_REQUEST, TEXTS.user_erase_mismatch)
+        return await preview_erasure(visit, BAD_REQUEST, TEXTS.user_erase_mismatch)
     operation = await visit.api.send(
         "POST", f"{visit.engine_path}:eraseScope", {"scope": scope}, request_id=form.request_id
     )
