@@ -340,8 +340,5 @@ class Route:
         self.path = path
         self.regex = compile_path(path)[0]
         self.kept = kept
-        self.pages = {
-            method: page
-            for method, page in (("GET", get), ("HEAD", get), ("POST", post))
-            if page is not None
-        }
+        pages = {"GET": get, "HEAD": get, "POST": post}
+        self.pages = {method: page for method, page in pages.items() if page is not None}

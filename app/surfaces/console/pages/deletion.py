@@ -52,7 +52,7 @@ class LabelForm(BulkForm):
 
     async def change(self, visit: Visit, etag: str, memory: str) -> Json:
         """Change the metadata of a memory in one version."""
-        path = _path(visit, memory)
+        path = memory_path(visit, memory)
         metadata = dict((await visit.api.get(path))["metadata"] or {})
         metadata.pop(self.key, None)
         if self.value:
@@ -156,7 +156,7 @@ async def delete(visit: Visit) -> Response:
         return await _deleted(visit, back, done["response"]["purgeCount"], visit.undo_of(done))
     changes = {
         memory: visit.api.send(
-            "DELETE", _path(visit, memory), request_id=form.id_for(memory), etag=etag
+            "DELETE", memory_path(visit, memory), request_id=form.id_for(memory), etag=etag
         )
         for etag, memory in form.chosen()
     }
@@ -166,7 +166,8 @@ async def delete(visit: Visit) -> Response:
     return refused or await _deleted(visit, back, len(gone), way_back, gone)
 
 
-def _path(visit: Visit, memory: str) -> str:
+def memory_path(visit: Visit, memory: str) -> str:
+    """Return the path of a memory in the API."""
     return f"{visit.engine_path}/memories/{quote(memory, safe='')}"
 
 

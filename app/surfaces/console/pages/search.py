@@ -97,11 +97,8 @@ async def show(visit: Visit) -> Response:
     fault = ""
     if asked.is_whole:
         try:
-            columns = list(
-                await asyncio.gather(
-                    *(column(visit, asked.body(ranking)) for ranking in asked.rankings)
-                )
-            )
+            found = (column(visit, asked.body(ranking)) for ranking in asked.rankings)
+            columns = list(await asyncio.gather(*found))
         except ApiRefusal as refused:
             if refused.status != BAD_REQUEST:
                 raise

@@ -131,14 +131,11 @@ async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
     for citation in answer["citations"] or []:
         spans.setdefault(citation["artifact"], []).append((citation["start"], citation["end"]))
     readable = _MAX_CITED if visit.may(Permission.ARTIFACTS_CONTENT) else 0
-    return list(
-        await asyncio.gather(
-            *(
-                _citation(visit, path, name, of_it, is_read=place < readable)
-                for place, (name, of_it) in enumerate(spans.items())
-            )
-        )
+    found = (
+        _citation(visit, path, name, of_it, is_read=place < readable)
+        for place, (name, of_it) in enumerate(spans.items())
     )
+    return list(await asyncio.gather(*found))
 
 
 async def _citation(

@@ -48,15 +48,11 @@ async def show(visit: Visit) -> Response:
 
 def _row(change: Json, answer: Json) -> Json:
     memory = change["memory"]["name"]
-    fact = next(
-        (
-            revision["fact"]
-            for revision in answer["memoryRevisions"] or []
-            if revision["name"].startswith(f"{memory}/")
-        ),
-        None,
+    revisions: list[Json] = answer["memoryRevisions"] or []
+    facts = (one["fact"] for one in revisions if one["name"].startswith(f"{memory}/"))
+    return Json(
+        id=last_part(memory), fact=next(facts, None), fate=change["action"] or change["reason"]
     )
-    return Json(id=last_part(memory), fact=fact, fate=change["action"] or change["reason"])
 
 
 async def preview(visit: Visit) -> Response:

@@ -68,7 +68,6 @@ async def show(visit: Visit) -> Response:
     )
     token = found["revisions"]["nextPageToken"]
     scopes: list[Json] = found["scopes"]["scopes"] or []
-    here = url_of(visit, scope)
     return visit.render(
         "user.html",
         scope=scope,
@@ -91,7 +90,7 @@ async def show(visit: Visit) -> Response:
             if not key["engines"] or visit.engine in key["engines"]
         ],
         of_scope=urlencode([(SCOPES.name, pair) for pair in pairs(scope)]),
-        here=here,
+        here=url_of(visit, scope),
         older=urlencode({TOKEN_PARAMETER: token}) if token else None,
     )
 
