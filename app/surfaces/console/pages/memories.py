@@ -15,7 +15,6 @@ from app.surfaces.console.filterrow import (
     named,
     until,
 )
-from app.surfaces.console.pages.memory import may_erase
 from app.surfaces.console.templating import pairs
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import ENGINE, TOKEN_PARAMETER, Route, Visit
@@ -68,7 +67,6 @@ async def list_memories(
         listed,
         memories=listed.answer["memories"] or [],
         token=visit.request.query_params.get(TOKEN_PARAMETER, ""),
-        may_erase=may_erase(visit),
     )
 
 

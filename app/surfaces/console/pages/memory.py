@@ -57,11 +57,6 @@ async def known(visit: Visit) -> Json:
     return await visit.api.get(path_of(visit), [("showDeleted", "true")] if sees_deleted else [])
 
 
-def may_erase(visit: Visit) -> bool:
-    """Return True if the user may erase a memory permanently."""
-    return visit.may(Permission.MEMORIES_DELETE) and visit.may(Permission.MEMORIES_PURGE)
-
-
 def comparable(version: Json) -> dict[str, str]:
     """Return the compared fields of a memory or a revision as texts."""
     # A revision's own expiry is `expireTime`; the memory's is `memoryExpireTime`.
@@ -96,7 +91,6 @@ async def show(visit: Visit) -> Response:
         elsewhere=_on_other_pages(chosen, revisions),
         page=query.get(TOKEN_PARAMETER, ""),
         compared=compared,
-        may_erase=may_erase(visit),
         here=url_of(visit),
         sides=_SIDES,
         is_whole=query.get("all") == "1",
