@@ -129,11 +129,8 @@ def _on_other_pages(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dic
 async def _compared(visit: Visit, *chosen: str) -> Json:
     paths = [f"{path_of(visit)}/revisions/{quote(revision, safe='')}" for revision in chosen]
     before, after = await asyncio.gather(*(visit.api.get(path) for path in paths))
-    differences = await asyncio.to_thread(changes, comparable(before), comparable(after), COMPARED)
-    return Json(
-        {"from": before, "to": after},
-        changes=[change for change in differences if change.is_change],
-    )
+    differences = await _differences(before, after, COMPARED)
+    return Json({"from": before, "to": after}, changes=differences)
 
 
 class DiffKind(StrEnum):
@@ -200,6 +197,11 @@ def changes(
     ]
 
 
+async def _differences(before: Json, after: Json, fields: dict[str, str]) -> list[FieldDifference]:
+    found = await asyncio.to_thread(changes, comparable(before), comparable(after), fields)
+    return [change for change in found if change.is_change]
+
+
 class RollbackForm(VersionForm):
     """The revision to restore."""
 
@@ -220,11 +222,10 @@ async def _show_rollback(visit: Visit, revision: str, status: int) -> Response:
         visit.api.get(path), visit.api.get(f"{path}/revisions/{quote(revision, safe='')}")
     )
     fields = {key: label for key, label in COMPARED.items() if key != "expireTime"}
-    differences = await asyncio.to_thread(changes, comparable(memory), comparable(target), fields)
     return visit.render(
         "rollback.html",
         status,
-        changes=[change for change in differences if change.is_change],
+        changes=await _differences(memory, target, fields),
         etag=memory["etag"],
         revision=last_part(target["name"]),
         target=target,
