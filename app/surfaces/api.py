@@ -31,12 +31,7 @@ _SUCCESS = range(200, 300)
 
 
 class ApiRefusal(Exception):
-    """The API refused a call.
-
-    Attributes:
-        reason: the reason, such as `ETAG_STALE`.
-        details: the typed details, as the API returned them.
-    """
+    """The API refused a call; `reason` is one such as `ETAG_STALE`."""
 
     def __init__(self, answer: InProcessAnswer) -> None:
         error = _read(answer)["error"] or Json()
@@ -64,10 +59,9 @@ class ApiRefusal(Exception):
 
 @dataclass
 class Api:
-    """API client for one page of the console or one tool call.
+    """API client for one page of the console or one tool call; its calls raise `ApiRefusal`.
 
     Attributes:
-        calls: makes the calls inside this process.
         address: the address at which the browser reaches the service.
         made: the read calls made so far, as `curl` commands.
     """
@@ -78,11 +72,7 @@ class Api:
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
     async def get(self, path: str, query: Query = ()) -> Json:
-        """Return the JSON response of a GET request.
-
-        Raises:
-            ApiRefusal: the status is not a success.
-        """
+        """Return the JSON response of a GET request."""
         self.made.append(_curl(self.address, path, query))
         return _read(await self._call("GET", path, query=query))
 
@@ -94,23 +84,13 @@ class Api:
         *,
         request_id: str | None = None,
     ) -> Json:
-        """Return the JSON response of a POST request that reads and takes a body.
-
-        A request id makes the call idempotent.
-
-        Raises:
-            ApiRefusal: the status is not a success.
-        """
+        """Return the response of a POST request that reads; a request id makes it idempotent."""
         self.made.append(_curl(self.address, path, query, body))
         once = [] if request_id is None else [("requestId", request_id)]
         return _read(await self._call("POST", path, query=[*query, *once], body=body))
 
     async def content(self, path: str, max_bytes: int) -> bytes:
-        """Return the first bytes of a file, which must not be empty.
-
-        Raises:
-            ApiRefusal: the status is not a success.
-        """
+        """Return the first bytes of a file, which must not be empty."""
         self.made.append(_curl(self.address, path))
         headers = {"range": f"bytes=0-{max_bytes - 1}"}
         return (await self._call("GET", path, headers=headers)).body
@@ -134,9 +114,6 @@ class Api:
             request_id: the form's id, for idempotency; None: the method takes none.
             etag: the version that the form displayed; None: any version.
             mask: the fields to change; None: the fields in the body.
-
-        Raises:
-            ApiRefusal: the status is not a success.
         """
         named = (("requestId", request_id), ("updateMask", mask))
         query = [(name, value) for name, value in named if value is not None]
@@ -145,11 +122,7 @@ class Api:
         return _read(await self._call(method, path, query=query, body=body, headers=headers))
 
     async def upload(self, path: str, query: Query, media_type: str, receive: Receive) -> Json:
-        """Send a body as it arrives and return the response.
-
-        Raises:
-            ApiRefusal: the status is not a success.
-        """
+        """Send a body as it arrives and return the response."""
         answer = await self.calls.upload(path, query, media_type, receive)
         return _read(_succeeded(answer))
 
@@ -158,11 +131,7 @@ class Api:
         return Download(self.calls, path, query, file)
 
     async def erase(self, path: str, request_id: str) -> None:
-        """Delete a resource permanently.
-
-        Raises:
-            ApiRefusal: the status is not a success.
-        """
+        """Delete a resource permanently."""
         query = [("permanent", "true"), ("requestId", request_id)]
         await self._call("DELETE", path, query=query)
 
@@ -190,11 +159,7 @@ class Download(Response):
 
 
 async def refusals(changes: Mapping[str, Awaitable[Json]]) -> dict[str, str]:
-    """Make all changes of a form concurrently; return the error messages, by change name.
-
-    Raises:
-        ApiRefusal: the caller lacks the permission.
-    """
+    """Make a form's changes concurrently; return the messages of refused ones, by change name."""
     results = await asyncio.gather(*changes.values(), return_exceptions=True)
     messages: dict[str, str] = {}
     for name, result in zip(changes, results, strict=True):

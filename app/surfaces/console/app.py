@@ -1,6 +1,5 @@
 """The console's ASGI application: routes, sessions, headers and error pages."""
 
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
@@ -71,9 +70,17 @@ async def _answer(request: Request) -> Response:
             request.scope.setdefault("state", {})["caller"] = session.caller
         return await _page(request, sessions, session)
     except ApiRefusal as refused:
-        return _refusal(request, session, refused)
+        title, hint = _words(refused.status, is_forbidden=refused.is_forbidden)
+        status, message, reason = refused.status, refused.message, refused.reason
     except ServiceError as error:
-        return _failure(request, session, error)
+        title, hint = _words(error.http_status, is_forbidden=False)
+        status, message, reason = error.http_status, error.message, error.reason.value
+    texts = {"title": title, "hint": hint, "message": message, "reason": reason}
+    values = {**texts, "session": session, "failed_request": request_id()}
+    page = rendered(request, "error.html", status, values)
+    if "hx-request" in request.headers:
+        page.headers.update(_IN_PLACE_OF_ALL)
+    return page
 
 
 async def _page(request: Request, sessions: Sessions, session: OpenSession | None) -> Response:
@@ -107,7 +114,8 @@ async def _sent_to_sign_in(request: Request) -> Response:
     if "hx-request" in request.headers:
         # htmx requests a part of a page, which the sign-in form must not replace.
         whole = urlsplit(request.headers.get("hx-current-url", ""))
-        return Response(headers={"HX-Redirect": signing.sign_in_url(_joined(*whole[2:4]))})
+        wanted = "?".join(filter(None, (whole.path, whole.query)))
+        return Response(headers={"HX-Redirect": signing.sign_in_url(wanted)})
     route = _with_page(request)
     shown = "" if route is None else carried.address(request)
     answer = redirect(signing.sign_in_url(shown))
@@ -119,28 +127,11 @@ async def _sent_to_sign_in(request: Request) -> Response:
     return answer
 
 
-def _joined(path: str, query: str) -> str:
-    return f"{path}?{query}" if query else path
-
-
 def _with_page(request: Request) -> Route | None:
     """Return the route of a request if a link can open it."""
     path = request.url.path.rstrip("/")
     matching = (route for route in ROUTES if route.regex.fullmatch(path) and "GET" in route.pages)
     return next(matching, None)
-
-
-def _refusal(request: Request, session: OpenSession | None, refused: ApiRefusal) -> Response:
-    title, hint = _words(refused.status, is_forbidden=refused.is_forbidden)
-    texts = {"title": title, "hint": hint, "message": refused.message, "reason": refused.reason}
-    return _error_page(request, session, refused.status, texts)
-
-
-def _failure(request: Request, session: OpenSession | None, error: ServiceError) -> Response:
-    title, hint = _words(error.http_status, is_forbidden=False)
-    reason = error.reason.value
-    texts = {"title": title, "hint": hint, "message": error.message, "reason": reason}
-    return _error_page(request, session, error.http_status, texts)
 
 
 def _words(status: int, *, is_forbidden: bool) -> tuple[str, str]:
@@ -149,16 +140,3 @@ def _words(status: int, *, is_forbidden: bool) -> tuple[str, str]:
     if status == 404:
         return TEXTS.not_found, TEXTS.not_found_hint
     return (TEXTS.unavailable if status >= 500 else TEXTS.failed), ""
-
-
-def _error_page(
-    request: Request,
-    session: OpenSession | None,
-    status: int,
-    texts: Mapping[str, str],
-) -> Response:
-    values = {**texts, "session": session, "failed_request": request_id()}
-    page = rendered(request, "error.html", status, values)
-    if "hx-request" in request.headers:
-        page.headers.update(_IN_PLACE_OF_ALL)
-    return page

@@ -26,10 +26,9 @@ class Carried(BaseModel):
 
     Attributes:
         did: the name of the sentence of a note.
-        values: what stands in the sentence: numbers, times and ids, never texts of memories.
+        values: numbers, times and ids in the sentence, never texts of memories.
         back: the path of what takes the deed back; empty: nothing does.
         memories: the memories that a form brings back with one press; empty: `back` is a link.
-        fields: the fields of a form that was sent without a session.
     """
 
     at: str
@@ -46,10 +45,7 @@ class Carried(BaseModel):
 
 
 def carry(request: Request, answer: Response, value: str, kind: str, packed: str) -> None:
-    """Let an answer carry something packed, unless it is too long for a cookie.
-
-    `value` is that of the session's cookie.
-    """
+    """Let an answer carry a packed text if it fits; `value` is the session's cookie."""
     if len(packed) <= MOST_CHARS:
         signed = f"{packed}.{signature(value, f'{kind} {packed}')}"
         set_cookie(request, answer, signed, kind, _SECONDS)

@@ -28,11 +28,7 @@ _ENDS = 4
 
 @dataclass(frozen=True)
 class StackedBars:
-    """Bars in order, each a stack of the same parts; the title has the unit.
-
-    Attributes:
-        parts: the value of each part in each bar, largest part first.
-    """
+    """Bars in order, each a stack of the same parts, largest first; the title has the unit."""
 
     title: str
     labels: Sequence[str]
@@ -69,13 +65,11 @@ class StackedBars:
 
     @cached_property
     def _tops(self) -> list[float]:
-        """The height of each bar; negative values have none."""
         of_bars = zip(*self.parts.values(), strict=True)
         return [sum(max(value, 0) for value in values) for values in of_bars]
 
     @cached_property
     def _step(self) -> float:
-        """The round number between two rules."""
         wanted = max(self._tops, default=0) / _RULES
         if wanted <= _NOTHING:
             return 0

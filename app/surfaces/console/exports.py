@@ -62,13 +62,13 @@ async def _written(
 ) -> AsyncIterator[str]:
     columns = _LISTS[name]["columns"].split()
     if is_csv:
-        yield _UTF8 + _csv([columns])
+        yield _UTF8 + csv_of([columns])
     async for answer in pages:
         rows: list[Json] = answer[_LISTS[name]["rows"]] or []
         if only:
             rows = [row for row in rows if (row["name"] or "").rpartition("/")[2] in only]
         if is_csv:
-            yield _csv([[cell(row[column]) for column in columns] for row in rows])
+            yield csv_of([[cell(row[column]) for column in columns] for row in rows])
         else:
             yield "".join(f"{_json(row)}\n" for row in rows)
         if only:
@@ -82,7 +82,8 @@ def cell(value: object) -> object:
     return _json(value) if isinstance(value, bool | dict | list) else value
 
 
-def _csv(rows: Sequence[Sequence[object]]) -> str:
+def csv_of(rows: Sequence[Sequence[object]]) -> str:
+    """Return a table as CSV."""
     text = StringIO()
     csv.writer(text).writerows(rows)
     return text.getvalue()

@@ -21,16 +21,11 @@ _TIME = "datetime-local"
 _SPANS = {"1 h": timedelta(hours=1), "24 h": timedelta(hours=24), "7 d": timedelta(days=7)}
 
 
-def _no_comparison(_: str) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class FilterField:
     """A field of a filter row.
 
     Attributes:
-        name: the parameter's name in the URL.
         comparison: builds the field's part of the API filter from its value; empty: none.
         kind: the type of the input; `select` accepts only the options.
         options: the possible values with their labels; the empty value means no filter.
@@ -38,7 +33,7 @@ class FilterField:
 
     name: str
     label: str
-    comparison: Callable[[str], str] = _no_comparison
+    comparison: Callable[[str], str] = lambda _: ""
     kind: str = "text"
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -47,10 +42,7 @@ class FilterField:
 class FilterChips:
     """A field of a filter row that takes any number of pairs `key=value`.
 
-    Attributes:
-        name: the parameter's name in the URL.
-        field: the field in the API filter.
-        suggestions: the path below the engine's path that suggests pairs; empty: none.
+    `suggestions` is the path below the engine's path that suggests pairs; empty: none.
     """
 
     name: str
@@ -67,7 +59,6 @@ class FilterRow:
     """The state of a filter row.
 
     Attributes:
-        chips: the chosen pairs, by the name of the kind.
         switches: other parameters to keep in links.
         locked: the pairs of the scope that always apply.
         orders: the orders of the API with their labels, the default first; empty: there is one.
@@ -92,10 +83,7 @@ class FilterRow:
         conditions: Conditions = MappingProxyType({}),
         orders: Mapping[str, str] = MappingProxyType({}),
     ) -> "FilterRow":
-        """Read the row from a URL; `switches` name other parameters to keep in links.
-
-        A screen that has to filter by scope itself passes the conditions of the key.
-        """
+        """Read the row from a URL; screens that filter by scope themselves pass the conditions."""
         locked = locked_pairs(conditions)
         return cls(
             fields=fields,
@@ -167,7 +155,6 @@ class FilterRow:
         return query
 
     def _others(self, name: str, pair: str) -> list[str]:
-        """Return the user's filters except one pair, as parts of a query."""
         return [part for chosen, part in self._parts if chosen != (name, pair)]
 
     @cached_property

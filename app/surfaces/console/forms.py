@@ -84,19 +84,13 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 async def read_form(request: Request, form: type[_F], session: OpenSession | None) -> _F:
-    """Read the form of a request; within a session it must carry the session's token.
-
-    Raises:
-        InvalidArgument: the body is not a form, or a field is missing.
-        PermissionDenied: the form belongs to another session.
-        ResourceExhausted: the body is too long.
-    """
+    """Read the form of a request; within a session it must carry the session's token."""
     most = request.app.state.resources.settings.max_body_bytes
     return _checked(await _fields(request, most), form, session)
 
 
 async def read_upload(request: Request, form: type[_F], session: OpenSession) -> tuple[_F, Upload]:
-    """Read a form up to its file, which comes last; it raises what `read_form` does."""
+    """Read a form up to its file, which comes last."""
     fields, file = await open_upload(request, _MAX_FIELDS)
     try:
         return _checked(_gathered(fields), form, session), file
@@ -166,7 +160,6 @@ async def _fields(request: Request, most: int) -> dict[str, list[str]]:
 
 
 def _parse(body: bytes) -> dict[str, list[str]]:
-    """Parse the fields of a body."""
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
@@ -177,7 +170,6 @@ def _parse(body: bytes) -> dict[str, list[str]]:
 
 
 def _gathered(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return the values of each field and convert line ends to line feeds."""
     if any("\0" in text for pair in pairs for text in pair):
         fault = "The form holds the character U+0000, which cannot be stored."
         raise InvalidArgument(fault, Reason.FIELD_INVALID)

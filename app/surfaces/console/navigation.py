@@ -15,12 +15,7 @@ START = "/console"
 
 @dataclass(frozen=True)
 class Entry:
-    """A screen of the navigation.
-
-    Attributes:
-        permission: the permission without which the screen would be empty.
-        keys: the keyboard shortcut; empty: none.
-    """
+    """A screen of the navigation; without its permission it would be empty."""
 
     path: str
     label: str
@@ -45,12 +40,7 @@ class Group(NamedTuple):
 
 
 class Places(NamedTuple):
-    """The navigation of a page.
-
-    Attributes:
-        crumbs: the label and the URL of each page above this one.
-        find: the path of the search at the top; empty: there is none.
-    """
+    """The navigation of a page; `crumbs` has the label and the URL of each page above it."""
 
     of_engine: Sequence[Group]
     of_service: Group
@@ -115,7 +105,6 @@ def places_of(caller: Caller, path: str, engine: str | None, title: str) -> Plac
 
 
 def _group(caller: Caller, heading: str, entries: Sequence[Entry], base: str, path: str) -> Group:
-    """Return the screens of a group that a caller may see."""
     places = []
     for entry in entries:
         if caller.may(entry.permission):

@@ -46,11 +46,7 @@ _PERMISSIONS = frozenset(Permission)
 
 @dataclass(frozen=True)
 class OpenSession:
-    """A session of a request.
-
-    Attributes:
-        caller: the caller of the API requests that pages make.
-    """
+    """A session of a request; its pages make API requests as its caller."""
 
     value: str
     caller: Caller
@@ -98,11 +94,7 @@ class Sessions:
         return value
 
     async def refuse(self, request: Request, error: Unauthenticated) -> bool:
-        """Note a wrong key, and wait if its address has sent several.
-
-        Returns:
-            False if too many answers wait already.
-        """
+        """Note a wrong key and wait if its address sent several; False: too many wait already."""
         wrong = self.resources.kept.setdefault(WrongKeys, WrongKeys())
         address = address_of(request.scope)
         number = wrong.note(address, self.resources.clock.now())

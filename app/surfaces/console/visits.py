@@ -25,13 +25,7 @@ from app.surfaces.console.exports import KINDS, download, pages_of
 from app.surfaces.console.filterrow import SCOPES, SIZES, FilterRow
 from app.surfaces.console.forms import ConsoleForm, filled, new_request_id
 from app.surfaces.console.navigation import places_of
-from app.surfaces.console.sessions import (
-    SURFACE,
-    OpenSession,
-    drop_cookie,
-    is_exposed,
-    is_secure,
-)
+from app.surfaces.console.sessions import SURFACE, OpenSession, drop_cookie, is_exposed, is_secure
 from app.surfaces.console.templating import environment, last_part, pairs
 from app.surfaces.console.texts import TEXTS
 from app.web.headers import address_of
@@ -52,14 +46,12 @@ _F = TypeVar("_F", bound=ConsoleForm)
 
 
 class Listed(NamedTuple):
-    """A page of a list.
+    """A page of a list, with its path and query in the API.
 
     Attributes:
         fault: the API's error message about the filter; empty: no error.
         meant: the pairs that bare values of the scope's filter may mean if nothing matches, each
             with the query that has it instead.
-        path: the path of the list in the API.
-        query: its parameters beside those of the page.
     """
 
     answer: Json
@@ -103,6 +95,15 @@ class Visit:
         return self.resources.clock.now()
 
     @property
+    def path(self) -> str:
+        """The path of the page."""
+        return self.request.url.path.rstrip("/")
+
+    def quoted(self, name: str) -> str:
+        """Return a parameter of the path, to be a part of another path."""
+        return quote(str(self.request.path_params[name]), safe="")
+
+    @property
     def engine(self) -> str:
         """The engine's id from the path."""
         return str(self.request.path_params["engine"])
@@ -110,12 +111,12 @@ class Visit:
     @property
     def engine_path(self) -> str:
         """The path of the engine in the API."""
-        return f"/v1beta1/reasoningEngines/{quote(self.engine, safe='')}"
+        return f"/v1beta1/reasoningEngines/{self.quoted('engine')}"
 
     @property
     def engine_url(self) -> str:
         """The path of the engine in the console."""
-        return f"/console/e/{quote(self.engine, safe='')}"
+        return f"/console/e/{self.quoted('engine')}"
 
     async def engine_title(self) -> str:
         """Return the display name of the page's engine; empty: it has none, or is unknown."""
@@ -124,16 +125,6 @@ class Visit:
         engine = await self.answered(self.engine_path)
         self.api.made.clear()
         return (engine and engine["displayName"]) or ""
-
-    @property
-    def _users_url(self) -> str | None:
-        """The path of the pages of scopes; None: the user may not see them."""
-        has_engine = "engine" in self.request.path_params
-        return (
-            f"{self.engine_url}/users"
-            if has_engine and self.may(Permission.MEMORIES_LIST)
-            else None
-        )
 
     def may(self, permission: Permission) -> bool:
         """Return True if the user has a permission."""
@@ -152,20 +143,14 @@ class Visit:
         except ApiRefusal:
             return None
 
-    async def visible(self, permission: Permission, path: str, query: Query) -> Json:
+    async def visible(self, permission: Permission, path: str, query: Query = ()) -> Json:
         """Return an answer of the API; empty if the user lacks the permission."""
         return await self.api.get(path, query) if self.may(permission) else Json()
 
     async def listed(
         self, path: str, row: FilterRow, *more: tuple[str, str], also: str = ""
     ) -> Listed:
-        """Return a page of a list, or the API's error message about the filter.
-
-        `also` is a further filter.
-
-        Raises:
-            ApiRefusal: the API refuses for any reason except the filter.
-        """
+        """Return a page of a list, filtered `also`, or the API's error message about the filter."""
         chosen = filters.all_of((also, row.text_of_api()))
         named = (("orderBy", row.order), ("filter", chosen))
         query = [*more, *((name, value) for name, value in named if value)]
@@ -191,7 +176,6 @@ class Visit:
         ]
 
     async def _scopes_with(self, text: str) -> list[str]:
-        """Return the pairs of scopes in use that have a text as their value."""
         with suppress(ApiRefusal):
             path = f"{self.engine_path}/resources:find"
             found = (await self.api.ask(path, {"text": text}))["resources"]
@@ -230,11 +214,7 @@ class Visit:
         )
 
     def chosen(self) -> frozenset[str]:
-        """Return the ids of the memories that are ticked.
-
-        Raises:
-            InvalidArgument: none is.
-        """
+        """Return the ids of the memories that are ticked, of which there must be one."""
         ids = frozenset(self.request.query_params.getlist("memory"))
         if not ids:
             raise InvalidArgument.of_field("memory", TEXTS.choose_first)
@@ -242,7 +222,7 @@ class Visit:
 
     def _export(self, listed: Listed, kind: str, only: AbstractSet[str]) -> Response:
         pages = pages_of(self.api, listed.path, listed.query, listed.answer)
-        name = self.request.url.path.rstrip("/").rpartition("/")[2]
+        name = last_part(self.path)
         above = f"engine-{self.engine}-" if "engine" in self.request.path_params else ""
         return download(pages, name, f"{above}{name}-{self.now.date()}.{kind}", only)
 
@@ -283,15 +263,17 @@ class Visit:
 
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
         """Render a page, with what was carried to it."""
-        here = {kind: read(self.request, self.session.value, kind) for kind in (NOTE, FORM)}
+        found = {kind: read(self.request, self.session.value, kind) for kind in (NOTE, FORM)}
+        engine_url = self.engine_url if "engine" in self.request.path_params else None
+        sees_users = engine_url and self.may(Permission.MEMORIES_LIST)
         answer = rendered(
             self.request,
             template,
             status,
             {
                 "session": self.session,
-                "engine": self.request.path_params.get("engine"),
-                "engine_url": self.engine_url if "engine" in self.request.path_params else None,
+                "engine_url": engine_url,
+                "here": self.path,
                 "curls": self.api.made,
                 "now": self.now,
                 "may": lambda name: self.may(Permission(name)),
@@ -299,15 +281,15 @@ class Visit:
                 "newer": None,
                 "spans": (),
                 "meant": (),
-                "users_url": self._users_url,
+                "users_url": f"{engine_url}/users" if sees_users else None,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),
                 "request_id": new_request_id(),
-                "carried": here,
+                "carried": found,
                 **values,
             },
         )
-        for kind in (kind for kind in here if here[kind]):
+        for kind in (kind for kind in found if found[kind]):
             drop_cookie(self.request, answer, kind)
         return answer
 
@@ -346,10 +328,7 @@ Page = Callable[[Visit], Awaitable[Response]]
 
 
 class Route:
-    """A path of the console; the access log records this template instead of ids.
-
-    The fields of `kept` are kept if its form is sent without a session.
-    """
+    """A path of the console, and the form that is `kept` if it is sent without a session."""
 
     def __init__(
         self,
@@ -361,8 +340,5 @@ class Route:
         self.path = path
         self.regex = compile_path(path)[0]
         self.kept = kept
-        self.pages = {
-            method: page
-            for method, page in (("GET", get), ("HEAD", get), ("POST", post))
-            if page is not None
-        }
+        pages = {"GET": get, "HEAD": get, "POST": post}
+        self.pages = {method: page for method, page in pages.items() if page is not None}

@@ -24,11 +24,7 @@ CONNECTION = "mcp_connection"
 
 @dataclass(frozen=True)
 class McpConnection:
-    """One request of an MCP client; no state is kept for the next request.
-
-    Attributes:
-        scope: the part of the scope that is known before a call.
-    """
+    """One request of an MCP client; no state is kept for the next request."""
 
     request: Request
     engine: int

@@ -69,11 +69,7 @@ def _is_of_mcp(path: str) -> bool:
 
 
 def _take_pairs(scope: Scope) -> None:
-    """Move the parameters `scope.KEY` from the query to the request's state.
-
-    Raises:
-        InvalidArgument: a key occurs twice.
-    """
+    """Move the parameters `scope.KEY` from the query to the request's state."""
     query = parse_qsl(scope["query_string"].decode("utf-8", "replace"), keep_blank_values=True)
     pairs: dict[str, str] = {}
     for name, value in query:

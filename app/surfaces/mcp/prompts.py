@@ -23,13 +23,7 @@ _MAX_TOPIC_CHARS = 1_000
 
 @dataclass(frozen=True)
 class _Prompt:
-    """A prompt.
-
-    Attributes:
-        text: the text, with a placeholder `{topic}` if it takes a topic.
-        tool: the tool that the prompt needs; it is hidden without this tool.
-        takes_topic: whether it has the argument `topic`.
-    """
+    """A prompt, which is hidden without its tool; its text has `{topic}` if it takes a topic."""
 
     title: str
     text: str

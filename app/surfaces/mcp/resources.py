@@ -26,11 +26,7 @@ _NOT_FOUND = -32_002
 
 
 async def listed(connection: McpConnection) -> list[types.Resource]:
-    """Return the resources of a connection; there are none unless its scope is fixed.
-
-    Raises:
-        MCPError: the API refuses.
-    """
+    """Return the resources of a connection; there are none unless its scope is fixed."""
     if not connection.scope.is_fixed:
         return []
     resources = []
@@ -137,7 +133,6 @@ def _missing() -> MCPError:
 
 
 async def _answered(work: Awaitable[Any]) -> Any:  # noqa: ANN401 - whatever the work gives
-    """Await the work and convert errors of the API to errors of the protocol."""
     try:
         return await work
     except InvalidArgument as error:

@@ -122,11 +122,7 @@ async def _get_prompt(
 
 
 async def _without_faults(ctx: _Context, call_next: CallNext) -> HandlerResult:
-    """Log an exception of a handler without its message, which may quote a memory.
-
-    Raises:
-        MCPError: the handler raised an unexpected exception.
-    """
+    """Log an exception of a handler without its message, which may quote a memory."""
     try:
         return await call_next(ctx)
     except (MCPError, ValidationError):

@@ -44,12 +44,7 @@ class _Unanswered(Exception):
 
 @dataclass(frozen=True)
 class _Remote:
-    """The remote service.
-
-    Attributes:
-        url: the URL of the endpoint, with the scope.
-        shown: the URL for messages.
-    """
+    """The remote service, with the URL that messages show."""
 
     url: str
     shown: str
@@ -73,12 +68,7 @@ class _Remote:
         )
 
     async def _ask(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
-        """Send one message to the service and return the answer.
-
-        Raises:
-            MCPError: the service answered with an error.
-            _Unanswered: there was no answer in the protocol.
-        """
+        """Send one message and return the answer; `_Unanswered`: there was none in the protocol."""
         refusals: list[str] = []
         fault: Exception
         try:
@@ -104,7 +94,6 @@ class _Remote:
         raise _Unanswered(f"cannot reach {self.shown}")
 
     async def _result(self, work: Callable[[Client], Awaitable[_T]]) -> _T:
-        """Send one message; raise any failure as an error of the protocol."""
         try:
             return await self._ask(work)
         except _Unanswered as refused:

@@ -63,11 +63,9 @@ def engine_path(engine: str) -> str:
 
 @dataclass(frozen=True)
 class Bank:
-    """The memories of one scope, with the API client of a tool.
+    """The memories of one scope, with the API client of a tool; other scopes are out of reach.
 
     Attributes:
-        api: the API client, which acts as the caller.
-        scope: the scope; memories of other scopes are never shown or changed.
         wait_seconds: the longest wait for an operation.
         request_id: the caller's request id, which makes a repeated call idempotent.
         session: the current conversation, if the application named it.
@@ -116,12 +114,7 @@ class Bank:
         return memory_read
 
     async def known_memory(self, memory: str) -> Json:
-        """Return a memory of the scope, including a deleted one if the key may see deleted ones.
-
-        Raises:
-            ApiRefusal: as for `memory`.
-            NotFound: as for `memory`.
-        """
+        """Return a memory of the scope; a deleted one too if the key may see deleted ones."""
         try:
             return await self.memory(memory, with_deleted=True)
         except ApiRefusal as refused:
@@ -130,11 +123,7 @@ class Bank:
             return await self.memory(memory)
 
     async def retrieve(self, **body: Any) -> Json:  # noqa: ANN401 - fields of the request
-        """Call `:retrieve` for the scope.
-
-        Raises:
-            ApiRefusal: the status is not a success.
-        """
+        """Call `:retrieve` for the scope."""
         return await self.api.ask(f"{self.engine}/memories:retrieve", {"scope": self.scope, **body})
 
     def filter_of_scope(self) -> str:
@@ -142,11 +131,7 @@ class Bank:
         return f"scope={quoted(json.dumps(self.scope, ensure_ascii=False))}"
 
     async def settled(self, operation: Json) -> Json:
-        """Wait for an operation; return its state when it ends or the wait is over.
-
-        Raises:
-            ApiRefusal: the operation cannot be read.
-        """
+        """Wait for an operation; return its state when it ends or the wait is over."""
         if operation["done"] or not self.wait_seconds:
             return operation
         path = f"{self.engine}/operations/{last_part(operation['name'])}:wait"
@@ -265,16 +250,9 @@ def open_bank(
     session: str | None = None,
     exclude_recent: int = 0,
 ) -> Bank:
-    """Return the bank that a tool uses on behalf of a request's caller.
+    """Return the bank that a tool uses on behalf of a request's caller; see `Bank`.
 
-    Args:
-        request: the caller's request.
-        engine: the path of the engine.
-        scope: the scope of the memories.
-        surface: the names of the interface and the tool in the audit log.
-        request_id: the caller's request id, if a repeated call shall be idempotent.
-        session: the current conversation, if the application named it.
-        exclude_recent: the number of its newest events that are not searched.
+    `surface` names the interface and the tool in the audit log.
     """
     resources: Resources = request.app.state.resources
     calls = InProcess(

@@ -129,16 +129,7 @@ async def learn_from_conversation(bank: Bank, asked: arguments.LearnArguments) -
 
 
 async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer:  # noqa: ANN401 - a field of the request
-    """Generate memories from a source and return the result.
-
-    Args:
-        bank: the memories of the scope.
-        facts: the number of facts given directly; None: they are extracted.
-        source: the source's field of the request.
-
-    Raises:
-        InvalidArgument: the operation failed.
-    """
+    """Generate memories from a source; without a number of given `facts`, they are extracted."""
     started = await bank.api.send(
         "POST",
         f"{bank.engine}/memories:generate",
@@ -168,7 +159,6 @@ async def _generated(bank: Bank, facts: int | None, **source: Any) -> ToolAnswer
 
 
 def _with_mask_counts(answer: ToolAnswer, operation: Json) -> ToolAnswer:
-    """Add the number of masked values per kind to an answer."""
     masked = operation["metadata"]["maskedCounts"]
     if not masked:
         return answer
@@ -321,11 +311,7 @@ def _user_of(bank: Bank) -> str:
 
 
 async def _session_path(bank: Bank, session: str) -> str:
-    """Return the path of a session of the scope's user.
-
-    Raises:
-        NotFound: the user has no such session.
-    """
+    """Return the path of a session of the scope's user."""
     name = last_part(session)
     missing = NotFound.of(f"sessions/{parse_session_id(name)}")
     if name == _ANY_SESSION:

@@ -16,11 +16,9 @@ from app.surfaces.tools.arguments import Arguments
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool that a model may call.
+    """A tool that a model may call, with a description of at most 60 words.
 
     Attributes:
-        description: the description for models, at most 60 words.
-        model: the type of the arguments.
         permissions: the permissions that a key needs, all of them, to see the tool.
         is_idempotent: whether repeating a call has no further effect.
     """

@@ -89,11 +89,7 @@ async def get_memory_tool_specs(
 
 
 def _named(caller: Caller, names: str | None) -> list[Tool]:
-    """Return the tools of a comma-separated list; the default tools if it is empty.
-
-    Raises:
-        InvalidArgument: a name is unknown, or the caller may not use the tool.
-    """
+    """Return the tools of a comma-separated list; the default tools if it is empty."""
     if not names:
         return catalogue.shown(caller, catalogue.FOR_FUNCTION_CALLING)
     known = {tool.name: tool for tool in catalogue.shown(caller, CALLS)}
@@ -156,11 +152,7 @@ async def call_memory_tool(
 
 
 def _session_id(engine: EngineName, named: str | None) -> str | None:
-    """Return the id of a session from the id alone or the full name.
-
-    Raises:
-        InvalidArgument: the session belongs to another engine.
-    """
+    """Return the id of a session from the id alone or the full name."""
     parent, separator, identity = (named or "").rpartition("/sessions/")
     if not separator:
         return named

@@ -29,13 +29,7 @@ _SECONDS = Histogram("memory_bank_tool_seconds", "Duration of calls of tools.", 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result or the error of a tool call.
-
-    Attributes:
-        text: the text for the model.
-        result: the same as JSON; None for an error.
-        refusal: the API's refusal, if there was one.
-    """
+    """The result or the error of a tool call; `result` is the text as JSON, None for an error."""
 
     text: str
     result: dict[str, Any] | None = None
@@ -87,11 +81,7 @@ class ToolCall:
         return outcome
 
     def _read(self, bank: Bank) -> tuple[Bank, Any]:
-        """Return the bank of the call's scope and the parsed arguments.
-
-        Raises:
-            ServiceError: the scope or an argument is invalid.
-        """
+        """Return the bank of the call's scope and the parsed arguments."""
         given = self.given
         accepted = self.tool.schema_for(self.scope if self.takes_scope else None)
         if self.takes_scope and not self.scope.is_fixed:

@@ -26,11 +26,7 @@ _FORM = (
 
 @dataclass(frozen=True)
 class ChosenScope:
-    """The part of a scope that is known before a tool call.
-
-    Attributes:
-        open: the allowed values of keys that have no value yet.
-    """
+    """The known part of a scope before a call; `open` has the values allowed for other keys."""
 
     pairs: Mapping[str, str]
     open: Conditions

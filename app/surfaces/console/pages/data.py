@@ -36,34 +36,28 @@ class DataForm(ChangeForm):
 
 async def show(visit: Visit) -> Response:
     """Show what can be done with all data of an engine."""
-    state = await visit.visible(Permission.SERVER_GET, server.PATH, ())
+    state = await visit.visible(Permission.SERVER_GET, server.PATH)
     return await show_part(visit, model=(state["embedder"] or Json())["model"])
 
 
 async def show_part(visit: Visit, status: int = 200, **values: object) -> Response:
-    """Show a page with the name of the engine and what it holds, if the user may see it."""
+    """Show the page that the path names, with the engine's name and what it holds, if allowed."""
     used = None
     if visit.may(Permission.USAGE_GET):
         # Refused while the engine is restored.
         used = await visit.answered(f"{visit.engine_path}:usage")
     return visit.render(
-        f"engine_{_end(visit)}.html",
+        f"engine_{last_part(visit.path)}.html",
         status,
         name=await _name(visit),
         used=used,
         quotas=usage.QUOTAS,
-        here=visit.request.url.path.rstrip("/"),
         **{"found": None, "fault": "", "form": None, **values},
     )
 
 
-def _end(visit: Visit) -> str:
-    """Return the end of the page's path, which names its template and its method."""
-    return last_part(visit.request.url.path.rstrip("/"))
-
-
 async def _name(visit: Visit) -> str:
-    engine = await visit.visible(Permission.ENGINES_GET, visit.engine_path, ())
+    engine = await visit.visible(Permission.ENGINES_GET, visit.engine_path)
     return engine["displayName"] or visit.engine
 
 
@@ -106,7 +100,7 @@ async def archive(visit: Visit) -> Response:
 
 async def upload(visit: Visit) -> Response:
     """Hand the file of a form on to a method of the API, and show the answer."""
-    method, media_type, switches = _FILES[_end(visit)]
+    method, media_type, switches = _FILES[last_part(visit.path)]
     form, file = await read_upload(visit.request, DataForm, visit.session)
     sent = form.model_dump(by_alias=True)
     # Sent twice, a file would be imported twice, unless all its memories have ids.
@@ -126,7 +120,6 @@ async def upload(visit: Visit) -> Response:
 
 
 async def _start(visit: Visit, *, method: str, **body: object) -> Response:
-    """Start the work of a form, and show its operation."""
     form = await read_form(visit.request, DataForm, visit.session)
     sent = body | ({"kinds": form.kinds} if form.kinds else {})
     path = f"{visit.engine_path}{method}"

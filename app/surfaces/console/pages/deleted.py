@@ -1,12 +1,16 @@
 """Screen 8: deleted memories that can still be restored."""
 
-from urllib.parse import quote
-
 from starlette.responses import Response
 
 from app.surfaces.console.filterrow import SCOPES, FilterRow, since, until
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages.deletion import BulkForm, ask_bulk, list_url, refused_page
+from app.surfaces.console.pages.deletion import (
+    BulkForm,
+    ask_bulk,
+    list_url,
+    memory_path,
+    refused_page,
+)
 from app.surfaces.console.pages.memories import TEXT, list_memories
 from app.surfaces.console.pages.memory import PATH, path_of, url_of
 from app.surfaces.console.texts import TEXTS
@@ -17,8 +21,6 @@ _FIELDS = (
     since("delete_time", "deleted_after", TEXTS.filter_deleted_after),
     until("delete_time", "deleted_before", TEXTS.filter_deleted_before),
 )
-
-
 _ONLY_DELETED = ("showDeleted", "true")
 _IS_DELETED = "delete_time:*"
 
@@ -48,9 +50,7 @@ async def bring_back_chosen(visit: Visit) -> Response:
     form = await read_form(visit.request, BulkForm, visit.session)
     changes = {
         memory: visit.api.send(
-            "POST",
-            f"{visit.engine_path}/memories/{quote(memory, safe='')}:undelete",
-            request_id=form.id_for(memory),
+            "POST", f"{memory_path(visit, memory)}:undelete", request_id=form.id_for(memory)
         )
         for _, memory in form.chosen()
     }

@@ -31,11 +31,7 @@ class BulkForm(ChangeForm):
     memory: tuple[str, ...] = ()
 
     def chosen(self) -> list[tuple[str, str]]:
-        """Return the version and the id of each.
-
-        Raises:
-            InvalidArgument: there is none.
-        """
+        """Return the version and the id of each, of which there must be one."""
         if not self.memory:
             raise InvalidArgument.of_field("memory", TEXTS.choose_first)
         split = (ticked.rpartition(" ") for ticked in self.memory)
@@ -56,7 +52,7 @@ class LabelForm(BulkForm):
 
     async def change(self, visit: Visit, etag: str, memory: str) -> Json:
         """Change the metadata of a memory in one version."""
-        path = _path(visit, memory)
+        path = memory_path(visit, memory)
         metadata = dict((await visit.api.get(path))["metadata"] or {})
         metadata.pop(self.key, None)
         if self.value:
@@ -77,17 +73,17 @@ async def preview(visit: Visit) -> Response:
     if visit.request.query_params.get("which") != "filter":
         return await ask_bulk(visit, "delete", row)
     wanted = _until_now(visit)
-    count, samples = await _count(visit, wanted)
+    body = {"filter": wanted, "sampleSize": SAMPLES}
+    path = f"{visit.engine_path}/memories:purge"
+    found = (await visit.api.ask(path, body))["response"]
+    samples, count = found["samples"] or [], found["purgeCount"]
     return _bulk(visit, "delete", row, samples, count=count, filter=wanted)
 
 
 async def ask_bulk(
     visit: Visit, deed: str, row: FilterRow, *more: tuple[str, str], also: str = ""
 ) -> Response:
-    """Ask whether to do a deed of the texts to the ticked memories of a list, or to a whole page.
-
-    The list is as for `Visit.listed`.
-    """
+    """Ask whether to do a deed of the texts to the ticked memories, or to the whole page."""
     listed = await visit.listed(f"{visit.engine_path}/memories", row, *more, also=also)
     if listed.fault:
         raise InvalidArgument.of_field("filter", listed.fault)
@@ -102,22 +98,12 @@ async def ask_bulk(
 
 
 def _until_now(visit: Visit) -> str:
-    """Return the row's filter, limited to memories last changed before the preview.
-
-    A purge by scope alone would also drop the events waiting in streams, which is irreversible.
-    The condition on time prevents this.
-    """
+    # Without the condition on time, a purge by scope would also drop events that wait in streams.
     row = row_of(visit)
     if row.is_empty:
         raise InvalidArgument.of_field("filter", TEXTS.filter_first)
     now = filters.quoted(format_timestamp(visit.now))
     return filters.all_of([row.text_of_api(), f"update_time<={now}"])
-
-
-async def _count(visit: Visit, wanted: str) -> tuple[int, list[Json]]:
-    body = {"filter": wanted, "sampleSize": SAMPLES}
-    done = await visit.api.ask(f"{visit.engine_path}/memories:purge", body)
-    return done["response"]["purgeCount"], done["response"]["samples"] or []
 
 
 def _bulk(
@@ -170,7 +156,7 @@ async def delete(visit: Visit) -> Response:
         return await _deleted(visit, back, done["response"]["purgeCount"], visit.undo_of(done))
     changes = {
         memory: visit.api.send(
-            "DELETE", _path(visit, memory), request_id=form.id_for(memory), etag=etag
+            "DELETE", memory_path(visit, memory), request_id=form.id_for(memory), etag=etag
         )
         for etag, memory in form.chosen()
     }
@@ -180,7 +166,8 @@ async def delete(visit: Visit) -> Response:
     return refused or await _deleted(visit, back, len(gone), way_back, gone)
 
 
-def _path(visit: Visit, memory: str) -> str:
+def memory_path(visit: Visit, memory: str) -> str:
+    """Return the path of a memory in the API."""
     return f"{visit.engine_path}/memories/{quote(memory, safe='')}"
 
 
@@ -250,12 +237,8 @@ async def delete_one(visit: Visit) -> Response:
     return await _deleted(visit, shown, 1, f"{url_of(visit)}/undelete", [memory])
 
 
-async def ask_for_id(visit: Visit) -> Response:
+async def ask_for_id(visit: Visit, status: int = 200, fault: str = "") -> Response:
     """Ask for the id of a memory before it is erased."""
-    return await _ask_for_id(visit, 200)
-
-
-async def _ask_for_id(visit: Visit, status: int, fault: str = "") -> Response:
     memory = await known(visit)
     return visit.render("erasure.html", status, memory=memory, fault=fault, here=url_of(visit))
 
@@ -264,7 +247,7 @@ async def erase(visit: Visit) -> Response:
     """Erase a memory with its whole history if the user typed its id."""
     form = await read_form(visit.request, ErasureForm, visit.session)
     if form.typed.strip() != visit.request.path_params["memory"]:
-        return await _ask_for_id(visit, BAD_REQUEST, TEXTS.erase_mismatch)
+        return await ask_for_id(visit, BAD_REQUEST, TEXTS.erase_mismatch)
     await visit.api.erase(path_of(visit), form.request_id)
     return visit.done(f"{visit.engine_url}/{form.back}", "erased")
 

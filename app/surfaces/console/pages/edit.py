@@ -59,10 +59,7 @@ def _texts(memory: Json) -> dict[str, str]:
 
 
 def _body(form: EditForm) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the changed fields as a request body, and error messages by field name.
-
-    An empty field is omitted from the body, which clears it.
-    """
+    """Return the changed fields, without empty ones, which clears them, and the faults by field."""
     values, body, faults = form.values(), dict[str, Any](), dict[str, str]()
     for name in form.changed():
         try:
@@ -74,11 +71,6 @@ def _body(form: EditForm) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _value(name: str, text: str) -> object:
-    """Convert the text of a field to the API's type.
-
-    Raises:
-        InvalidArgument: the field must be a JSON object, but is not.
-    """
     if name in _OBJECTS and text.strip():
         return read_object(text)
     if name == "topics":

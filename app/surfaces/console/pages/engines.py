@@ -58,7 +58,9 @@ async def show(visit: Visit) -> Response:
     span = [("startDay", days[0]), ("endDay", days[-1])]
     (engine, used, state), (failed, running, resting, deleted, changed) = await asyncio.gather(
         asyncio.gather(
-            _engine(visit), _part(visit, ":usage", Permission.USAGE_GET, span), _server(visit)
+            visit.visible(Permission.ENGINES_GET, visit.engine_path),
+            _part(visit, ":usage", Permission.USAGE_GET, span),
+            _server(visit),
         ),
         asyncio.gather(
             _some(visit, "/operations", operations.FAILURES),
@@ -76,7 +78,6 @@ async def show(visit: Visit) -> Response:
         charts=usage.bars_of(used["usage"], days) if used else {},
         change=usage.change_of(used, usage.DAYS),
         changes=None if changed is None else changed["memoryRevisions"] or [],
-        may_search=visit.may(Permission.MEMORIES_RETRIEVE),
         work=[
             (TEXTS.overview_failed, "state=FAILED", failed or Json()),
             (TEXTS.overview_running, "done=false", running or Json()),
@@ -98,13 +99,6 @@ async def counts(visit: Visit) -> Response:
         _part(visit, "/operations:groupFailures", Permission.OPERATIONS_LIST, failed),
     )
     return visit.render("counts.html", used=used, failed=failures)
-
-
-async def _engine(visit: Visit) -> Json:
-    """Return the engine, empty without permission; a refusal of the API becomes an error page."""
-    if not visit.may(Permission.ENGINES_GET):
-        return Json()
-    return await visit.api.get(visit.engine_path)
 
 
 async def _part(visit: Visit, below: str, permission: Permission, query: Query = ()) -> Json | None:

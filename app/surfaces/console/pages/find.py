@@ -4,7 +4,6 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.navigation import START
@@ -40,13 +39,10 @@ async def show(visit: Visit) -> Response:
         fault=fault,
         found=list(zip(found, urls, strict=True)),
         of_scope=users.url_of(visit, {key: value}) if key and value else "",
-        may_search=visit.may(Permission.MEMORIES_RETRIEVE),
-        may_list=visit.may(Permission.MEMORIES_LIST),
     )
 
 
 def _url_of(visit: Visit, found: Json) -> str:
-    """Return the path of a resource or a scope in the console."""
     kind, name = found["kind"], found["name"] or ""
     id_ = quote(last_part(name), safe="")
     if kind in _LISTS:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -125,7 +124,6 @@ async def show(visit: Visit) -> Response:
         row,
         listed,
         keys=[row_of(key, visit.now) for key in listed.answer["keys"] or []],
-        here=_HERE,
     )
 
 
@@ -148,7 +146,6 @@ def row_of(key: Json, now: datetime) -> Json:
 
 
 def _reach(key: Json) -> list[str]:
-    """Describe the resources that a key may access."""
     parts = [
         words.format(names=", ".join(key[name]))
         for name, words in (("projects", TEXTS.key_projects), ("engines", TEXTS.key_engines))
@@ -227,25 +224,14 @@ async def _with_secret(visit: Visit, path: str, form_id: str, body: Mapping[str,
 
 
 def _path_of(visit: Visit) -> str:
-    return f"{API}/{quote(str(visit.request.path_params['key']), safe='')}"
+    return f"{API}/{visit.quoted('key')}"
 
 
-async def show_rotation(visit: Visit) -> Response:
-    """Ask for confirmation before a key gets a new secret."""
-    return await _ask(visit, "key_rotate.html")
-
-
-async def show_revocation(visit: Visit) -> Response:
-    """Ask for confirmation before a key is revoked."""
-    return await _ask(visit, "key_revoke.html")
-
-
-async def _ask(
-    visit: Visit, template: str, refused: ApiRefusal | None = None, hours: str = ""
-) -> Response:
+async def ask(visit: Visit, refused: ApiRefusal | None = None, hours: str = "") -> Response:
+    """Ask for confirmation before a key gets a new secret, or is revoked."""
     key = await visit.api.get(_path_of(visit))
     return visit.render(
-        template,
+        f"key_{last_part(visit.path)}.html",
         BAD_REQUEST if refused else 200,
         key=row_of(key, visit.now),
         faults={} if refused is None else refused.fields or {"": refused.message},
@@ -262,7 +248,7 @@ async def rotate(visit: Visit) -> Response:
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
-        return await _ask(visit, "key_rotate.html", refused, form.hours)
+        return await ask(visit, refused, form.hours)
 
 
 async def revoke(visit: Visit) -> Response:
@@ -273,7 +259,7 @@ async def revoke(visit: Visit) -> Response:
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
-        return await _ask(visit, "key_revoke.html", refused)
+        return await ask(visit, refused)
     return visit.done(_HERE, "revoked", key=str(visit.request.path_params["key"]))
 
 
@@ -287,36 +273,21 @@ _OF_ENGINE = (
 _OF_SERVICE = (FilterField("engine", TEXTS.engine, equals("engine")), *_OF_ENGINE)
 
 
-def _places(visit: Visit) -> tuple[str, str]:
-    if "engine" in visit.request.path_params:
-        return f"{visit.engine_path}/auditEvents", f"{visit.engine_url}/audit"
-    return "/v1/auditEvents", "/console/audit"
-
-
-def _filterrow_of(visit: Visit) -> FilterRow:
-    # The log of one engine needs no filter by engine.
-    is_of_engine = "engine" in visit.request.path_params
-    return FilterRow.of(visit.request.query_params, _OF_ENGINE if is_of_engine else _OF_SERVICE)
-
-
 async def show_events(visit: Visit) -> Response:
     """Show a page of events, or the API's error next to the filter."""
-    path, here = _places(visit)
-    row = _filterrow_of(visit)
+    path, fields = "/v1/auditEvents", _OF_SERVICE
+    if "engine" in visit.request.path_params:
+        # The log of one engine needs no filter by engine.
+        path, fields = f"{visit.engine_path}/auditEvents", _OF_ENGINE
+    row = FilterRow.of(visit.request.query_params, fields)
     listed = await visit.listed(path, row)
-    return visit.render_list(
-        "audit.html",
-        row,
-        listed,
-        events=listed.answer["auditEvents"] or [],
-        here=here,
-    )
+    return visit.render_list("audit.html", row, listed, events=listed.answer["auditEvents"] or [])
 
 
 ROUTES = (
     Route(_HERE, get=show),
     Route(f"{_HERE}/new", get=show_form, post=create, kept=KeyForm),
-    Route(f"{_ONE}/rotate", get=show_rotation, post=rotate),
-    Route(f"{_ONE}/revoke", get=show_revocation, post=revoke),
+    Route(f"{_ONE}/rotate", get=ask, post=rotate),
+    Route(f"{_ONE}/revoke", get=ask, post=revoke),
     *(Route(f"{above}/audit", get=show_events) for above in ("/console", ENGINE)),
 )

@@ -1,13 +1,9 @@
 """Screen 4: the memories of an engine, filtered by the API, with suggestions of scopes."""
 
-from collections.abc import Sequence
-from contextlib import suppress
-
 from starlette.responses import Response
 
-from app.kernel.permissions import Permission
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal
+from app.surfaces.api import Json
 from app.surfaces.console.filterrow import (
     SCOPES,
     FilterChips,
@@ -19,7 +15,6 @@ from app.surfaces.console.filterrow import (
     named,
     until,
 )
-from app.surfaces.console.pages.memory import may_erase
 from app.surfaces.console.templating import pairs
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import ENGINE, TOKEN_PARAMETER, Route, Visit
@@ -50,8 +45,7 @@ _FIELDS = (
 
 async def show(visit: Visit) -> Response:
     """Show a page of memories, or the API's error next to the filter."""
-    row = row_of(visit)
-    return await list_memories(visit, "memories.html", row)
+    return await list_memories(visit, "memories.html", row_of(visit))
 
 
 def row_of(visit: Visit) -> FilterRow:
@@ -72,14 +66,7 @@ async def list_memories(
         row,
         listed,
         memories=listed.answer["memories"] or [],
-        here=visit.request.url.path.rstrip("/"),
         token=visit.request.query_params.get(TOKEN_PARAMETER, ""),
-        may_edit=visit.may(Permission.MEMORIES_UPDATE),
-        may_delete=visit.may(Permission.MEMORIES_DELETE),
-        may_purge=visit.may(Permission.MEMORIES_PURGE),
-        may_erase=may_erase(visit),
-        may_undelete=visit.may(Permission.MEMORIES_ROLLBACK),
-        may_undo=visit.may(Permission.OPERATIONS_UNDO),
     )
 
 
@@ -88,34 +75,22 @@ _LOOKED_AT = "100"
 
 
 async def suggest_scopes(visit: Visit) -> Response:
-    """Suggest pairs for the user's input."""
+    """Suggest pairs of scopes in use that also have the chosen pairs."""
     # Chosen pairs come first and the current input last.
     *chosen, written = ["", *visit.request.query_params.getlist(SCOPES.name)]
-    pairs_suggested = await suggested(visit, list(filter(str.strip, chosen)), written.strip())
-    return visit.render("options.html", suggested=pairs_suggested)
-
-
-async def suggested(visit: Visit, chosen: Sequence[str], written: str = "") -> list[str]:
-    """Return pairs from scopes in use; none if the API refuses.
-
-    Args:
-        visit: the request.
-        chosen: the pairs that the scopes must have.
-        written: the beginning of a pair; with an equals sign, the API filters by it.
-    """
+    written = written.strip()
     key, value = filters.split_pair(written)
-    parts = [filters.pair(SCOPES.field, pair) for pair in chosen]
+    parts = [filters.pair(SCOPES.field, pair) for pair in filter(str.strip, chosen)]
     if value is not None:
         parts.append(filters.begins(f"{SCOPES.field}.{filters.quoted(key)}", value))
     wanted = filters.all_of(parts)
     query = [("pageSize", _LOOKED_AT), *([("filter", wanted)] if wanted else [])]
-    with suppress(ApiRefusal):
-        listed = await visit.api.get(f"{visit.engine_path}/memories:listScopes", query)
-        suggestions = {pair for item in listed["scopes"] for pair in pairs(item["scope"])}
-        begun = written.casefold()
-        # An input field would not reveal hidden characters, so such pairs are left out.
-        return sorted(p for p in suggestions if p.isprintable() and p.casefold().startswith(begun))
-    return []
+    listed = await visit.answered(f"{visit.engine_path}/memories:listScopes", query) or Json()
+    found = {pair for item in listed["scopes"] or [] for pair in pairs(item["scope"])}
+    begun = written.casefold()
+    # An input field would not reveal hidden characters, so such pairs are left out.
+    suggested = sorted(p for p in found if p.isprintable() and p.casefold().startswith(begun))
+    return visit.render("options.html", suggested=suggested)
 
 
 ROUTES = (

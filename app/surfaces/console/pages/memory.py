@@ -43,27 +43,18 @@ _WORD = re.compile(r"\s*(?:[^\W_]+|\S)|\s+")
 
 def path_of(visit: Visit) -> str:
     """Return the path of the memory in the API."""
-    return f"{visit.engine_path}/memories/{_memory(visit)}"
+    return f"{visit.engine_path}/memories/{visit.quoted('memory')}"
 
 
 def url_of(visit: Visit) -> str:
     """Return the path of the memory in the console."""
-    return f"{visit.engine_url}/memories/{_memory(visit)}"
+    return f"{visit.engine_url}/memories/{visit.quoted('memory')}"
 
 
 async def known(visit: Visit) -> Json:
     """Return the memory, including a deleted one if the key may see revisions."""
     sees_deleted = visit.may(Permission.REVISIONS_LIST)
     return await visit.api.get(path_of(visit), [("showDeleted", "true")] if sees_deleted else [])
-
-
-def may_erase(visit: Visit) -> bool:
-    """Return True if the user may erase a memory permanently."""
-    return visit.may(Permission.MEMORIES_DELETE) and visit.may(Permission.MEMORIES_PURGE)
-
-
-def _memory(visit: Visit) -> str:
-    return quote(str(visit.request.path_params["memory"]), safe="")
 
 
 def comparable(version: Json) -> dict[str, str]:
@@ -87,14 +78,12 @@ async def show(visit: Visit) -> Response:
         )
     else:
         memory, listed = await known(visit), Json()
-    is_live = memory["deleteTime"] is None
     revisions: list[Json] = listed["memoryRevisions"] or []
     chosen = {name: query.get(name, "") for name in _SIDES}
     compared = await _compared(visit, *chosen.values()) if all(chosen.values()) else None
     return visit.render(
         "memory.html",
         memory=memory,
-        memory_id=last_part(memory["name"]),
         revisions=revisions,
         told=await asyncio.to_thread(told, revisions),
         older=_older(chosen, listed["nextPageToken"]),
@@ -102,14 +91,6 @@ async def show(visit: Visit) -> Response:
         elsewhere=_on_other_pages(chosen, revisions),
         page=query.get(TOKEN_PARAMETER, ""),
         compared=compared,
-        may_edit=is_live and visit.may(Permission.MEMORIES_UPDATE),
-        may_delete=is_live and visit.may(Permission.MEMORIES_DELETE),
-        may_erase=may_erase(visit),
-        may_roll_back=is_live and visit.may(Permission.MEMORIES_ROLLBACK),
-        may_undelete=not is_live and visit.may(Permission.MEMORIES_ROLLBACK),
-        may_undo=visit.may(Permission.OPERATIONS_UNDO),
-        may_see_revisions=visit.may(Permission.REVISIONS_LIST),
-        may_see_operations=visit.may(Permission.OPERATIONS_GET),
         here=url_of(visit),
         sides=_SIDES,
         is_whole=query.get("all") == "1",
@@ -148,11 +129,8 @@ def _on_other_pages(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dic
 async def _compared(visit: Visit, *chosen: str) -> Json:
     paths = [f"{path_of(visit)}/revisions/{quote(revision, safe='')}" for revision in chosen]
     before, after = await asyncio.gather(*(visit.api.get(path) for path in paths))
-    differences = await asyncio.to_thread(changes, comparable(before), comparable(after), COMPARED)
-    return Json(
-        {"from": before, "to": after},
-        changes=[change for change in differences if change.is_change],
-    )
+    differences = await _differences(before, after, COMPARED)
+    return Json({"from": before, "to": after}, changes=differences)
 
 
 class DiffKind(StrEnum):
@@ -196,13 +174,7 @@ def _add(parts: list[DiffPart], kind: DiffKind, words: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """A field of two versions.
-
-    Attributes:
-        before: the text in the first version, empty if absent.
-        after: the text in the second version, empty if absent.
-        parts: the comparison, if the texts are short enough.
-    """
+    """A field of two versions, empty where absent; `parts` is None if the texts are too long."""
 
     name: str
     before: str
@@ -220,14 +192,14 @@ def changes(
 ) -> list[FieldDifference]:
     """Compare fields of two versions."""
     return [
-        FieldDifference(
-            label,
-            old := before[key],
-            new := after[key],
-            compare(old, new),
-        )
+        FieldDifference(label, old := before[key], new := after[key], compare(old, new))
         for key, label in fields.items()
     ]
+
+
+async def _differences(before: Json, after: Json, fields: dict[str, str]) -> list[FieldDifference]:
+    found = await asyncio.to_thread(changes, comparable(before), comparable(after), fields)
+    return [change for change in found if change.is_change]
 
 
 class RollbackForm(VersionForm):
@@ -250,11 +222,10 @@ async def _show_rollback(visit: Visit, revision: str, status: int) -> Response:
         visit.api.get(path), visit.api.get(f"{path}/revisions/{quote(revision, safe='')}")
     )
     fields = {key: label for key, label in COMPARED.items() if key != "expireTime"}
-    differences = await asyncio.to_thread(changes, comparable(memory), comparable(target), fields)
     return visit.render(
         "rollback.html",
         status,
-        changes=[change for change in differences if change.is_change],
+        changes=await _differences(memory, target, fields),
         etag=memory["etag"],
         revision=last_part(target["name"]),
         target=target,

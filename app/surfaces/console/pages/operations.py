@@ -1,6 +1,7 @@
 """Screen 9: the operations of an engine with their results, costs and changes."""
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from urllib.parse import quote, urlencode
 
@@ -81,16 +82,12 @@ _DROPPED = ("unsupportedFactCount", "offTopicFactCount")
 
 def path_of(visit: Visit) -> str:
     """Return the path of the operation in the API."""
-    return f"{visit.engine_path}/operations/{_operation(visit)}"
+    return f"{visit.engine_path}/operations/{visit.quoted('operation')}"
 
 
 def url_of(visit: Visit) -> str:
     """Return the path of the operation in the console."""
-    return f"{visit.engine_url}/operations/{_operation(visit)}"
-
-
-def _operation(visit: Visit) -> str:
-    return quote(str(visit.request.path_params["operation"]), safe="")
+    return f"{visit.engine_url}/operations/{visit.quoted('operation')}"
 
 
 async def show(visit: Visit) -> Response:
@@ -98,7 +95,10 @@ async def show(visit: Visit) -> Response:
     row = row_of(visit)
     listed = await visit.listed(f"{visit.engine_path}/operations", row)
     has_failures = row.values["state"] == "FAILED" and bool(listed.answer["operations"])
-    failures = await _groups(visit, row) if has_failures else Json()
+    failures = Json()
+    if has_failures:
+        query = [("filter", row.text_of_api())]
+        failures = await visit.api.get(f"{visit.engine_path}/operations:groupFailures", query)
     return visit.render_list(
         "operations.html",
         row,
@@ -110,7 +110,6 @@ async def show(visit: Visit) -> Response:
             for operation in listed.answer["operations"] or []
         ],
         may_retry=has_failures and visit.may(Permission.MEMORIES_GENERATE),
-        here=f"{visit.engine_url}/operations",
         failures=failures,
         groups=[_group(row, group) for group in failures["failureGroups"] or []],
     )
@@ -121,14 +120,7 @@ def row_of(visit: Visit) -> FilterRow:
     return FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
 
 
-async def _groups(visit: Visit, row: FilterRow) -> Json:
-    """Return the failures that the row shows in groups."""
-    query = [("filter", row.text_of_api())]
-    return await visit.api.get(f"{visit.engine_path}/operations:groupFailures", query)
-
-
 def _group(row: FilterRow, group: Json) -> Json:
-    """Return a group of failures with the query that filters the list by it."""
     begin = datetime.fromisoformat(group["startTime"])
     own = {
         "reason": group["reason"],
@@ -170,7 +162,6 @@ def _seconds(operation: Json, now: datetime) -> float:
 
 
 def _counts(operation: Json) -> dict[str, int]:
-    """Return the number of memories by fate."""
     response, metadata = operation["response"] or Json(), operation["metadata"]
     fates = Counter(
         change["action"] or change["reason"] for name in _LISTS for change in response[name] or []
@@ -187,7 +178,6 @@ def _counts(operation: Json) -> dict[str, int]:
 
 
 def _other_counts(metadata: Json) -> dict[str, object]:
-    """Return the counts in the metadata that are specific to this kind of operation."""
     usual = {"attemptCount", "modelCallCount", "inputTokenCount", "outputTokenCount"}
     usual |= {*_CHANGED, *TEXTS.passed_over_chips}
     return {
@@ -197,16 +187,13 @@ def _other_counts(metadata: Json) -> dict[str, object]:
     }
 
 
-async def show_operation(visit: Visit) -> Response:
+async def show_operation(visit: Visit, fault: str = "", status: int = 200) -> Response:
     """Show an operation with its revisions; the page refreshes itself until it is done."""
-    return await _detail(visit, "", 200)
-
-
-async def _detail(visit: Visit, fault: str, status: int) -> Response:
     # Revisions are read last: otherwise an operation that ends meanwhile would show none.
     operation = await visit.api.get(path_of(visit))
     listed = await revisions_of(visit)
     shown = summary_of(operation, visit.now)
+    response = operation["response"] or Json()
     metadata = shown["metadata"]
     token = listed["nextPageToken"]
     # A user without access to revisions may still be allowed to undo.
@@ -216,25 +203,15 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
         status,
         operation=shown,
         revisions=listed["memoryRevisions"] or [],
-        certificate=_certificate(operation),
-        response=operation["response"] or Json(),
+        certificate=response if response["certificateId"] else None,
+        response=response,
         fault=fault,
-        may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
         may_retry=_may_retry(visit, metadata),
-        has_preview=metadata["kind"] == "generation.generate",
         may_undo=shown["is_done"] and has_effect and visit.may(Permission.OPERATIONS_UNDO),
-        may_see_operations=True,
         has_source=bool(metadata["source"]) or metadata["kind"] in _WITH_SOURCE,
-        may_see_sessions=visit.may(Permission.SESSIONS_GET),
         here=url_of(visit),
         older=f"page={quote(token)}" if token else None,
     )
-
-
-def _certificate(operation: Json) -> Json | None:
-    """Return the certificate of an erasure; None: this is no erasure, or it has not ended."""
-    response = operation["response"] or Json()
-    return response if response["certificateId"] else None
 
 
 def _may_retry(visit: Visit, metadata: Json) -> bool:
@@ -253,44 +230,40 @@ async def revisions_of(visit: Visit) -> Json:
 
 
 async def cancel(visit: Visit) -> Response:
-    """Cancel an operation; its page shows a refusal of the API."""
-    form = await read_form(visit.request, ChangeForm, visit.session)
-    try:
-        await visit.api.send("POST", f"{path_of(visit)}:cancel", {}, request_id=form.request_id)
-    except ApiRefusal as refused:
-        return await _refused(visit, refused)
-    return visit.done(url_of(visit), "cancelled")
+    """Cancel an operation."""
+    return await _send(visit, "cancel", lambda _: visit.done(url_of(visit), "cancelled"))
 
 
 async def retry(visit: Visit) -> Response:
     """Retry a failed operation and show the new one."""
-    form = await read_form(visit.request, ChangeForm, visit.session)
-    try:
-        operation = await visit.api.send(
-            "POST", f"{path_of(visit)}:retry", {}, request_id=form.request_id
-        )
-    except ApiRefusal as refused:
-        return await _refused(visit, refused)
-    return visit.done(f"{visit.engine_url}/operations/{last_part(operation['name'])}", "retried")
+    above = f"{visit.engine_url}/operations"
+    return await _send(
+        visit, "retry", lambda made: visit.done(f"{above}/{last_part(made['name'])}", "retried")
+    )
 
 
 async def preview(visit: Visit) -> Response:
     """Run a failed generation without writing, and show what it would write."""
+    above = f"{visit.engine_url}/try?operation="
+    return await _send(
+        visit, "retry", lambda made: redirect(above + last_part(made["name"])), validateOnly=True
+    )
+
+
+async def _send(
+    visit: Visit, verb: str, answer: Callable[[Json], Response], **body: object
+) -> Response:
+    """Change an operation; its page shows a refusal of the API."""
     form = await read_form(visit.request, ChangeForm, visit.session)
-    body = {"validateOnly": True}
     try:
-        operation = await visit.api.send(
-            "POST", f"{path_of(visit)}:retry", body, request_id=form.request_id
+        made = await visit.api.send(
+            "POST", f"{path_of(visit)}:{verb}", body, request_id=form.request_id
         )
     except ApiRefusal as refused:
-        return await _refused(visit, refused)
-    return redirect(f"{visit.engine_url}/try?operation={last_part(operation['name'])}")
-
-
-async def _refused(visit: Visit, refused: ApiRefusal) -> Response:
-    if refused.is_forbidden:
-        raise refused
-    return await _detail(visit, refused.message, refused.status)
+        if refused.is_forbidden:
+            raise
+        return await show_operation(visit, refused.message, refused.status)
+    return answer(made)
 
 
 ROUTES = (

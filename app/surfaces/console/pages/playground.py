@@ -83,11 +83,7 @@ def _events(talk: str) -> list[Any]:
 
 
 def _events_of_json(talk: str) -> list[Any]:
-    """Return the events of a request, or the messages of a chat completion.
-
-    Raises:
-        InvalidArgument: the JSON cannot be read.
-    """
+    """Return the events of a request, or the messages of a chat completion."""
     try:
         found = json.loads(talk)
     except (ValueError, RecursionError) as error:
@@ -115,11 +111,7 @@ def _scope(visit: Visit) -> dict[str, str]:
 
 
 def _body(visit: Visit, form: TalkForm) -> dict[str, Any]:
-    """Return the request of a generation; the locked part of another scope wins.
-
-    Raises:
-        InvalidArgument: the talk cannot be read.
-    """
+    """Return the request of a generation; the locked part of another scope wins."""
     body = {"scope": _scope(visit), "directContentsSource": {"events": _events(form.talk)}}
     if form.do == "keep":
         return body
@@ -195,7 +187,7 @@ async def _page(
     chosen = filters.all_of(filters.pair(SCOPES.field, pair) for pair in pairs(scope))
     query = [("filter", chosen), ("pageSize", "10")]
     used, kept = await asyncio.gather(
-        visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage", ()),
+        visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage"),
         visit.visible(Permission.MEMORIES_LIST, f"{visit.engine_path}/memories", query),
     )
     columns: list[Json] = []
@@ -229,10 +221,6 @@ async def _page(
         has_question=has_question,
         columns=columns,
         context=context,
-        may_empty=visit.may(Permission.MEMORIES_PURGE),
-        may_see_operations=visit.may(Permission.OPERATIONS_GET),
-        may_undo=visit.may(Permission.OPERATIONS_UNDO),
-        here=f"{visit.engine_url}/try",
         **({"request_id": form.request_id} if is_open else {}),
     )
 

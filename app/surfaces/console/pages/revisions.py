@@ -4,9 +4,8 @@ from itertools import groupby
 
 from starlette.responses import Response
 
-from app.kernel.permissions import Permission
 from app.surfaces import filters
-from app.surfaces.api import Api, ApiRefusal, Json
+from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import (
     SCOPES,
     FilterChips,
@@ -37,19 +36,9 @@ def _path(visit: Visit) -> str:
     return f"{visit.engine_path}/memories/-/revisions"
 
 
-def _row(visit: Visit) -> FilterRow:
-    """Return the filters from the URL."""
-    return FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, switches=("group",))
-
-
-def url_of(visit: Visit) -> str:
-    """Return the path of the list in the console."""
-    return f"{visit.engine_url}/revisions"
-
-
 async def show(visit: Visit) -> Response:
     """Show a page of revisions, newest first, grouped by operation if the URL has `group`."""
-    row = _row(visit)
+    row = FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, switches=("group",))
     listed = await visit.listed(_path(visit), row)
     revisions: list[Json] = listed.answer["memoryRevisions"] or []
     is_grouped = "group" in row.switches
@@ -59,9 +48,6 @@ async def show(visit: Visit) -> Response:
         listed,
         groups=_grouped(revisions) if is_grouped else [("", revisions)] if revisions else [],
         is_grouped=is_grouped,
-        may_see_operations=visit.may(Permission.OPERATIONS_GET),
-        may_undo=visit.may(Permission.OPERATIONS_UNDO),
-        here=url_of(visit),
     )
 
 
@@ -70,27 +56,22 @@ def _grouped(revisions: list[Json]) -> list[tuple[str, list[Json]]]:
     return [(str(name), list(group)) for name, group in groups]
 
 
-async def _suggested(api: Api, path: str, written: str) -> list[str]:
-    """Return the labels in use that begin with the input, as `key=value`."""
+async def suggest(visit: Visit) -> Response:
+    """Suggest labels in use that begin with the user's input, as `key=value`."""
+    # Chosen labels come first and the current input last.
+    written = ["", *visit.request.query_params.getlist("label")][-1]
     key, prefix = filters.split_pair(written)
     asked = [("prefix", key)] if prefix is None else [("key", key), ("prefix", prefix)]
     query = [("pageSize", str(_SUGGESTED)), *asked]
     try:
-        answer = await api.get(f"{path}:listLabels", query)
+        answer = await visit.api.get(f"{_path(visit)}:listLabels", query)
     except ApiRefusal as refused:
         if refused.status != BAD_REQUEST:
             raise
         # The input is too long for a label; no error is shown while the user still types.
-        return []
+        answer = Json()
     labels = answer["labels"] or []
-    return [filters.written_pair(label["key"], label["value"] or "") for label in labels]
-
-
-async def suggest(visit: Visit) -> Response:
-    """Suggest labels for the user's input."""
-    # Chosen labels come first and the current input last.
-    written = ["", *visit.request.query_params.getlist("label")][-1]
-    suggested = await _suggested(visit.api, _path(visit), written)
+    suggested = [filters.written_pair(label["key"], label["value"] or "") for label in labels]
     return visit.render("options.html", suggested=suggested)
 
 

@@ -97,11 +97,8 @@ async def show(visit: Visit) -> Response:
     fault = ""
     if asked.is_whole:
         try:
-            columns = list(
-                await asyncio.gather(
-                    *(column(visit, asked.body(ranking)) for ranking in asked.rankings)
-                )
-            )
+            found = (column(visit, asked.body(ranking)) for ranking in asked.rankings)
+            columns = list(await asyncio.gather(*found))
         except ApiRefusal as refused:
             if refused.status != BAD_REQUEST:
                 raise
@@ -116,7 +113,6 @@ async def show(visit: Visit) -> Response:
         colours=colours,
         other_colour=_OTHER_COLOUR,
         fault=fault,
-        here=f"{visit.engine_url}/search",
     )
 
 
@@ -145,7 +141,6 @@ async def column(visit: Visit, body: Mapping[str, Any]) -> Json:
 
 
 def _colours(columns: Sequence[Json]) -> dict[str, int]:
-    """Return the colours of the strongest signals, the strongest first."""
     widths: dict[str, float] = {}
     for part in (part for column in columns for hit in column["hits"] for part in hit["signals"]):
         widths[part.name] = widths.get(part.name, 0.0) + part.width
@@ -166,7 +161,6 @@ def _time(hit: Json) -> str:
 
 
 def _reasons(hit: Json, question: str) -> list[str]:
-    """Explain why a memory was found."""
     why, reasons = hit["explanation"], []
     fact = _words(hit["memory"]["fact"] or "")
     # Words keep the question's spelling; duplicates are removed.

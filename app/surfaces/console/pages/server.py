@@ -39,11 +39,7 @@ async def show(visit: Visit) -> Response:
 
 def findings(server: Json, now: datetime) -> list[str]:
     """Return a sentence for each problem."""
-    return [
-        *_of_database(server["database"]),
-        *_of_processes(server, now),
-        *_of_work(server),
-    ]
+    return [*_of_database(server["database"]), *_of_processes(server, now), *_of_work(server)]
 
 
 def _of_database(database: Json) -> Iterator[str]:
@@ -61,12 +57,9 @@ def _of_processes(server: Json, now: datetime) -> Iterator[str]:
         return
     if not any(_WORKS in process["kind"] for process in processes):
         yield TEXTS.server_no_worker
-    if len({(process["release"], process["schema"]) for process in processes}) > 1:
-        yield TEXTS.server_mixed.format(
-            releases=", ".join(
-                sorted({f"{process['release']} ({process['schema']})" for process in processes})
-            )
-        )
+    releases = {f"{process['release']} ({process['schema']})" for process in processes}
+    if len(releases) > 1:
+        yield TEXTS.server_mixed.format(releases=", ".join(sorted(releases)))
     allowed = _allowed_skew(server)
     for process in processes:
         who = {"kind": process["kind"], "host": process["host"], "pid": process["pid"]}

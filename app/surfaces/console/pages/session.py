@@ -51,16 +51,12 @@ class SummaryForm(ChangeForm):
 
 def path_of(visit: Visit) -> str:
     """Return the path of the session in the API."""
-    return f"{visit.engine_path}/sessions/{_part(visit, 'session')}"
+    return f"{visit.engine_path}/sessions/{visit.quoted('session')}"
 
 
 def url_of(visit: Visit) -> str:
     """Return the path of the session in the console."""
-    return f"{visit.engine_url}/sessions/{_part(visit, 'session')}"
-
-
-def _part(visit: Visit, name: str) -> str:
-    return quote(str(visit.request.path_params[name]), safe="")
+    return f"{visit.engine_url}/sessions/{visit.quoted('session')}"
 
 
 async def show(visit: Visit) -> Response:
@@ -70,9 +66,7 @@ async def show(visit: Visit) -> Response:
     events, summaries, made = await asyncio.gather(
         visit.visible(Permission.EVENTS_LIST, f"{path}/events", visit.page_query()),
         visit.visible(
-            Permission.EVENTS_LIST,
-            f"{path}/summaries",
-            visit.page_query(parameter=_SUMMARIES),
+            Permission.EVENTS_LIST, f"{path}/summaries", visit.page_query(parameter=_SUMMARIES)
         ),
         visit.visible(
             Permission.OPERATIONS_LIST,
@@ -83,7 +77,6 @@ async def show(visit: Visit) -> Response:
     return visit.render(
         "session.html",
         state=session,
-        session_id=last_part(session["name"]),
         usage=usage,
         exchanges=_exchanges(events["sessionEvents"] or [], visit.engine_url),
         older=_next(visit, TOKEN_PARAMETER, events),
@@ -92,10 +85,6 @@ async def show(visit: Visit) -> Response:
         first_of_summaries=visit.first_page(_SUMMARIES),
         is_first_of_summaries=_SUMMARIES not in visit.request.query_params,
         made=[summary_of(operation, visit.now) for operation in made["operations"] or []],
-        may_see_operations=visit.may(Permission.OPERATIONS_LIST),
-        may_see_events=visit.may(Permission.EVENTS_LIST),
-        may_update=visit.may(Permission.SESSIONS_UPDATE),
-        may_delete=visit.may(Permission.SESSIONS_DELETE),
         here=url_of(visit),
     )
 
@@ -134,7 +123,6 @@ def _event_of(event: Json, engine_url: str) -> Json:
 
 
 def _part_of(part: Json, engine_url: str) -> Json:
-    """Return a part of an event with its kind, its text and the URL of its content."""
     if held := part["artifactRef"]:
         place = f"{quote(held['memory'], safe='')}/{quote(held['namespace'], safe='')}"
         sizes = [f"{part['name']} {part['sizeBytes'] or ''}" for part in held["artifacts"] or []]
@@ -167,8 +155,7 @@ async def show_event(visit: Visit) -> Response:
         event=event,
         event_id=id_,
         whole=pretty(event)[:_MAX_WHOLE],
-        may_update=visit.may(Permission.SESSIONS_UPDATE),
-        action=f"{url_of(visit)}/events/{_part(visit, 'event')}",
+        action=f"{url_of(visit)}/events/{visit.quoted('event')}",
         here=url_of(visit),
     )
 
@@ -176,7 +163,7 @@ async def show_event(visit: Visit) -> Response:
 async def erase_event(visit: Visit) -> Response:
     """Erase one event permanently."""
     form = await read_form(visit.request, ChangeForm, visit.session)
-    path = f"{path_of(visit)}/events/{_part(visit, 'event')}"
+    path = f"{path_of(visit)}/events/{visit.quoted('event')}"
     await visit.api.send("DELETE", path, request_id=form.request_id)
     return visit.done(url_of(visit), "erased_event")
 
@@ -212,7 +199,6 @@ async def show_list(visit: Visit) -> Response:
         row,
         listed,
         sessions=listed.answer["sessions"] or [],
-        here=f"{visit.engine_url}/sessions",
     )
 
 
@@ -289,7 +275,6 @@ async def show_context(visit: Visit) -> Response:
         asked={name: query.get(name, "") for name in ("question", "limit", "memories", "model")},
         priced=costs[0]["pricedModels"] if costs else [],
         talk=talk,
-        may_have_memories=visit.may(Permission.MEMORIES_RETRIEVE),
         here=url_of(visit),
     )
 
@@ -318,7 +303,6 @@ async def _talk(visit: Visit) -> dict[str, Any]:
 
 
 async def _side(visit: Visit, body: dict[str, Any], lengths: dict[str, Any]) -> Json:
-    """Return a context and its costs, or the API's error message."""
     try:
         context = await visit.api.ask(f"{path_of(visit)}:context", body)
     except ApiRefusal as refused:
@@ -338,7 +322,6 @@ async def _side(visit: Visit, body: dict[str, Any], lengths: dict[str, Any]) -> 
 
 
 async def _costs(visit: Visit, asked: dict[str, Any]) -> Json:
-    """Return the cost estimates of a policy, or the API's error message."""
     if not visit.may(Permission.ENGINES_GET):
         return Json()
     try:

@@ -147,7 +147,6 @@ def _put(document: dict[str, Any], name: str, value: str) -> None:
 
 
 def _put_topics(document: dict[str, Any], lines: list[str]) -> None:
-    """Set the topics of all scopes; topics with unchanged lines keep their JSON."""
     holder = document
     for part in _BANK:
         holder = holder.setdefault(part, {})
@@ -180,12 +179,6 @@ async def show(visit: Visit) -> Response:
     return await _page(visit, form)
 
 
-async def _usage(visit: Visit) -> Json:
-    if not visit.may(Permission.USAGE_GET):
-        return Json()
-    return await visit.api.get(f"{visit.engine_path}:usage")
-
-
 def _shown(etag: str, was: str, document: str) -> DocumentForm:
     return DocumentForm(request_id="-", etag=etag, was=was, document=document)
 
@@ -198,7 +191,7 @@ async def _page(
     **shown: object,
 ) -> Response:
     """Render the page; `shown` may hold other `fields` and a `conflict`."""
-    used = await _usage(visit)
+    used = await visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage")
     return visit.render(
         "settings.html",
         status,
@@ -210,8 +203,6 @@ async def _page(
         held=used["quotas"],
         generation=used["generation"],
         parts_labels=_PARTS,
-        may_edit=visit.may(Permission.ENGINES_UPDATE),
-        may_try=visit.may(Permission.MEMORIES_GENERATE),
         here=f"{visit.engine_url}/settings",
         **{"fields": form.values(), "conflict": None, **shown},
     )
@@ -295,7 +286,6 @@ async def check_document(visit: Visit) -> Response:
 
 
 async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
-    """Validate the settings of a form and return the API's error messages by field."""
     try:
         sent, mask = _changes(read_object(form.text()), read_object(form.was))
         await visit.api.send("POST", f"{visit.engine_path}:validate", sent, mask=mask)

@@ -10,13 +10,7 @@ from starlette.responses import Response
 from app.kernel.errors import InvalidArgument, Reason, Unauthenticated
 from app.surfaces.console import carried
 from app.surfaces.console.forms import ConsoleForm, read_form
-from app.surfaces.console.sessions import (
-    OpenSession,
-    Sessions,
-    drop_cookie,
-    needs_tls,
-    set_cookie,
-)
+from app.surfaces.console.sessions import OpenSession, Sessions, drop_cookie, needs_tls, set_cookie
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Route, Visit, redirect, rendered
 

@@ -6,7 +6,6 @@ from pydantic import Field
 from starlette.responses import Response
 
 from app.kernel.errors import InvalidArgument
-from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow, equals
 from app.surfaces.console.forms import ChangeForm, read_form
@@ -35,16 +34,12 @@ class FlushForm(ChangeForm):
     stream_id: str = ""
 
 
-async def show(visit: Visit) -> Response:
-    """Show a page of streams."""
-    return await _page(visit)
-
-
 def _row(visit: Visit) -> FilterRow:
     return FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,))
 
 
-async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
+async def show(visit: Visit, refused: ApiRefusal | None = None) -> Response:
+    """Show a page of streams, with the API's refusal of a flush."""
     row = _row(visit)
     listed = await visit.listed(f"{visit.engine_path}/streams", row)
     return visit.render_list(
@@ -54,7 +49,6 @@ async def _page(visit: Visit, refused: ApiRefusal | None = None) -> Response:
         refused.status if refused else None,
         streams=listed.answer["streams"] or [],
         refused=refused and refused.message,
-        may_flush=visit.may(Permission.MEMORIES_INGEST),
         here=f"{visit.engine_url}/streams",
     )
 
@@ -74,7 +68,7 @@ async def flush(visit: Visit) -> Response:
             request_id=form.request_id,
         )
     except ApiRefusal as refused:
-        return await _page(visit, refused)
+        return await show(visit, refused)
     query = _row(visit).query()
     return visit.done(f"{visit.engine_url}/streams" + (f"?{query}" if query else ""), "flushed")
 

@@ -50,7 +50,7 @@ class QuestionForm(ChangeForm):
 def _paths(visit: Visit) -> tuple[str, str]:
     """Return the paths of the shown resource in the API and in the console."""
     names = [
-        quote(str(visit.request.path_params[name]), safe="")
+        visit.quoted(name)
         for name in ("memory", "namespace", "artifact")
         if name in visit.request.path_params
     ]
@@ -66,7 +66,6 @@ async def show(visit: Visit) -> Response:
         "tasks.html",
         memories=listed["taskMemories"] or [],
         older=listed["nextPageToken"],
-        here=_paths(visit)[1],
     )
 
 
@@ -117,32 +116,26 @@ async def _namespace(
         "namespace.html",
         status,
         namespace=namespace,
-        namespace_id=last_part(namespace["name"]),
         artifacts=listed["artifacts"] or [],
         older=listed["nextPageToken"],
         question=question,
         answer=answer,
         cited=await _cited(visit, path, answer or Json()),
         fault=fault,
-        may_ask=visit.may(Permission.ARTIFACTS_DERIVE),
         here=here,
     )
 
 
 async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
-    """Return the cited artifacts of an answer, with the passages marked in their texts."""
     spans: dict[str, list[Span]] = {}
     for citation in answer["citations"] or []:
         spans.setdefault(citation["artifact"], []).append((citation["start"], citation["end"]))
     readable = _MAX_CITED if visit.may(Permission.ARTIFACTS_CONTENT) else 0
-    return list(
-        await asyncio.gather(
-            *(
-                _citation(visit, path, name, of_it, is_read=place < readable)
-                for place, (name, of_it) in enumerate(spans.items())
-            )
-        )
+    found = (
+        _citation(visit, path, name, of_it, is_read=place < readable)
+        for place, (name, of_it) in enumerate(spans.items())
     )
+    return list(await asyncio.gather(*found))
 
 
 async def _citation(
@@ -182,7 +175,6 @@ async def show_artifact(visit: Visit) -> Response:
     return visit.render(
         "artifact.html",
         artifact=artifact,
-        artifact_id=last_part(artifact["name"]),
         parts_of_text=shown,
         is_image=is_image and int(artifact["sizeBytes"] or 0) <= _MAX_IMAGE_BYTES,
         may_read=may_read,
@@ -214,12 +206,7 @@ ROUTES = (
 
 
 def passages(text: str, cited: Iterable[Span]) -> list[Passage]:
-    """Split a text into parts; a long text is cut to its citations with context, or its beginning.
-
-    Args:
-        text: the known text.
-        cited: the start and the exclusive end of each citation, in characters.
-    """
+    """Split a text by citations, whose ends are exclusive; a long one is cut to their contexts."""
     spans = [(start, min(end, len(text))) for start, end in _joined(cited) if start < len(text)]
     is_long = len(text) > MAX_CHARS
     around = _AROUND if spans and is_long else MAX_CHARS

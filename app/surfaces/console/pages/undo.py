@@ -9,13 +9,7 @@ from starlette.responses import Response
 from app.kernel.errors import InvalidArgument
 from app.surfaces.api import Json
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages.operations import (
-    PATH,
-    path_of,
-    revisions_of,
-    summary_of,
-    url_of,
-)
+from app.surfaces.console.pages.operations import PATH, path_of, revisions_of, summary_of, url_of
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Route, Visit, redirect
@@ -53,17 +47,12 @@ async def show(visit: Visit) -> Response:
 
 
 def _row(change: Json, answer: Json) -> Json:
-    """Return a memory of a preview, with the operation's text for it if known."""
     memory = change["memory"]["name"]
-    fact = next(
-        (
-            revision["fact"]
-            for revision in answer["memoryRevisions"] or []
-            if revision["name"].startswith(f"{memory}/")
-        ),
-        None,
+    revisions: list[Json] = answer["memoryRevisions"] or []
+    facts = (one["fact"] for one in revisions if one["name"].startswith(f"{memory}/"))
+    return Json(
+        id=last_part(memory), fact=next(facts, None), fate=change["action"] or change["reason"]
     )
-    return Json(id=last_part(memory), fact=fact, fate=change["action"] or change["reason"])
 
 
 async def preview(visit: Visit) -> Response:

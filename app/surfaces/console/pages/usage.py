@@ -1,10 +1,8 @@
 """Screen 14: the use of models by day, model and kind of work, with costs and quotas."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from io import StringIO
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -12,7 +10,7 @@ from starlette.responses import Response
 
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.charts import StackedBars, stacked
-from app.surfaces.console.exports import cell
+from app.surfaces.console.exports import cell, csv_of
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 
@@ -148,7 +146,6 @@ async def show(visit: Visit) -> Response:
         charts=bars_of(lines, asked.days()) if has_days and lines else {},
         found=answer,
         quotas=QUOTAS,
-        here=f"{visit.engine_url}/usage",
     )
 
 
@@ -160,18 +157,17 @@ async def download(visit: Visit) -> Response:
     """Send the usage as CSV for spreadsheets."""
     asked = UsageQuery.of(visit)
     answer = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
-    text = StringIO()
-    table = csv.writer(text)
-    table.writerow([*asked.by, *_COUNTS, "cost", "currency", "knownCost", "unpricedCallCount"])
+    headings = [*asked.by, *_COUNTS, "cost", "currency", "knownCost", "unpricedCallCount"]
+    table: list[list[object]] = [[*headings]]
     for line in answer["usage"]:
         cost, known = (line[name] or Json() for name in ("cost", "knownCost"))
         unpriced = line["unpricedCallCount"]
         named = [cell(line[name]) for name in asked.by]
         counts = [line[name] for name in _COUNTS]
         money = [cost["amount"], known["currency"], known["amount"], unpriced]
-        table.writerow([*named, *counts, *money])
+        table.append([*named, *counts, *money])
     return Response(
-        text.getvalue(),
+        csv_of(table),
         media_type="text/csv",
         headers={"Content-Disposition": 'attachment; filename="usage.csv"'},
     )

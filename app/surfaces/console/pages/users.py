@@ -23,14 +23,7 @@ from app.surfaces.console.templating import (
     scope_path,
 )
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import (
-    BAD_REQUEST,
-    ENGINE,
-    TOKEN_PARAMETER,
-    Route,
-    Visit,
-    redirect,
-)
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
 
 PATH = f"{ENGINE}/users/{{scope}}"
 _USER = "user_id"
@@ -75,7 +68,6 @@ async def show(visit: Visit) -> Response:
     )
     token = found["revisions"]["nextPageToken"]
     scopes: list[Json] = found["scopes"]["scopes"] or []
-    here = url_of(visit, scope)
     return visit.render(
         "user.html",
         scope=scope,
@@ -91,13 +83,14 @@ async def show(visit: Visit) -> Response:
             summary_of(operation, visit.now)
             for operation in found["operations"]["operations"] or []
         ],
-        keys=_keys_of(visit, found["keys"]["keys"] or []),
+        keys=[
+            keys.row_of(key, visit.now)
+            for key in found["keys"]["keys"] or []
+            # Only those that reach this engine.
+            if not key["engines"] or visit.engine in key["engines"]
+        ],
         of_scope=urlencode([(SCOPES.name, pair) for pair in pairs(scope)]),
-        may_see_operations=visit.may(Permission.OPERATIONS_GET),
-        may_see_revisions=visit.may(Permission.REVISIONS_LIST),
-        may_see_sessions=visit.may(Permission.SESSIONS_GET),
-        may_erase=visit.may(Permission.MEMORIES_PURGE),
-        here=here,
+        here=url_of(visit, scope),
         older=urlencode({TOKEN_PARAMETER: token}) if token else None,
     )
 
@@ -131,11 +124,7 @@ def _parts(visit: Visit, scope: Mapping[str, str]) -> Mapping[str, tuple[Permiss
         ),
         "operations": (Permission.OPERATIONS_LIST, f"{base}/operations", _some(chosen)),
         "spent": (Permission.OPERATIONS_LIST, f"{base}/operations:usage", [("filter", chosen)]),
-        "keys": (
-            Permission.KEYS_MANAGE,
-            keys.API,
-            [("filter", _of(scope, "scope_conditions"))],
-        ),
+        "keys": (Permission.KEYS_MANAGE, keys.API, [("filter", _of(scope, "scope_conditions"))]),
     }
     if _USER in scope:
         parts["sessions"] = (Permission.SESSIONS_LIST, f"{base}/sessions", _some(user))
@@ -152,7 +141,6 @@ def _told(revisions: Sequence[Json]) -> dict[str, "list[memory.DiffPart] | None"
 
 
 async def _sources(visit: Visit, revisions: Sequence[Json]) -> dict[str, Json]:
-    """Return the sources of the operations that made the revisions, by the operations' names."""
     names = {revision["operation"] for revision in revisions if revision["operation"]}
     chosen = " OR ".join(f"name={filters.quoted(last_part(name))}" for name in sorted(names))
     if not chosen:
@@ -164,18 +152,8 @@ async def _sources(visit: Visit, revisions: Sequence[Json]) -> dict[str, Json]:
     return {operation["name"]: operation["metadata"]["source"] for operation in operations}
 
 
-def _keys_of(visit: Visit, found: Sequence[Json]) -> list[Json]:
-    """Return the keys that reach this engine."""
-    reaching = (key for key in found if not key["engines"] or visit.engine in key["engines"])
-    return [keys.row_of(key, visit.now) for key in reaching]
-
-
-async def preview_erasure(visit: Visit) -> Response:
+async def preview_erasure(visit: Visit, status: int = 200, fault: str = "") -> Response:
     """Show the rows that an erasure would remove, and ask for the scope."""
-    return await _preview(visit, 200)
-
-
-async def _preview(visit: Visit, status: int, fault: str = "") -> Response:
     scope = _scope(visit)
     body = {"scope": scope, "validateOnly": True}
     counted = await visit.api.ask(f"{visit.engine_path}:eraseScope", body)
@@ -197,12 +175,9 @@ async def erase(visit: Visit) -> Response:
     wanted = " ".join(pairs(scope))
     # Hidden characters cannot be typed; the page shows them as code points.
     if form.typed.strip() not in {wanted.strip(), plain(wanted).strip()}:
-        return await _preview(visit, BAD_REQUEST, TEXTS.user_erase_mismatch)
+        return await preview_erasure(visit, BAD_REQUEST, TEXTS.user_erase_mismatch)
     operation = await visit.api.send(
-        "POST",
-        f"{visit.engine_path}:eraseScope",
-        {"scope": scope},
-        request_id=form.request_id,
+        "POST", f"{visit.engine_path}:eraseScope", {"scope": scope}, request_id=form.request_id
     )
     name = quote(last_part(operation["name"]), safe="")
     return visit.done(f"{visit.engine_url}/operations/{name}", "erased_person")
