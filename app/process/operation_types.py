@@ -1,6 +1,7 @@
 """The types of operations in the OpenAPI document: responses, metadata and errors.
 
-They belong to features in layers above the feature that stores operations.
+The framework sees these fields as untyped objects, because the features that produce responses
+are in layers above the feature that stores operations.
 """
 
 from typing import Any
@@ -47,6 +48,7 @@ def with_operation_types(document: Schema) -> Schema:
 
 
 def _forget_null(schema: Schema) -> None:
+    """Remove null defaults of fields that are absent unless set, as the framework does."""
     for field in schema.get("properties", {}).values():
         if field.get("default", ...) is None:
             del field["default"]

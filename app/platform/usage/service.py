@@ -310,19 +310,17 @@ class _Counted:
     since: date = date.min
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def count(self, db: Database, clock: Clock) -> None:
-        async with self.lock:
-            by_day = await db.read_all(partial(store.usage_since, day=self.since))
-            for (model, day), used in by_day.items():
-                _count(model, used, self.by_day.get((model, day), Usage()))
-            self.by_day = by_day
-            self.since = day_of(clock.now()) - _LATE
-
 
 async def refresh(resources: Resources) -> None:
     """Count the newly recorded usage of all engines; only growth, as a counter may not shrink."""
     counted: _Counted = resources.kept.setdefault(_Counted, _Counted())
-    await counted.count(resources.db, resources.clock)
+    async with counted.lock:
+        usage_since = partial(store.usage_since, day=counted.since)
+        by_day = await resources.db.read_all(usage_since)
+        for (model, day), used in by_day.items():
+            _count(model, used, counted.by_day.get((model, day), Usage()))
+        counted.by_day = by_day
+        counted.since = day_of(resources.clock.now()) - _LATE
 
 
 def _count(model: str, used: Usage, before: Usage) -> None:
