@@ -29,8 +29,8 @@ def test_a_filter_is_downloaded_with_exactly_its_rows(bank: Bank, hand: Pointer)
         rows = list(csv.DictReader(opened))
     assert [row["fact"] for row in rows] == ["'=I like black tea.", "I like green tea."]
     # A refusal is a page.
-    page.goto(f"/console/e/{bank.engine}/memories?changed_after=soon&export=csv")
-    expect(page.get_by_role("alert")).to_be_visible()
+    page.goto(f"/console/e/{bank.engine}/memories?page=x&export=csv")
+    expect(page.get_by_role("heading", level=1)).to_have_text("This did not work")
 
 
 def test_the_chosen_get_a_label_and_come_back(bank: Bank, hand: Pointer) -> None:
