@@ -20,7 +20,7 @@ Field = tuple[str, str]
 """A name and a value."""
 
 
-class Upload:
+class FormFile:
     """A form with a file, as the body of a request; about a piece of it is held.
 
     Args:
@@ -127,7 +127,7 @@ class Upload:
             self._fields.append((self._name, self._value.decode(errors="replace")))
 
 
-async def open_upload(request: Request, most: int) -> tuple[list[Field], Upload]:
+async def open_upload(request: Request, most: int) -> tuple[list[Field], FormFile]:
     """Read the form of a request up to its file, with at most so many fields.
 
     Raises:
@@ -137,7 +137,7 @@ async def open_upload(request: Request, most: int) -> tuple[list[Field], Upload]
     """
     tuning = request.app.state.resources.settings.tuning
     pace = BodyPace(tuning.body_seconds, tuning.body_min_bytes_per_second)
-    upload = Upload(request.headers.get("content-type", ""), request.receive)
+    upload = FormFile(request.headers.get("content-type", ""), request.receive)
     # Only up to the file: the route that reads it looks at its pace.
     with Incoming(request.scope, request.receive, pace, is_streamed=True) as incoming:
         return await upload.fields(incoming.receive, most), upload

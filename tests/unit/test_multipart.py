@@ -7,7 +7,7 @@ import pytest
 from starlette.types import Message
 
 from app.kernel.errors import InvalidArgument
-from app.web.multipart import Upload
+from app.web.multipart import FormFile
 
 _TYPE = "multipart/form-data; boundary=xyz"
 _FILE = b"one\r\n--xy\r\n\r\n--xyw\x00two\r\n-"
@@ -40,13 +40,13 @@ def _cut(body: bytes, length: int) -> list[bytes]:
     return [body[at : at + length] for at in range(0, len(body), length)]
 
 
-async def _opened(client: _Client) -> Upload:
-    upload = Upload(_TYPE, client.receive)
+async def _opened(client: _Client) -> FormFile:
+    upload = FormFile(_TYPE, client.receive)
     assert await upload.fields(client.receive, 10) == [("token", "t"), ("empty", "")]
     return upload
 
 
-async def _read(upload: Upload) -> tuple[bytes, bool]:
+async def _read(upload: FormFile) -> tuple[bytes, bool]:
     """Return the file, and whether it is whole."""
     found = b""
     while (message := await upload.receive())["type"] == "http.request":
@@ -105,7 +105,7 @@ async def test_what_follows_is_dropped() -> None:
 async def test_a_form_without_a_file_or_of_any_length_is_refused(body: bytes) -> None:
     client = _Client(_cut(body, 60_000))
     with pytest.raises(InvalidArgument, match="has no file"):
-        await Upload(_TYPE, client.receive).fields(client.receive, 10)
+        await FormFile(_TYPE, client.receive).fields(client.receive, 10)
 
 
 @pytest.mark.parametrize(
@@ -113,4 +113,4 @@ async def test_a_form_without_a_file_or_of_any_length_is_refused(body: bytes) ->
 )
 async def test_another_type_is_refused(declared: str) -> None:
     with pytest.raises(InvalidArgument):
-        Upload(declared, _Client([]).receive)
+        FormFile(declared, _Client([]).receive)

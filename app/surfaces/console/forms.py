@@ -17,7 +17,7 @@ from app.surfaces.console.carried import MOST_CHARS, Carried
 from app.surfaces.console.sessions import OpenSession
 from app.surfaces.console.texts import TEXTS
 from app.web.body import LONG_BYTES, BodyPace, Incoming, media_type, read_body
-from app.web.multipart import Upload, open_upload
+from app.web.multipart import FormFile, open_upload
 
 TOKEN = "token"  # noqa: S105 - the name of a field
 """The field that proves that a form belongs to this session."""
@@ -89,7 +89,7 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
     return _checked(await _fields(request, most), form, session)
 
 
-async def read_upload(request: Request, form: type[_F], session: OpenSession) -> tuple[_F, Upload]:
+async def read_upload(request: Request, form: type[_F], session: OpenSession) -> tuple[_F, FormFile]:
     """Read a form up to its file, which comes last."""
     fields, file = await open_upload(request, _MAX_FIELDS)
     try:
