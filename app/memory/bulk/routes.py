@@ -66,6 +66,14 @@ _Overwrite = Annotated[
         " needs `memories.update`. Otherwise they stay unchanged."
     ),
 ]
+_ValidateOnly = Annotated[
+    bool | None,
+    Query(
+        alias="validateOnly",
+        description="True: nothing is written, and the counts are what an import would do now. Each"
+        " line is taken by itself: one that repeats the id of an earlier line counts like it.",
+    ),
+]
 _MaxErrors = Annotated[
     int,
     Query(
@@ -117,6 +125,7 @@ async def import_memories(
     engine: EnginePath,
     import_id: _ImportId = None,
     overwrite: _Overwrite = None,
+    validate_only: _ValidateOnly = None,
     max_errors: _MaxErrors = MIN_ERRORS,
 ) -> ImportMemoriesResponse:
     """Store memories as they are given, from a body of any length, as it arrives.
@@ -131,6 +140,7 @@ async def import_memories(
     options = ImportOptions(
         work=_shared(context, import_id),
         overwrite=bool(overwrite),
+        validate_only=bool(validate_only),
         max_errors=max_errors,
         may_set_times=context.caller.may(Permission.MEMORIES_IMPORT),
         may_restore=context.caller.may(Permission.MEMORIES_ROLLBACK),

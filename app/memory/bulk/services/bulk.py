@@ -81,12 +81,14 @@ class ImportOptions:
     Attributes:
         work: the key of an operation shared by several requests; None: a separate operation.
         overwrite: True replaces different content of existing memories by the line's content.
+        validate_only: True counts what lines would do, and writes nothing.
         may_set_times: True allows lines to set the times of their memories.
         may_restore: True lets lines restore deleted memories.
     """
 
     work: IdempotencyKey | None = None
     overwrite: bool = False
+    validate_only: bool = False
     max_errors: int = MIN_ERRORS
     may_set_times: bool = False
     may_restore: bool = False
@@ -407,6 +409,15 @@ class Creating:
         for writing, alike in changes.values():
             await ledger.apply(self.session, writing, alike)
         return outcomes
+
+    async def faults(self, items: Sequence[BulkItem]) -> dict[int, ServiceError]:
+        """Return the errors of items that could not be written, by place."""
+        all_prepared = await each(items, self._prepare)
+        return {
+            item.place: prepared
+            for item, prepared in zip(items, all_prepared, strict=True)
+            if isinstance(prepared, ServiceError)
+        }
 
     @property
     def keeps_no_revisions(self) -> bool:

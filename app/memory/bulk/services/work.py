@@ -19,6 +19,7 @@ from app.adapters.concurrency import WriteBehind, each
 from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason, ServiceError
+from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
 from app.memory.bulk import store as bulk
 from app.memory.bulk.logic import ImportLine, chunked
@@ -41,6 +42,7 @@ from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
+from app.platform.limits.services.quotas import check_room
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.schemas import given
 from app.platform.operations.store import idempotency
@@ -61,6 +63,8 @@ _COUNTED = ("imported", "existing", "expired", "restored", "changed_here", "over
 """Counts in the response, besides `failed`."""
 _RECORDED = tuple(AnsweredImport.model_fields)
 """Counts in the operation's response."""
+_ADDED = ("imported", "restored")
+"""Counts that the engine must have room for."""
 _CONTENT = tuple(columns_of(MemoryRow, ColumnRole.CONTENT))
 
 
@@ -204,7 +208,9 @@ class Import:
             if how in UNWRITTEN:
                 counts.update(_COUNTS[how])
         left = [item for item in lasting if decided[item.place] not in UNWRITTEN]
-        vectors = await self._service.embedded(self._name.engine, left)
+        # A dry run needs no vectors.
+        written = () if self._options.validate_only else left
+        vectors = await self._service.embedded(self._name.engine, written)
         return _Chunk(lines[-1].number, now, left, vectors, counts, failed, masked)
 
     async def _read(self, lines: Sequence[ImportLine], now: datetime) -> list[Read]:
@@ -219,6 +225,8 @@ class Import:
 
     async def _written(self, chunk: _Chunk) -> _Chunk:
         """Write the memories of a chunk in one transaction; return it with the results."""
+        if self._options.validate_only:
+            return await self._checked(chunk)
         if chunk.items:
             async with self._service.memories.db.transaction() as session:
                 engine = await engines.get(session, self._name, Lock.SHARED)
@@ -233,6 +241,22 @@ class Import:
                 elif self._operation is None:
                     await operations.remove(session, new)
                     self._new = None
+        return chunk
+
+    async def _checked(self, chunk: _Chunk) -> _Chunk:
+        """Return a chunk with the results that writing it would have."""
+        service, engine_id = self._service.memories, self._name.engine
+        ids = [item.memory_id for item in chunk.items if item.memory_id is not None]
+        async with service.db.snapshot() as session:
+            engine = await engines.get(session, self._name)
+            rows = await bulk.find_all(session, engine_id, ids, memories.is_known(chunk.now))
+            new = service.operation(engine, IMPORT, "ImportMemories", chunk.now)
+            results: dict[int, Result] = dict(await resolutions(chunk.items, rows, self._options))
+            results |= _refusals(results)
+            results |= await Creating(service, session, engine, new, {}).faults(chunk.items)
+            chunk = _with_results(chunk, results)
+            added = sum((self._counts.done + chunk.counts)[name] for name in _ADDED)
+            await check_room(session, service.settings, engine_id, Counted.MEMORIES, added)
         return chunk
 
     async def _operation_at(
@@ -390,8 +414,12 @@ async def _write(
     for place, how in (await resolutions(raced, rows, options)).items():
         if how in UNWRITTEN:
             results[place] = how
+    return {**results, **_refusals(results)}
+
+
+def _refusals(results: Mapping[int, Result]) -> dict[int, ServiceError]:
     refused = [place for place, result in results.items() if result is Resolution.REFUSE]
-    return {**results, **{place: id_taken("memoryId") for place in refused}}
+    return {place: id_taken("memoryId") for place in refused}
 
 
 async def resolutions(

@@ -1088,7 +1088,12 @@ IMPORT_MEMORIES: Call[types.ImportMemoriesResponse] = Call(
     "importMemories",
     "POST",
     "{engine}/memories:import",
-    query={"import_id": "importId", "overwrite": "overwrite", "max_errors": "maxErrors"},
+    query={
+        "import_id": "importId",
+        "overwrite": "overwrite",
+        "validate_only": "validateOnly",
+        "max_errors": "maxErrors",
+    },
     is_repeatable=False,
 )
 
@@ -1102,6 +1107,10 @@ class ImportMemories(TypedDict, total=False):
     overwrite: bool | None
     """True: existing memories with other content get the content of their lines; needs
     `memories.update`. Otherwise they stay unchanged."""
+    validate_only: bool | None
+    """True: nothing is written, and the counts are what an import would do now. Each
+    line is taken by itself: one that repeats the id of an earlier line counts like
+    it."""
     max_errors: int
     """Maximum number of failed lines that are listed."""
 
