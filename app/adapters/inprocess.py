@@ -94,21 +94,47 @@ class InProcess:
         self, path: str, query: Sequence[tuple[str, str]], receive: _Receive, send: _Send
     ) -> None:
         """Answer a client's GET with the API's answer, streamed without buffering."""
-        headers = {"host": self.host, "x-request-id": self.request_id}
-        scope: _Scope = {
+        await self._handed_over(self._scope("GET", path, query, {}), receive, send)
+
+    async def upload(
+        self, path: str, query: Sequence[tuple[str, str]], media_type: str, receive: _Receive
+    ) -> InProcessAnswer:
+        """POST a body as it arrives, without buffering, and return the answer.
+
+        The API may cancel a wait for `receive`, so a cancelled call must lose nothing.
+        """
+        status, parts = 0, []
+
+        async def send(message: _Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            parts.append(message.get("body", b""))
+
+        headers = {"content-type": media_type, "transfer-encoding": "chunked"}
+        await self._handed_over(self._scope("POST", path, query, headers), receive, send)
+        return InProcessAnswer(status, b"".join(parts))
+
+    def _scope(
+        self,
+        method: str,
+        path: str,
+        query: Sequence[tuple[str, str]],
+        headers: Mapping[str, str],
+    ) -> _Scope:
+        sent = {"host": self.host, "x-request-id": self.request_id, **headers}
+        return {
             "type": "http",
             "asgi": {"version": "3.0"},
             "http_version": "1.1",
-            "method": "GET",
+            "method": method,
             "scheme": "http",
             "path": unquote(path),
             "raw_path": path.encode(),
             "query_string": urlencode(query).encode(),
             "root_path": "",
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+            "headers": [(name.encode(), value.encode()) for name, value in sent.items()],
             "client": (self.address or "", 0),
         }
-        await self._handed_over(scope, receive, send)
 
     async def _handed_over(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
         scope[CALLER] = self.caller

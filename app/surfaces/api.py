@@ -144,6 +144,15 @@ class Api:
         headers = {} if etag is None else {"if-match": json.dumps(etag)}
         return _read(await self._call(method, path, query=query, body=body, headers=headers))
 
+    async def upload(self, path: str, query: Query, media_type: str, receive: Receive) -> Json:
+        """Send a body as it arrives and return the response.
+
+        Raises:
+            ApiRefusal: the status is not a success.
+        """
+        answer = await self.calls.upload(path, query, media_type, receive)
+        return _read(_succeeded(answer))
+
     def download(self, path: str, query: Query, file: str) -> Response:
         """Return a response that streams an API response to the browser as a file."""
         return Download(self.calls, path, query, file)
@@ -159,10 +168,7 @@ class Api:
 
     async def _call(self, method: str, path: str, **sent: Any) -> InProcessAnswer:  # noqa: ANN401 - as `call` takes them
         async with self._slots:
-            answer = await self.calls.call(method, path, **sent)
-        if answer.status not in _SUCCESS:
-            raise ApiRefusal(answer)
-        return answer
+            return _succeeded(await self.calls.call(method, path, **sent))
 
 
 class Download(Response):
@@ -197,6 +203,12 @@ async def refusals(changes: Mapping[str, Awaitable[Json]]) -> dict[str, str]:
         elif isinstance(result, BaseException):
             raise result
     return messages
+
+
+def _succeeded(answer: InProcessAnswer) -> InProcessAnswer:
+    if answer.status not in _SUCCESS:
+        raise ApiRefusal(answer)
+    return answer
 
 
 def _read(answer: InProcessAnswer) -> Json:

@@ -94,7 +94,11 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
             allowed = ", ".join(sorted(route.pages))
             message = f"{request.method} is not served on this path; use {allowed}."
             raise InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405)
-        return await page(Visit.of(request, session))
+        visit = Visit.of(request, session)
+        if "hx-request" not in request.headers:
+            # htmx requests a part of a page, without its frame.
+            request.state.engine_title = await visit.engine_title()
+        return await page(visit)
     raise NotFound("No such page.", Reason.PATH_NOT_FOUND)
 
 

@@ -11,11 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
-from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason, ServiceError
 from app.settings.settings import Settings
 from app.surfaces.console.sessions import OpenSession
 from app.surfaces.console.texts import TEXTS
 from app.web.body import LONG_BYTES, BodyPace, Incoming, media_type, read_body
+from app.web.multipart import FormFile, open_upload
 
 TOKEN = "token"  # noqa: S105 - the name of a field
 """The field that proves that a form belongs to this session."""
@@ -87,7 +88,24 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
         PermissionDenied: the form belongs to another session.
         ResourceExhausted: the body is too long.
     """
-    fields = await _fields(request)
+    return _checked(await _fields(request), form, session)
+
+
+async def read_upload(
+    request: Request, form: type[_F], session: OpenSession
+) -> tuple[_F, FormFile]:
+    """Read a form up to its file, which comes last; it raises what `read_form` does."""
+    fields, file = await open_upload(request, _MAX_FIELDS)
+    try:
+        return _checked(_gathered(fields), form, session), file
+    except ServiceError:
+        await file.drop()
+        raise
+
+
+def _checked(
+    fields: Mapping[str, Sequence[str]], form: type[_F], session: OpenSession | None
+) -> _F:
     token = fields.get(TOKEN, [""])[-1]
     if session is not None and not session.is_own_form(token):
         raise PermissionDenied(
@@ -125,13 +143,18 @@ async def _fields(request: Request) -> dict[str, list[str]]:
 
 
 def _parse(body: bytes) -> dict[str, list[str]]:
-    """Parse the fields of a body and convert line ends to line feeds."""
+    """Parse the fields of a body."""
     try:
         pairs = parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
         )
     except ValueError:
         raise InvalidArgument("The form cannot be read.", Reason.BODY_NOT_JSON) from None
+    return _gathered(pairs)
+
+
+def _gathered(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the values of each field and convert line ends to line feeds."""
     if any("\0" in text for pair in pairs for text in pair):
         fault = "The form holds the character U+0000, which cannot be stored."
         raise InvalidArgument(fault, Reason.FIELD_INVALID)

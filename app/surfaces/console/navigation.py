@@ -75,7 +75,10 @@ _OF_ENGINE: Mapping[str, Sequence[Entry]] = {
         Entry("usage", TEXTS.usage, "chart-column", Permission.USAGE_GET),
         Entry("audit", TEXTS.audit, "scroll-text", Permission.AUDIT_LIST),
     ),
-    TEXTS.engine: (Entry("settings", TEXTS.engine_settings, "settings", Permission.ENGINES_GET),),
+    TEXTS.engine: (
+        Entry("settings", TEXTS.engine_settings, "settings", Permission.ENGINES_GET),
+        Entry("data", TEXTS.data, "package", Permission.ENGINES_EXPORT),
+    ),
 }
 _OF_SERVICE: Sequence[Entry] = (
     Entry("", TEXTS.engines, "layers", Permission.ENGINES_LIST),
@@ -85,7 +88,7 @@ _OF_SERVICE: Sequence[Entry] = (
 )
 
 
-def places_of(caller: Caller, path: str, engine: str | None) -> Places:
+def places_of(caller: Caller, path: str, engine: str | None, title: str) -> Places:
     """Return the navigation of a page; without an engine, only the service's screens."""
     groups = []
     crumbs = [(TEXTS.engines, START)] if path != START else []
@@ -97,7 +100,7 @@ def places_of(caller: Caller, path: str, engine: str | None) -> Places:
         found = (_group(caller, name, own, base, path) for name, own in _OF_ENGINE.items())
         groups = [group for group in found if group.places]
         if path != base:
-            crumbs.append((f"{TEXTS.engine} {engine}", base))
+            crumbs.append((title or f"{TEXTS.engine} {engine}", base))
         above = groups
         find = f"{base}/find" if caller.may(Permission.ENGINES_GET) else ""
     crumbs += [

@@ -97,6 +97,14 @@ class Visit:
         """The path of the engine in the console."""
         return f"/console/e/{quote(self.engine, safe='')}"
 
+    async def engine_title(self) -> str:
+        """Return the display name of the page's engine; empty: it has none, or is unknown."""
+        if "engine" not in self.request.path_params or not self.may(Permission.ENGINES_GET):
+            return ""
+        engine = await self.answered(self.engine_path)
+        self.api.made.clear()
+        return (engine and engine["displayName"]) or ""
+
     @property
     def _users_url(self) -> str | None:
         """The path of the pages of scopes; None: the user may not see them."""
@@ -221,6 +229,7 @@ class Visit:
                 "engine_url": self.engine_url if "engine" in self.request.path_params else None,
                 "curls": self.api.made,
                 "now": self.now,
+                "may": lambda name: self.may(Permission(name)),
                 "older": None,
                 "meant": (),
                 "users_url": self._users_url,
@@ -247,8 +256,10 @@ def rendered(
     }
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
-        frame["engine"] = engine
-        frame["places"] = places_of(session.caller, request.url.path.rstrip("/"), engine)
+        title = getattr(request.state, "engine_title", "")
+        path = request.url.path.rstrip("/")
+        frame |= {"engine": engine, "engine_title": title}
+        frame["places"] = places_of(session.caller, path, engine, title)
     page = environment().get_template(template)
     shown = page.render({**frame, "exposed": is_exposed(request), **values})
     return HTMLResponse(shown, status)

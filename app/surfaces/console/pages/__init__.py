@@ -1,6 +1,7 @@
 """The screens, one module each, with the API calls and the rendering of their pages."""
 
 from app.surfaces.console.pages import (
+    data,
     deleted,
     deletion,
     edit,
@@ -28,6 +29,7 @@ from app.surfaces.console.visits import Route
 ROUTES: tuple[Route, ...] = (
     *signing.ROUTES,
     *engines.ROUTES,
+    *data.ROUTES,
     *memories.ROUTES,
     *users.ROUTES,
     *memory.ROUTES,

@@ -217,6 +217,7 @@ async def _detail(visit: Visit, fault: str, status: int) -> Response:
         operation=shown,
         revisions=listed["memoryRevisions"] or [],
         certificate=_certificate(operation),
+        response=operation["response"] or Json(),
         fault=fault,
         may_cancel=not shown["is_done"] and visit.may(Permission.OPERATIONS_CANCEL),
         may_retry=_may_retry(visit, metadata),
