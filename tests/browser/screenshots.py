@@ -25,7 +25,7 @@ _SIZE = {"width": 1280, "height": 720}
 _TALL = {"width": 1280, "height": 920}
 """The size of the playground, which has what is kept below what a talk would change."""
 _SUFFIXES: dict[Literal["light", "dark"], str] = {"light": "", "dark": "-dark"}
-_MAX_BYTES = 200_000
+_MAX_BYTES = 230_000
 
 
 @pytest.fixture(scope="session")

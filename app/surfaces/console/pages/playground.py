@@ -1,7 +1,4 @@
-"""The playground of an engine: what a talk would write, what a question finds, and the prompt.
-
-Only `Keep it` writes, into a scope of the caller's own.
-"""
+"""The playground of an engine, which writes only into a scope of the caller's own."""
 
 import asyncio
 import hashlib
@@ -204,7 +201,6 @@ async def _page(
             status, faults = refused.status, {TEXTS.question: refused.message}
     planned = ((operation or Json())["response"] or Json())["plannedChanges"] or []
     # A form that has done its work begins another one; "Refresh" asks for the same.
-    is_open = operation is not None and not operation["done"]
     return visit.render(
         "playground.html",
         status,
@@ -221,7 +217,7 @@ async def _page(
         has_question=has_question,
         columns=columns,
         context=context,
-        **({"request_id": form.request_id} if is_open else {}),
+        **({"request_id": form.request_id} if operation and not operation["done"] else {}),
     )
 
 
