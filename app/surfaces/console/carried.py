@@ -1,4 +1,4 @@
-"""What an answer leaves for the next page: a note on a deed, or a form kept through a sign-in.
+"""Content that an answer leaves for the next page: a note on a deed, or a form without a session.
 
 It travels in a cookie that ends after a minute, names its page, and is signed with the session. So
 neither a link nor another site nor another host of the domain can plant a note or a filled form.
@@ -22,7 +22,7 @@ _SECONDS = 60
 
 
 class Carried(BaseModel):
-    """What is carried to the page with the path and query `at`.
+    """Content for the page with the path and query `at`.
 
     Attributes:
         did: the name of the sentence of a note.
@@ -46,7 +46,7 @@ class Carried(BaseModel):
 
 
 def carry(request: Request, answer: Response, value: str, kind: str, packed: str) -> None:
-    """Let an answer carry something packed, unless it is too long for a cookie.
+    """Add something packed to an answer, unless it is too long for a cookie.
 
     `value` is that of the session's cookie.
     """
