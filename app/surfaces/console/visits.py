@@ -229,7 +229,7 @@ class Visit:
     def filled(self, form: type[_F]) -> _F | None:
         """Return the form of this page that was sent without a session; None: none was."""
         kept = read(self.request, self.session.value, FORM)
-        return kept and filled(kept, form)
+        return None if kept is None else filled(kept, form)
 
     def undo_of(self, operation: Json) -> str:
         """Return the path of the undo of a change; empty: the user may not undo it."""

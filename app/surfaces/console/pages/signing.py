@@ -79,8 +79,8 @@ def _show(
     request: Request, status: int, wanted: str, kept: str = "", fault: str = "", unsent: str = ""
 ) -> Response:
     values = {"fault": fault, "wanted": wanted, "kept": kept, "unsent": unsent}
-    values["needs_tls"] = needs_tls(request)
-    return rendered(request, "sign_in.html", status, values)
+    shown = {**values, "needs_tls": needs_tls(request)}
+    return rendered(request, "sign_in.html", status, shown)
 
 
 def sign_in_url(wanted: str) -> str:
