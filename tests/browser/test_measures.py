@@ -26,7 +26,7 @@ _LISTS = (
     "{engine}/audit",
     "/console/keys",
 )
-# Cells of rows with words of their own that are narrower than six of their digits.
+# Cells of rows that are narrower than six of their digits, so that their words are broken.
 _NARROW = """() => [...document.querySelectorAll("main .table td")].filter((cell) => {
     const text = cell.innerText.trim();
     const box = cell.getBoundingClientRect();
@@ -36,7 +36,10 @@ _NARROW = """() => [...document.querySelectorAll("main .table td")].filter((cell
     cell.append(probe);
     const least = probe.getBoundingClientRect().width;
     probe.remove();
-    return box.width < least;
+    const words = document.createRange();
+    words.selectNodeContents(cell);
+    const lines = new Set([...words.getClientRects()].map((rect) => Math.round(rect.top)));
+    return box.width < least && lines.size > 1;
 }).map((cell) => cell.innerText)"""
 
 

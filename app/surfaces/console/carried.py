@@ -1,4 +1,4 @@
-"""What an answer leaves for the next page: a note on a deed, or a form kept through a sign-in.
+"""Content that an answer leaves for the next page: a note on a deed, or a form without a session.
 
 It travels in a cookie that ends after a minute, names its page, and is signed with the session. So
 neither a link nor another site nor another host of the domain can plant a note or a filled form.
@@ -22,7 +22,7 @@ _SECONDS = 60
 
 
 class Carried(BaseModel):
-    """What is carried to the page with the path and query `at`.
+    """Content for the page with the path and query `at`.
 
     Attributes:
         did: the name of the sentence of a note.
@@ -45,7 +45,7 @@ class Carried(BaseModel):
 
 
 def carry(request: Request, answer: Response, value: str, kind: str, packed: str) -> None:
-    """Let an answer carry a packed text if it fits; `value` is the session's cookie."""
+    """Add a packed text to an answer if it fits; `value` is the session's cookie."""
     if len(packed) <= MOST_CHARS:
         signed = f"{packed}.{signature(value, f'{kind} {packed}')}"
         set_cookie(request, answer, signed, kind, _SECONDS)

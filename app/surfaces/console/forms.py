@@ -89,7 +89,9 @@ async def read_form(request: Request, form: type[_F], session: OpenSession | Non
     return _checked(await _fields(request, most), form, session)
 
 
-async def read_upload(request: Request, form: type[_F], session: OpenSession) -> tuple[_F, FormFile]:
+async def read_upload(
+    request: Request, form: type[_F], session: OpenSession
+) -> tuple[_F, FormFile]:
     """Read a form up to its file, which comes last."""
     fields, file = await open_upload(request, _MAX_FIELDS)
     try:

@@ -174,7 +174,7 @@ def memory_path(visit: Visit, memory: str) -> str:
 async def _deleted(
     visit: Visit, url: str, count: int, way_back: str, memories: Sequence[str] = ()
 ) -> Response:
-    """Say how many memories are deleted, and until when they can be brought back."""
+    """Show a page with a note on the deletion, and until when it can be taken back."""
     query = [("showDeleted", "true"), ("filter", "delete_time:*"), ("pageSize", "1")]
     path = f"{visit.engine_path}/memories"
     listed = await visit.answered(path, [*query, ("orderBy", "delete_time desc")]) or Json()
