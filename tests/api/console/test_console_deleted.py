@@ -26,7 +26,7 @@ async def _deleted(client: httpx.AsyncClient, *facts: str, **fields: dict[str, s
 
 
 def _form(shown: Page, action: str, **fields: str | list[str]) -> dict[str, str | list[str]]:
-    return {**shown.forms[action], **fields}
+    return {**shown.forms[action.partition("?")[0]], **fields}
 
 
 async def test_the_bin_tells_what_it_said_whose_by_whom_and_how_long_it_stays(

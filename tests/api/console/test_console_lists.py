@@ -60,7 +60,7 @@ async def test_lists_have_the_orders_of_the_api(
         clock.advance(timedelta(seconds=1))
     shown = await page(viewer, f"{HERE}/deleted?order=delete_time")
     assert _facts(shown) == ["fact 09", "fact 08"]
-    assert "Deleted first, first" in shown.text
+    assert "Earliest deletion first" in shown.text
 
 
 async def test_spans_set_the_time_and_more_counts_what_it_holds(
@@ -134,8 +134,8 @@ async def test_an_order_or_a_size_is_no_filter_that_all_match(
 async def test_ticked_memories_get_a_label_that_the_rest_of_their_metadata_survives(
     client: httpx.AsyncClient, signed_in: SignedIn
 ) -> None:
-    own = {"metadata": {"own": {"doubleValue": 1.5}}}
-    one = await create_memory(client, "fact 01", **own)
+    own = {"own": {"doubleValue": 1.5}}
+    one = await create_memory(client, "fact 01", metadata=own)
     two = await create_memory(client, "fact 02")
     editor = await signed_in("editor")
     chosen = f"{LABELLING}?memory={id_of(one)}&memory={id_of(two)}&text=fact"
@@ -143,7 +143,7 @@ async def test_ticked_memories_get_a_label_that_the_rest_of_their_metadata_survi
     assert "Memories to label: 2" in shown.text
     action = f"{LABELLING}?text=fact"
     ticked = [f"{each['etag']} {id_of(each)}" for each in (one, two)]
-    form = {**shown.forms[action], "memory": ticked, "key": "team", "value": "<red>"}
+    form = {**shown.forms[LABELLING], "memory": ticked, "key": "team", "value": "<red>"}
     assert (await editor.post(action, data={**form, "token": "x"})).status_code == 403
     for _ in range(2):
         answer = await editor.post(action, data=form)
@@ -158,7 +158,7 @@ async def test_ticked_memories_get_a_label_that_the_rest_of_their_metadata_survi
     # What changed meanwhile is told and stays; without a value, the key goes.
     shown = await page(editor, chosen)
     new = [ok(await client.get(path_of(each["name"]))) for each in (one, two)]
-    form = {**shown.forms[action], "key": "team", "value": ""}
+    form = {**shown.forms[LABELLING], "key": "team", "value": ""}
     form["memory"] = [f"{each['etag']} {id_of(each)}" for each in new]
     ok(await client.patch(path_of(two["name"]), json={"displayName": "changed"}))
     answer = await editor.post(action, data=form)

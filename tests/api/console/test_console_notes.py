@@ -13,7 +13,7 @@ from tests.support.console import MEMORIES, Page, browser, page, sign_in, submit
 from tests.support.operations import create_memories, create_memory, path_of
 
 ENGINE = MEMORIES.removesuffix("/memories")
-DELETED = f"{ENGINE}/deleted"
+RECOVERY = f"{ENGINE}/recovery"
 COOKIE = "memory-bank-console-note"
 _NOTE = re.compile(r'<div class="note good flash" role="status">.*?</div>', re.DOTALL)
 
@@ -64,8 +64,8 @@ async def test_deletions_are_brought_back_by_one_press(
     answer = await admin.post(deletion, data={**form, "memory": [f"1 {one}", f"1 {two}"]})
     note, shown = await _followed(admin, answer)
     assert re.search(r"Deleted: 2\. .* until 20\d\d-\d\d-\d\d \d\d:\d\d UTC\.", note)
-    form = {name: shown.forms[DELETED][name] for name in ("token", "requestId")}
-    answer = await admin.post(DELETED, data={**form, "memory": [one, two]})
+    form = {name: shown.forms[RECOVERY][name] for name in ("token", "requestId")}
+    answer = await admin.post(RECOVERY, data={**form, "memory": [one, two]})
     note, _ = await _followed(admin, answer)
     assert "Brought back: 2." in note
     assert len(await listed(client)) == 4
