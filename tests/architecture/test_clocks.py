@@ -21,7 +21,7 @@ FOLLOWING = {
     "app.platform.operations.store.queue.queue_at": "the metrics of the queue",
     "app.platform.sessions.services.sessions._expiry": "sessions that are made must end later",
     "app.artifacts.tasks.services.namespace_writes.uncount": "two ends with each other",
-    "app.memory.undo.logic._restored": "what an undo would bring back",
+    "app.memory.undo.logic.restored": "what an undo would bring back",
 }
 """Where an end is compared with the process's clock, which only follows the database, and why."""
 TOLD = {

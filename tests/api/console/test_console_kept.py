@@ -77,7 +77,7 @@ async def test_other_forms_are_shown_again_too(
         ("/console/keys/new", "/console/keys/new", {"displayName": "of 42", "projects": "x"}),
         (settings, settings, {"displayName": "travel", "ttl": "soon"}),
         (settings, f"{settings}/json", {"document": '{"displayName": "x"}'}),
-        (f"{ENGINE}/try", f"{ENGINE}/try", {"question": "What?", "talk": "I like it."}),
+        (f"{ENGINE}/try", f"{ENGINE}/try#results", {"question": "What?", "talk": "I like it."}),
         (f"{MEMORIES}/{memory}/delete", f"{MEMORIES}/{memory}/delete", {"labels": "a=b"}),
     ):
         form = (await page(admin, url)).forms[action]

@@ -150,7 +150,7 @@ async def test_ticked_memories_get_a_label_that_the_rest_of_their_metadata_survi
         assert answer.headers["location"] == f"{MEMORIES}?text=fact"
     red = {"team": {"stringValue": "<red>"}}
     assert (await _metadata(client, one), await _metadata(client, two)) == (
-        {**own["metadata"], **red},
+        {**own, **red},
         red,
     )
     assert len(await history(client, path_of(two["name"]))) == 2

@@ -4,7 +4,7 @@ A key's secret is shown once, in the response to its form.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -263,14 +263,17 @@ async def revoke(visit: Visit) -> Response:
     return visit.done(_HERE, "revoked", key=str(visit.request.path_params["key"]))
 
 
-_OF_ENGINE = (
+_OF_ENGINE: Sequence[FilterField] = (
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("method", TEXTS.method, equals("method")),
     FilterField("result", TEXTS.result, equals("result")),
     FilterField("resource", TEXTS.resource, contains("resource")),
     *made_between(),
 )
-_OF_SERVICE = (FilterField("engine", TEXTS.engine, equals("engine")), *_OF_ENGINE)
+_OF_SERVICE: Sequence[FilterField] = (
+    FilterField("engine", TEXTS.engine, equals("engine")),
+    *_OF_ENGINE,
+)
 
 
 async def show_events(visit: Visit) -> Response:
