@@ -164,7 +164,7 @@ async def test_ticked_memories_get_a_label_that_the_rest_of_their_metadata_survi
     answer = await editor.post(action, data=form)
     assert (answer.status_code, f"{MEMORIES}/{id_of(two)}" in answer.text) == (409, True)
     assert f"{MEMORIES}/{id_of(one)}" not in Page(answer).links
-    assert (await _metadata(client, one), await _metadata(client, two)) == (own["metadata"], red)
+    assert (await _metadata(client, one), await _metadata(client, two)) == (own, red)
 
 
 async def _metadata(client: httpx.AsyncClient, memory: dict[str, str]) -> object:
