@@ -33,18 +33,21 @@ class FormFile:
         if kind != b"multipart/form-data" or not options.get(b"boundary"):
             raise _unreadable()
         self._receive = receive
-        self._parser = MultipartParser(
-            options[b"boundary"],
-            {
-                "on_part_begin": self._begin_part,
-                "on_header_field": self._add_header_name,
-                "on_header_value": self._add_header_value,
-                "on_header_end": self._end_header,
-                "on_headers_finished": self._end_headers,
-                "on_part_data": self._add,
-                "on_part_end": self._end_part,
-            },
-        )
+        try:
+            self._parser = MultipartParser(
+                options[b"boundary"],
+                {
+                    "on_part_begin": self._begin_part,
+                    "on_header_field": self._add_header_name,
+                    "on_header_value": self._add_header_value,
+                    "on_header_end": self._end_header,
+                    "on_headers_finished": self._end_headers,
+                    "on_part_data": self._add,
+                    "on_part_end": self._end_part,
+                },
+            )
+        except FormParserError:
+            raise _unreadable() from None
         self._fields: list[Field] = []
         self._pieces: deque[bytes] = deque()
         self._has_more = True
@@ -60,7 +63,8 @@ class FormFile:
         while not self._is_file:
             read = await self._read(receive)
             size += read or 0
-            if read is None or size > _MAX_HEAD_BYTES or len(self._fields) > most:
+            is_long = size > _MAX_HEAD_BYTES and not self._is_file
+            if read is None or is_long or len(self._fields) > most:
                 raise _unreadable()
         return self._fields
 

@@ -63,6 +63,12 @@ async def test_the_file_is_the_same_in_any_pieces(file: bytes, length: int) -> N
     assert await _read(await _opened(client)) == (file, True)
 
 
+async def test_a_long_first_piece_may_have_the_beginning_of_the_file() -> None:
+    file = bytes(300_000)
+    client = _Client([_HEAD + file + _END])
+    assert await _read(await _opened(client)) == (file, True)
+
+
 @pytest.mark.parametrize("stays", [True, False])
 async def test_a_file_that_breaks_off_does_not_end(*, stays: bool) -> None:
     client = _Client(_cut(_HEAD + _FILE + b"\r\n--x", 9), stays=stays)
@@ -109,7 +115,14 @@ async def test_a_form_without_a_file_or_of_any_length_is_refused(body: bytes) ->
 
 
 @pytest.mark.parametrize(
-    "declared", ["", "application/x-www-form-urlencoded", "multipart/form-data", "multipart/mixed"]
+    "declared",
+    [
+        "",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "multipart/mixed",
+        f"multipart/form-data; boundary={'x' * 300}",
+    ],
 )
 async def test_another_type_is_refused(declared: str) -> None:
     with pytest.raises(InvalidArgument):

@@ -32,6 +32,8 @@ _HEADERS = {
 }
 _IN_PLACE_OF_ALL = {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
 """Makes htmx replace the whole page: an error page lacks the requested part."""
+_NO_CONTENT = 204
+"""Lets htmx change nothing."""
 _SIGN_IN = Route(signing.PATH)
 
 
@@ -79,6 +81,9 @@ async def _answer(request: Request) -> Response:
     values = {**texts, "session": session, "failed_request": request_id()}
     page = rendered(request, "error.html", status, values)
     if "hx-request" in request.headers:
+        if request.method == "POST":
+            # A check while a form is filled in; what was typed stays.
+            return Response(status_code=_NO_CONTENT)
         page.headers.update(_IN_PLACE_OF_ALL)
     return page
 
@@ -111,12 +116,15 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
 
 
 async def _sent_to_sign_in(request: Request) -> Response:
+    route = _with_page(request)
     if "hx-request" in request.headers:
+        if request.method == "POST" or (route is not None and route.kept is not None):
+            # The page has a form, which is kept when it is sent.
+            return Response(status_code=_NO_CONTENT)
         # htmx requests a part of a page, which the sign-in form must not replace.
         whole = urlsplit(request.headers.get("hx-current-url", ""))
         wanted = "?".join(filter(None, (whole.path, whole.query)))
         return Response(headers={"HX-Redirect": signing.sign_in_url(wanted)})
-    route = _with_page(request)
     shown = "" if route is None else carried.address(request)
     answer = redirect(signing.sign_in_url(shown))
     if route is not None and route.kept is not None and carried.is_of_own_page(request):

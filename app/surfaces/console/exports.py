@@ -4,14 +4,16 @@ import asyncio
 import csv
 import json
 import tomllib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from io import StringIO
 from pathlib import Path
 
 from starlette.responses import Response, StreamingResponse
 
+from app.kernel.errors import Reason, Unauthenticated
 from app.surfaces.api import Api, ApiRefusal, Json, Query
+from app.surfaces.console.texts import TEXTS
 from app.web.answers import MEDIA_TYPE
 
 KINDS = {"csv": "text/csv", "ndjson": MEDIA_TYPE}
@@ -38,13 +40,21 @@ def download(pages: AsyncIterator[Json], name: str, file: str, only: AbstractSet
     return StreamingResponse(written, headers=headers, media_type=KINDS[kind])
 
 
-async def pages_of(api: Api, path: str, query: Query, first: Json) -> AsyncIterator[Json]:
-    """Yield the pages of a list after its first; a key whose rate is used up waits for it."""
+async def pages_of(
+    api: Api, path: str, query: Query, first: Json, is_open: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[Json]:
+    """Yield the pages of a list after its first; a key whose rate is used up waits for it.
+
+    Raises:
+        Unauthenticated: the session has ended meanwhile.
+    """
     answer, retries = first, _RETRIES
     yield answer
     while token := answer["nextPageToken"]:
         # A page shows its calls; a download has too many to keep.
         api.made.clear()
+        if not await is_open():
+            raise Unauthenticated(TEXTS.session_ended, Reason.CREDENTIAL_INVALID)
         try:
             answer = await api.get(path, [("pageSize", _ROWS), ("pageToken", token), *query])
         except ApiRefusal as refused:
@@ -64,7 +74,7 @@ async def _written(
     if is_csv:
         yield _UTF8 + csv_of([columns])
     async for answer in pages:
-        rows: list[Json] = answer[_LISTS[name]["rows"]] or []
+        rows = rows_of(answer, name)
         if only:
             rows = [row for row in rows if (row["name"] or "").rpartition("/")[2] in only]
         if is_csv:
@@ -73,6 +83,11 @@ async def _written(
             yield "".join(f"{_json(row)}\n" for row in rows)
         if only:
             return
+
+
+def rows_of(answer: Json, name: str) -> list[Json]:
+    """Return the rows of a page of a list."""
+    return answer[_LISTS[name]["rows"]] or []
 
 
 def cell(value: object) -> object:

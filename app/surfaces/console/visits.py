@@ -20,12 +20,19 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import Api, ApiRefusal, Json, Query
-from app.surfaces.console.carried import FORM, NOTE, Carried, carry, read
-from app.surfaces.console.exports import KINDS, download, pages_of
+from app.surfaces.console.carried import FORM, MOST_CHARS, NOTE, Carried, carry, read
+from app.surfaces.console.exports import KINDS, download, pages_of, rows_of
 from app.surfaces.console.filterrow import SCOPES, SIZES, FilterRow
 from app.surfaces.console.forms import ConsoleForm, filled, new_request_id
 from app.surfaces.console.navigation import places_of
-from app.surfaces.console.sessions import SURFACE, OpenSession, drop_cookie, is_exposed, is_secure
+from app.surfaces.console.sessions import (
+    SURFACE,
+    OpenSession,
+    Sessions,
+    drop_cookie,
+    is_exposed,
+    is_secure,
+)
 from app.surfaces.console.templating import environment, last_part, pairs
 from app.surfaces.console.texts import TEXTS
 from app.web.headers import address_of
@@ -221,10 +228,16 @@ class Visit:
         return ids
 
     def _export(self, listed: Listed, kind: str, only: AbstractSet[str]) -> Response:
-        pages = pages_of(self.api, listed.path, listed.query, listed.answer)
         name = last_part(self.path)
+        rows = rows_of(listed.answer, name)
+        if only - {last_part(row["name"] or "") for row in rows}:
+            raise InvalidArgument.of_field("memory", TEXTS.export_moved)
+        pages = pages_of(self.api, listed.path, listed.query, listed.answer, self._is_open)
         above = f"engine-{self.engine}-" if "engine" in self.request.path_params else ""
         return download(pages, name, f"{above}{name}-{self.now.date()}.{kind}", only)
+
+    async def _is_open(self) -> bool:
+        return await Sessions.of(self.request).find(self.request) is not None
 
     def _beside(self, row: FilterRow, token: str | None) -> tuple[str | None, str | None]:
         """Return the queries of the next page and of the one before, if there are any."""
@@ -246,8 +259,10 @@ class Visit:
     ) -> Response:
         """Redirect to a page that says what was done, and what takes it back; see `Carried`."""
         note = Carried(at=url, did=did, values=values, back=back, memories=tuple(memories))
-        answer = redirect(url)
-        carry(self.request, answer, self.session.value, NOTE, note.packed())
+        answer, packed = redirect(url), note.packed()
+        if len(packed) > MOST_CHARS:
+            packed = note.model_copy(update={"back": "", "memories": ()}).packed()
+        carry(self.request, answer, self.session.value, NOTE, packed)
         return answer
 
     def filled(self, form: type[_F]) -> _F | None:

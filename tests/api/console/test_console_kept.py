@@ -139,6 +139,36 @@ async def test_a_form_of_another_site_is_not_kept(app: FastAPI, headers: dict[st
             assert "PLANTED" not in (await victim.get("/console/keys/new")).text
 
 
+@in_one_test("headers", [{}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}])
+async def test_a_wrong_key_of_another_site_keeps_no_form(
+    app: FastAPI, headers: dict[str, str]
+) -> None:
+    kept = Carried(at="/console/keys/new", fields={"displayName": ["PLANTED"]}).packed()
+    async with browser(app) as victim:
+        form = {"key": "omb_x", "next": "/console/keys/new", "kept": kept}
+        answer = await victim.post(SIGN_IN, data=form, headers=headers)
+        assert answer.status_code == 403
+        assert kept not in answer.text
+
+
+async def test_a_check_without_a_session_leaves_the_page_as_it_is(
+    app: FastAPI, admin: httpx.AsyncClient
+) -> None:
+    """The form is kept when it is sent; a list leads to the sign-in."""
+    asked = {"HX-Request": "true", "HX-Current-URL": f"http://127.0.0.1{MEMORIES}"}
+    for path in (f"{ENGINE}/try", f"{ENGINE}/settings/check/ttl"):
+        answer = await admin.post(path, data={"token": "x"}, headers=asked)
+        assert (answer.status_code, answer.text) == (204, ""), "a refused one, too"
+    async with browser(app) as visitor:
+        for path in (f"{ENGINE}/try", f"{ENGINE}/settings/check/ttl"):
+            answer = await visitor.post(path, data={"talk": "x"}, headers=asked)
+            assert (answer.status_code, answer.text) == (204, "")
+        answer = await visitor.get(f"{ENGINE}/try?operation=1", headers=asked)
+        assert (answer.status_code, answer.text) == (204, "")
+        answer = await visitor.get(MEMORIES, headers=asked)
+        assert answer.headers["HX-Redirect"].startswith(SIGN_IN)
+
+
 async def test_no_cookie_plants_a_form(app: FastAPI, admin: httpx.AsyncClient) -> None:
     kept = Carried(at="/console/keys/new", fields={"displayName": ["PLANTED"]}).packed()
     async with browser(app) as attacker:

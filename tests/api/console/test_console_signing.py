@@ -134,7 +134,7 @@ async def test_after_the_sign_in_one_is_where_one_wanted_to_be(visitor: httpx.As
         "/v1/keys",
         "/console/sign-out",
         "javascript:alert(1)",
-        f"/console/{'x' * 3_000}",
+        f"/console/{'x' * 9_000}",
     ],
 )
 async def test_a_sign_in_leads_nowhere_but_to_pages_of_the_console(

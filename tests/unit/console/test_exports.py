@@ -9,6 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.adapters.inprocess import InProcess
 from app.kernel.auth import Caller, Reach
+from app.kernel.errors import Unauthenticated
 from app.surfaces.api import Api, ApiRefusal, Json
 from app.surfaces.console.exports import download, pages_of
 
@@ -37,10 +38,16 @@ class _List:
         await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
-def _pages(application: _List) -> tuple[Api, AsyncIterator[Json]]:
+def _pages(application: _List, opens: int = 9) -> tuple[Api, AsyncIterator[Json]]:
+    """Return the pages of a list, in a session that ends after it was found so many times."""
     api = Api(InProcess(application, _CALLER, "console", "test", None, "a-request"), "test")
     first = Json(memories=[Json(name="memories/1", fact="x")], nextPageToken="2")
-    return api, pages_of(api, "/memories", [("filter", "a")], first)
+    left = iter(range(opens))
+
+    async def is_open() -> bool:
+        return next(left, None) is not None
+
+    return api, pages_of(api, "/memories", [("filter", "a")], first, is_open)
 
 
 async def test_a_used_up_rate_is_waited_for_and_the_calls_are_not_kept() -> None:
@@ -51,6 +58,16 @@ async def test_a_used_up_rate_is_waited_for_and_the_calls_are_not_kept() -> None
     assert [asked["pageToken"] for asked in application.asked] == ["2", "2", "3"]
     assert {asked["filter"] for asked in application.asked} == {"a"}
     assert len(api.made) == 1
+
+
+async def test_the_end_of_the_session_breaks_the_download() -> None:
+    application = _List()
+    _, pages = _pages(application, opens=1)
+    await anext(pages)
+    assert (await anext(pages))["memories"][0]["name"] == "memories/2"
+    with pytest.raises(Unauthenticated):
+        await anext(pages)
+    assert len(application.asked) == 1
 
 
 async def test_a_refusal_breaks_the_download_after_what_is_written() -> None:

@@ -113,7 +113,8 @@ async def upload(visit: Visit) -> Response:
         found = await visit.api.upload(path, query, media_type, file.receive)
     except ApiRefusal as refused:
         await file.drop()
-        counts = next((one["metadata"] for one in refused.details if one["metadata"]), None)
+        told = (one["metadata"] or Json() for one in refused.details)
+        counts = next((one for one in told if one["lines"]), None)
         fault = refused.message
         return await show_part(visit, refused.status, found=counts, fault=fault, form=form)
     return await show_part(visit, found=found, form=form)

@@ -141,7 +141,10 @@ async def refused_page(
 ) -> Response | None:
     """Make the changes of memories; return a page with those that are refused, if any is."""
     refused = await refusals(changes)
-    return visit.render("refused.html", CONFLICT, refused=refused, back=back) if refused else None
+    if not refused:
+        return None
+    done = len(changes) - len(refused)
+    return visit.render("refused.html", CONFLICT, refused=refused, done=done, back=back)
 
 
 async def delete(visit: Visit) -> Response:

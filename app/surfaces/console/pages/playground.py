@@ -25,6 +25,8 @@ from app.surfaces.console.templating import last_part, pairs
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 
+_NEW = "-"
+"""The request id of a form that was not sent yet."""
 _KEY = "playground"
 """The key of a playground's scope; its value is the caller's id."""
 _USER = "user_id"
@@ -127,7 +129,7 @@ async def show(visit: Visit) -> Response:
     query = visit.request.query_params
     examples = {one["name"]: one for one in TEXTS.play_examples}
     example = examples.get(query.get("example", "")) or TEXTS.play_examples[0]
-    fresh = TalkForm(request_id="-", talk=example["talk"], question=example["question"])
+    fresh = TalkForm(request_id=_NEW, talk=example["talk"], question=example["question"])
     kept = visit.filled(TalkForm)
     form = kept.model_copy(update={"do": ""}) if kept else fresh
     id_ = query.get("operation", "")
@@ -143,8 +145,7 @@ async def run(visit: Visit) -> Response:
         return await _page(visit, form)
     path = f"{visit.engine_path}/memories:generate"
     try:
-        started = await visit.api.ask(path, _body(visit, form), request_id=form.id_of_work)
-        operation = await _waited(visit, last_part(started["name"]))
+        operation = await visit.api.ask(path, _body(visit, form), request_id=form.id_of_work)
     except InvalidArgument as error:
         return await _page(visit, form, BAD_REQUEST, faults={TEXTS.play_talk: error.message})
     except ApiRefusal as refused:
@@ -153,6 +154,8 @@ async def run(visit: Visit) -> Response:
         found = refused.fields or {"": refused.message}
         faults = {_label(path): fault for path, fault in found.items()}
         return await _page(visit, form, refused.status, faults=faults)
+    with suppress(ApiRefusal):
+        operation = await _waited(visit, last_part(operation["name"]))
     return await _page(visit, form, operation=operation)
 
 
@@ -199,8 +202,9 @@ async def _page(
             if refused.is_forbidden:
                 raise
             status, faults = refused.status, {TEXTS.question: refused.message}
+    # A form that has done its work begins another one; else it is the same, sent once more.
+    begins = form.request_id == _NEW or bool(operation and operation["done"])
     planned = ((operation or Json())["response"] or Json())["plannedChanges"] or []
-    # A form that has done its work begins another one; "Refresh" asks for the same.
     return visit.render(
         "playground.html",
         status,
@@ -217,7 +221,7 @@ async def _page(
         has_question=has_question,
         columns=columns,
         context=context,
-        **({"request_id": form.request_id} if operation and not operation["done"] else {}),
+        **({} if begins else {"request_id": form.request_id}),
     )
 
 

@@ -19,7 +19,7 @@ PATH = "/console/sign-in"
 _SIGNING = (PATH, "/console/sign-out")
 _OWN = re.compile(r"/console(?:[/?][!-\[\]-~]*)?")
 """A path and its query: printable ASCII without a backslash, which browsers take as a slash."""
-_MAX_CHARS = 2_000
+_MAX_CHARS = 8_000
 _FORBIDDEN, _TOO_MANY = 403, 429
 
 
@@ -50,23 +50,27 @@ async def answer(request: Request, sessions: Sessions, session: OpenSession | No
 
 async def _sign_in(request: Request, sessions: Sessions) -> Response:
     form = await read_form(request, SignInForm, None)
+    # Another site may have filled it in.
+    kept = form.kept if carried.is_of_own_page(request) else ""
     try:
         value = await sessions.sign_in(request, form.key.strip())
     except Unauthenticated as error:
         # A 401 would make the browser open its own password dialogue.
         if await sessions.refuse(request, error):
-            return _show(request, _FORBIDDEN, form.next, form.kept, TEXTS.key_wrong)
-        return _show(request, _TOO_MANY, form.next, form.kept, TEXTS.too_many_wrong_keys)
+            return _show(request, _FORBIDDEN, form.next, kept, TEXTS.key_wrong)
+        return _show(request, _TOO_MANY, form.next, kept, TEXTS.too_many_wrong_keys)
     opened = redirect(_own(form.next))
     set_cookie(request, opened, value)
-    if form.kept and carried.is_of_own_page(request):
-        carried.carry(request, opened, value, carried.FORM, form.kept)
+    if kept:
+        carried.carry(request, opened, value, carried.FORM, kept)
     return opened
 
 
 def show_unsent(request: Request, wanted: str, kept: str) -> Response:
     """Show the form in answer to another form, whose packed fields it keeps; empty: none."""
-    return _show(request, 200, wanted, kept, unsent=TEXTS.unsent if kept else TEXTS.unsent_lost)
+    is_kept = kept and _own(wanted) == wanted
+    unsent = TEXTS.unsent if is_kept else TEXTS.unsent_lost
+    return _show(request, 200, wanted, kept if is_kept else "", unsent=unsent)
 
 
 def _show(

@@ -76,15 +76,19 @@
     setTimeout(() => { turn(button, "check", "copy"); told.textContent = ""; }, 2000);
   });
   // A question opens above the page it is about; without an answer, its own page opens.
+  let isAsking = false;
   const ask = async (link) => {
+    if (isAsking) return;
+    isAsking = true;
     const answer = await fetch(link.href, { headers: { Accept: "text/html" } }).catch(() => null);
     const whole = answer && answer.ok && !answer.redirected ? await answer.text() : "";
     const asked = new DOMParser().parseFromString(whole, "text/html").querySelector("main .ask");
+    isAsking = Boolean(asked);
     if (!asked) { location.assign(link.href); return; }
     const dialog = document.createElement("dialog");
     dialog.setAttribute("aria-labelledby", "ask");
     dialog.append(document.adoptNode(asked));
-    dialog.addEventListener("close", () => dialog.remove());
+    dialog.addEventListener("close", () => { dialog.remove(); isAsking = false; });
     document.body.append(dialog);
     offer();
     dialog.showModal();
