@@ -50,7 +50,7 @@ _CONSOLE = "/console/e/1"
 _OWN_MS, _RATIO, _CPU_RATIO = 100, 2, 1.2
 _AROUND = 20
 """Single pages vary, so the median of so many stands for one."""
-_OLDER = re.compile(r'<a href="([^"]+)"[^>]*>Older')
+_OLDER = re.compile(r'<a [^>]*href="([^"]+)" rel="next"')
 _SESSIONS, _LOADS_A_SECOND = 50, 20
 
 
