@@ -17,6 +17,8 @@ from app.settings.settings import LogFormat, Settings
 
 log = structlog.get_logger()
 _SERVER = "uvicorn.error"
+_PYTHON = "py.warnings"
+"""The logger of warnings as `FILE:LINE: CATEGORY: WORDS`."""
 _PAUSE_SECONDS = 1.0
 _ENCODER = json.JSONEncoder(default=repr)
 """One encoder for all lines; `json.dumps` would create one per line."""
@@ -49,12 +51,16 @@ class _Libraries(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
             details["error"] = describe(error)
+        message = record.getMessage()
+        if record.name == _PYTHON:
+            # The words may quote a text.
+            message = ": ".join(message.split(": ")[:2])
         log.log(
             # structlog supports only Python's own levels.
             min(record.levelno // 10 * 10, logging.CRITICAL),
             "library.warned",
             logger=record.name,
-            message=record.getMessage(),
+            message=message,
             **details,
         )
 
@@ -97,6 +103,7 @@ def configure_logs(settings: Settings) -> None:
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, handlers=[_Libraries()], force=True)
+    logging.captureWarnings(True)
 
 
 class _Own:

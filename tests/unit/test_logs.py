@@ -1,6 +1,8 @@
 """Lines of libraries: structured as those of the service, and as few as clients cannot choose."""
 
+import json
 import logging
+import subprocess
 import sys
 
 import pytest
@@ -74,3 +76,19 @@ def test_the_server_warns_at_most_once_a_second_and_counts_the_rest(
         _log(handler, "other", logging.WARNING, "never left out")
         _log(handler, server, logging.ERROR, "never left out")
     assert [line.get("left_out") for line in lines] == [0, 2, 1, None, None]
+
+
+def test_a_warning_of_python_is_a_line_without_its_message() -> None:
+    """It may quote a text; and a process that writes JSON writes nothing else."""
+    code = (
+        "import warnings; from app.adapters.logs import configure_logs;"
+        "from app.settings.settings import Settings;"
+        "configure_logs(Settings(log_format='json')); warnings.warn('SECRET', UserWarning)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-W", "default", "-c", code], capture_output=True, text=True, check=True
+    )
+    (line,) = map(json.loads, ended.stderr.splitlines())
+    assert (line["event"], line["level"]) == ("library.warned", "warning")
+    assert line["message"] == "<string>:1: UserWarning"
+    assert "SECRET" not in ended.stderr

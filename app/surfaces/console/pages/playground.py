@@ -186,10 +186,12 @@ async def _page(
     scope = _scope(visit)
     chosen = filters.all_of(filters.pair(SCOPES.field, pair) for pair in pairs(scope))
     query = [("filter", chosen), ("pageSize", "10")]
-    used, kept = await asyncio.gather(
-        visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage"),
-        visit.visible(Permission.MEMORIES_LIST, f"{visit.engine_path}/memories", query),
-    )
+    used = await visit.visible(Permission.USAGE_GET, f"{visit.engine_path}:usage")
+    kept = Json()
+    # While a talk is typed, only its estimate is shown.
+    if form.do or visit.request.method == "GET":
+        path = f"{visit.engine_path}/memories"
+        kept = await visit.visible(Permission.MEMORIES_LIST, path, query)
     columns: list[Json] = []
     context: Json | None = None
     has_question = bool(kept["memories"]) and visit.may(Permission.MEMORIES_RETRIEVE)
