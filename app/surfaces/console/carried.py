@@ -29,6 +29,7 @@ class Carried(BaseModel):
         values: numbers, times and ids in the sentence, never texts of memories.
         back: the path of what takes the deed back; empty: nothing does.
         memories: the memories that a form brings back with one press; empty: `back` is a link.
+        fields: the values of a form that was sent without a session, by the fields' names.
     """
 
     at: str
@@ -58,7 +59,7 @@ def read(request: Request, value: str, kind: str) -> Carried | None:
         return None
     try:
         squeezed = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
-        # Who signs in chooses what is carried, such as a short text that becomes a very long one.
+        # The browser chose the text, and a short one can become very long.
         text = zlib.decompressobj().decompress(squeezed, _MOST_BYTES)
         found = Carried.model_validate_json(text)
     except (ValueError, zlib.error):

@@ -26,7 +26,7 @@ _RETRIES, _PAUSE_SECONDS = 60, 1.0
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """First characters that make a spreadsheet treat a cell as a formula, the wide ones too."""
 _UTF8 = "\ufeff"
-"""Begins a file that spreadsheets shall read as UTF-8."""
+"""The first character of a file that spreadsheets read as UTF-8."""
 
 
 def download(pages: AsyncIterator[Json], name: str, file: str, only: AbstractSet[str]) -> Response:
