@@ -11,13 +11,14 @@ from tests.browser.conftest import sign_in
 from tests.browser.service import ROOT, Bank, Json, Service, running_service
 
 SCREENS = (
-    ("playground", "{engine}/try"),
     ("overview", "{engine}"),
     ("memories", "{engine}/memories"),
     ("memory", "{engine}/memories/{memory}?from={oldest}&to={newest}"),
     ("revisions", "{engine}/revisions?label=conversation%3Dtravel"),
     ("deleted", "{engine}/deleted"),
     ("operation", "{engine}/operations/{operation}"),
+    # The last: it keeps memories.
+    ("playground", "{engine}/try"),
 )
 """The name of each image and the path of its screen."""
 _FOLDER = ROOT / "docs" / "images"

@@ -69,7 +69,7 @@ _OF_ENGINE: Mapping[str, Sequence[Entry]] = {
     ),
     TEXTS.engine: (
         Entry("settings", TEXTS.engine_settings, "settings", Permission.ENGINES_GET),
-        Entry("data", TEXTS.data, "package", Permission.ENGINES_EXPORT),
+        Entry("data", TEXTS.data, "archive-restore", Permission.ENGINES_EXPORT),
     ),
 }
 _OF_SERVICE: Sequence[Entry] = (
