@@ -91,9 +91,12 @@ def test_on_a_phone_rows_come_early_and_are_neither_narrow_nor_long(
 
 
 @pytest.mark.parametrize("path", ["memories", "operations"])
-def test_fifteen_rows_are_on_one_screen(bank: Bank, open_page: SignIn, path: str) -> None:
+def test_fifteen_rows_are_on_one_screen(
+    service: Service, bank: Bank, open_page: SignIn, path: str
+) -> None:
     for number in range(20):
         bank.remember(f"I like tea of the kind {number}.", {"user_id": f"user-{number}"})
+    service.insert_failures(bank.engine, 20)
     page = open_page(viewport=_DESKTOP)
     page.goto(f"/console/e/{bank.engine}/{path}")
     expect(page.locator("tr[data-row]").first).to_be_visible()
