@@ -23,7 +23,7 @@ def test_a_memory_is_edited_compared_and_rolled_back(bank: Bank, hand: Pointer) 
     compared = page.get_by_role("region", name="What changed")
     expect(compared.locator("del")).to_contain_text("green tea")
     expect(compared.locator("ins")).to_contain_text("coffee")
-    hand.press(page.get_by_role("link", name="Make it this again").last, leaves=False)
+    hand.press(page.get_by_role("link", name="Roll back to this").last, leaves=False)
     hand.press(page.get_by_role("button", name="Roll back"))
     expect(page.locator("p.fact")).to_have_text("I like green tea.")
     actions = [each["action"] for each in bank.revisions(memory)]

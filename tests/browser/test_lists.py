@@ -1,6 +1,7 @@
 """Lists: a filter is downloaded with exactly its rows; the chosen get a label and come back."""
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,17 @@ def test_what_is_asked_before_a_deed_has_no_fault(
     page.goto(f"/console/e/{bank.engine}/{place}?which=page")
     expect(page.get_by_role("link", name="Fact.")).to_be_visible()
     assert judge(page) == []
+
+
+def test_a_span_of_time_keeps_what_was_typed_before_it(bank: Bank, open_page: SignIn) -> None:
+    bank.remember("I like green tea.", {"user_id": "a"})
+    bank.remember("I like black tea.", {"user_id": "b"})
+    page = open_page()
+    page.goto(f"/console/e/{bank.engine}/memories")
+    page.get_by_label("Scope, as key=value").fill("user_id=a")
+    expect(page.locator("tr[data-row]")).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"/memories\?scope=user_id%3Da$"))
+    expect(page.get_by_role("link", name="Clear")).to_be_visible()
+    page.get_by_role("link", name="24 h").click()
+    page.wait_for_url("**changed_after**")
+    expect(page.locator("tr[data-row]")).to_have_count(1)

@@ -147,7 +147,7 @@ def test_three_clicks_roll_back_from_the_list_of_revisions(bank: Bank, hand: Poi
     page = hand.page
     page.goto(f"/console/e/{bank.engine}/revisions")
     hand.press(page.get_by_role("link", name="I like green tea.").first)
-    hand.press(page.get_by_role("link", name="Make it this again").last, leaves=False)
+    hand.press(page.get_by_role("link", name="Roll back to this").last, leaves=False)
     hand.press(page.get_by_role("button", name="Roll back"))
     expect(page.locator("p.fact")).to_have_text("I like green tea.")
     expect(page.locator(".flash")).to_contain_text("Rolled back to revision")

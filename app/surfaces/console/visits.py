@@ -207,7 +207,7 @@ class Visit:
             return self._export(listed, kind, self.chosen() if which else frozenset())
         as_filtered = BAD_REQUEST if listed.fault else 200
         older, newer = self._beside(row, listed.answer["nextPageToken"])
-        return self.render(
+        answer = self.render(
             template,
             as_filtered if status is None else status,
             filters=row,
@@ -219,6 +219,11 @@ class Visit:
             spans=row.spans(self.now),
             **values,
         )
+        # A filter that is applied while it is typed has an address without empty parameters.
+        if self.request.headers.get("hx-target", "").endswith("results"):
+            query = row.query()
+            answer.headers["HX-Replace-Url"] = self.path + (f"?{query}" if query else "")
+        return answer
 
     def chosen(self) -> frozenset[str]:
         """Return the ids of the memories that are ticked, of which there must be one."""

@@ -98,7 +98,9 @@ async def test_the_chosen_are_brought_back_once_and_one_by_its_own_button(
     assert (nobody.status_code, await listed(client)) == (403, [])
     empty = await visitor.post(action, data={**form, "memory": []})
     assert "at least one" in empty.text
-    assert "at least one" in (await page(visitor, RECOVERY, 400)).text
+    unticked = await visitor.get(RECOVERY)
+    assert (unticked.status_code, unticked.headers["location"]) == (303, DELETED)
+    assert "Nothing was ticked." in (await page(visitor, DELETED)).text
     for _ in range(2):
         answer = await visitor.post(action, data=form)
         assert answer.headers["location"] == f"{DELETED}?{query}"

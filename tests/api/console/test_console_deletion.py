@@ -21,7 +21,9 @@ async def test_chosen_rows_are_deleted_after_a_preview_unless_they_changed(
 ) -> None:
     await sign_in(visitor, ADMIN_KEY)
     one, two, _ = await create_memories(client, "one", "two", "three")
-    assert "at least one" in (await page(visitor, f"{DELETION}?which=chosen", 400)).text
+    unticked = await visitor.get(f"{DELETION}?which=chosen&text=o")
+    assert (unticked.status_code, "text=o" in unticked.headers["location"]) == (303, True)
+    assert "Nothing was ticked." in (await page(visitor, unticked.headers["location"])).text
     chosen = f"{DELETION}?which=chosen&memory={id_of(one)}&memory={id_of(two)}&memory=x"
     shown = await page(visitor, chosen)
     assert "Memories to delete: 2" in shown.text

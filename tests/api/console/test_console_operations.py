@@ -149,7 +149,9 @@ async def test_failures_run_again_all_or_those_that_are_ticked(
     shown = await page(user, failures)
     assert "Run all 3 again" in shown.text
     form = shown.forms[retries]
-    assert (await user.post(retries, data=form)).status_code == 400
+    unticked = await user.post(retries, data=form)
+    assert (unticked.status_code, unticked.headers["location"]) == (303, failures)
+    assert "Nothing was ticked." in (await page(user, failures)).text
     ticked = {**form, "operation": failed[0].rpartition("/")[2]}
     answer = await user.post(retries, data=ticked)
     assert answer.status_code == 303

@@ -72,7 +72,7 @@ def _process(kind: str, **changed: Any) -> Json:
         ({"embedder": Json(isReady=False, isLexicalOnly=False)}, "not loaded"),
         ({"embedder": Json(isReady=True, isLexicalOnly=True)}, "no meaning"),
         ({"queue": Json(dueCount=7, oldestDueSeconds=61.5)}, "7 operations are due"),
-        ({"queue": Json(failedCount=2)}, "2 operations have failed"),
+        ({"queue": Json(failedCount=2)}, "2 operations of all engines failed"),
         ({"eventLoop": Json(lagSeconds=Json(p50=0.0, p99=0.2))}, "lags by 0.20 s"),
     ],
 )

@@ -90,6 +90,9 @@ async def ask_bulk(
     memories: list[Json] = listed.answer["memories"] or []
     missing = 0
     if visit.request.query_params.get("which") != "page":
+        if "memory" not in visit.request.query_params:
+            name = "deleted" if deed == "recover" else "memories"
+            return visit.done(list_url(visit, name, row), "none_chosen")
         ids = visit.chosen()
         memories = [memory for memory in memories if last_part(memory["name"]) in ids]
         missing = len(ids) - len(memories)

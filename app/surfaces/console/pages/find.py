@@ -4,6 +4,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.navigation import START
@@ -32,13 +33,15 @@ async def show(visit: Visit) -> Response:
     if len(urls) == 1:
         return redirect(urls[0])
     key, value = filters.split_pair(text)
+    of_scope = users.url_of(visit, {key: value}) if key and value else ""
+    if of_scope and not found and not fault and visit.may(Permission.MEMORIES_LIST):
+        return redirect(of_scope)
     return visit.render(
         "find.html",
         BAD_REQUEST if fault else 200,
         find_text=text,
         fault=fault,
         found=list(zip(found, urls, strict=True)),
-        of_scope=users.url_of(visit, {key: value}) if key and value else "",
     )
 
 

@@ -23,7 +23,7 @@ from app.surfaces.console.filterrow import (
 )
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.sessions import Sessions
-from app.surfaces.console.templating import last_part
+from app.surfaces.console.templating import last_part, short_id
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit
 
@@ -147,7 +147,7 @@ def row_of(key: Json, now: datetime) -> Json:
 
 def _reach(key: Json) -> list[str]:
     parts = [
-        words.format(names=", ".join(key[name]))
+        words.format(names=", ".join(map(short_id, key[name])))
         for name, words in (("projects", TEXTS.key_projects), ("engines", TEXTS.key_engines))
         if key[name]
     ]

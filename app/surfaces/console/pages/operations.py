@@ -7,7 +7,6 @@ from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
-from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp
 from app.surfaces import filters
@@ -301,10 +300,11 @@ async def retry_many(visit: Visit) -> Response:
     """Run operations again, and show the operation that does it."""
     form = await read_form(visit.request, RetryForm, visit.session)
     if not form.wanted:
-        raise InvalidArgument.of_field("operation", TEXTS.choose_first)
+        return visit.done(f"{visit.engine_url}/operations?state=FAILED", "none_chosen")
     body = {"filter": form.wanted}
     operation = await visit.api.send("POST", _batch_path(visit), body, request_id=form.request_id)
-    return visit.done(f"{visit.engine_url}/operations/{last_part(operation['name'])}", "retried")
+    above = f"{visit.engine_url}/operations"
+    return visit.done(f"{above}/{last_part(operation['name'])}", "retried_many")
 
 
 ROUTES = (

@@ -172,7 +172,7 @@ async def erase(visit: Visit) -> Response:
     """Erase a scope if the user typed its pairs; then show the operation with the certificate."""
     form = await read_form(visit.request, PersonErasureForm, visit.session)
     scope = _scope(visit)
-    wanted = " ".join(pairs(scope))
+    wanted = " ".join(scope.values() if len(scope) == 1 and "=" not in form.typed else pairs(scope))
     # Hidden characters cannot be typed; the page shows them as code points.
     if form.typed.strip() not in {wanted.strip(), plain(wanted).strip()}:
         return await preview_erasure(visit, BAD_REQUEST, TEXTS.user_erase_mismatch)
