@@ -49,9 +49,9 @@ def test_a_session_of_the_official_client_works_with_every_strategy(
     assert found["policy"] == policy
     assert (found["lastSeq"], found["tokens"]["counter"]) == (14, "chars4")
     tokens = found["tokens"]
-    assert tokens["total"] + tokens["framingTokens"] == sum(
-        -(-len(one["content"]) // 4) for one in found["messages"]
-    )
+    sent = sum(-(-len(one["content"]) // 4) for one in found["messages"])
+    # Between the summaries of a list, each separator is counted by itself.
+    assert sent <= tokens["total"] <= sent + len(found["coverage"]["summarised"])
     shown = [one["source"]["seq"] for one in found["messages"] if one["source"]["kind"] == "event"]
     assert shown == verbatim(found)
     del stub
