@@ -275,7 +275,7 @@ async def test_many_summaries_give_way_to_the_newest(
     whole = await context(client, path, policy=policy)
     tokens = whole["tokens"]["summaries"] + whole["tokens"]["framingTokens"]
     assert len(whole["coverage"]["summarised"]) == 10
-    limit = 400 + 22 + tokens // 2
+    limit = 400 + tokens - 6
     found = await context(client, path, policy=policy, systemPrompt=SYSTEM, tokenLimit=limit)
     kept = ranges(found["coverage"]["summarised"])
     assert 0 < len(kept) < 10

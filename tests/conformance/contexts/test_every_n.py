@@ -81,6 +81,15 @@ def test_h5_of_each_exchange_a_summary(begin: Begin, stub: Stub) -> None:
     assert talk.settled(format="text", framing=False)["text"] == glued
 
 
+def test_h5_the_tutorials_picture_is_a_summary_and_the_last_exchange(
+    begin: Begin, stub: Stub
+) -> None:
+    talk = begin(**BY_THREE, every=2, keepRecent=1)
+    talk.exchanges(1, 3)
+    found = talk.settled(format="text", framing=False)
+    assert found["text"].split("\n") == [stub.text(1), *transcript(3, 3).split("\n")]
+
+
 def test_h6_an_own_template_is_what_the_summariser_is_told(begin: Begin, stub: Stub) -> None:
     template = "Tell this talk again in at most ten words: {chat_transcript}"
     talk = begin(**BY_THREE, template=template)

@@ -329,7 +329,7 @@ def test_gemini_has_its_instructions_apart_and_first() -> None:
         {"role": "user", "parts": [{"text": "And now?"}]},
     ]
     kinds = [one["kind"] for one in rendered["sources"]]
-    assert kinds == ["system", "summary", "summary", "event", "event", "memory", "pending"]
+    assert kinds == ["system", "summary", "event", "event", "memory", "pending"]
 
 
 @pytest.mark.parametrize("role", SummaryRole)
