@@ -56,7 +56,7 @@ def test_a3_the_window_is_divided(
 
 def test_a4_the_summary_has_four_characters_for_each_token(begin: Begin, stub: Stub) -> None:
     talk, stub.length = begin(), 9_000
-    talk.events(1, 23)
+    talk.events(1, 54)
     talk.settled(**BASE)
     (summary,) = talk.summaries()
     assert summary["charLimit"] == 3_000

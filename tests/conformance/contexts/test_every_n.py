@@ -69,7 +69,7 @@ def test_h4_every_three_exchanges_are_summarised(begin: Begin, stub: Stub) -> No
 
 
 def test_h5_of_each_exchange_a_summary(begin: Begin, stub: Stub) -> None:
-    talk = begin(**BY_THREE, every=1, joiner="")
+    talk, stub.length = begin(**BY_THREE, every=1, joiner=""), 40
     for number in (1, 2, 3):
         talk.exchanges(number, number)
         talk.settled()
@@ -84,7 +84,7 @@ def test_h5_of_each_exchange_a_summary(begin: Begin, stub: Stub) -> None:
 def test_h5_the_tutorials_picture_is_a_summary_and_the_last_exchange(
     begin: Begin, stub: Stub
 ) -> None:
-    talk = begin(**BY_THREE, every=2, keepRecent=1)
+    talk, stub.length = begin(**BY_THREE, every=2, keepRecent=1), 40
     talk.exchanges(1, 3)
     found = talk.settled(format="text", framing=False)
     assert found["text"].split("\n") == [stub.text(1), *transcript(3, 3).split("\n")]

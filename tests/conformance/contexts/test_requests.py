@@ -315,7 +315,13 @@ def test_an_erased_event_leaves_prompts_and_summaries(
 
 def test_the_command_tells_costs_and_the_benchmark_draws_them(tmp_path: Path) -> None:
     plot = tmp_path / "costs.svg"
-    done = forks.run(["-m", "app.process.cli", "costs"], os.environ)
+    policies = (
+        "inclusive",
+        "abstraction_inclusive:framing=false",
+        "fully_abstracted:framing=false",
+    )
+    options = [part for policy in policies for part in ("--strategy", policy)]
+    done = forks.run(["-m", "app.process.cli", "costs", *options], os.environ)
     assert done.returncode == 0
     drawing = [sys.executable, "-m", "benchmarks.costs", "--svg", str(plot)]
     subprocess.run(drawing, check=True)
