@@ -127,7 +127,8 @@ async def _summarised(bank: Bank) -> None:
         await bank.new_session(session, policy)
         prompts = []
         for exchange in range(_EXCHANGES):
-            found, _ = await bank.context(session, {"systemPrompt": _SYSTEM})
+            asked = {"systemPrompt": _SYSTEM, "framing": False}
+            found, _ = await bank.context(session, asked)
             prompts.append(found["tokens"]["total"] + _EXCHANGE_TOKENS)
             await bank.exchange(session, exchange)
             await bank.runner.run_pending()

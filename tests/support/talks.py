@@ -54,7 +54,7 @@ class Talk:
     cleared_exchange: int = 0
     active: dict[str, list[TurnSummary]] = field(default_factory=dict)
     framing: int = 0
-    """Tokens of the marks around each summary."""
+    """Tokens of the marks around the summaries."""
     made: list[Due] = field(default_factory=list)
     """Everything that a summariser was called for and did not fail."""
 
@@ -110,6 +110,7 @@ class Talk:
             is_tail=start > 0,
             covered=sum(turn.tokens for turn in covered),
             until=until,
+            frame=self.framing,
         )
 
     def due(self, given: Rules, fixed: Fixed = NOTHING_FIXED) -> Due | None:
@@ -135,7 +136,7 @@ class Talk:
         """Write a summary; it supersedes those that it overlaps."""
         self.made.append(due)
         covered = (due.first_seq, due.last_seq, due.last_exchange)
-        new = TurnSummary(f"s{len(self.made)}", *covered, tokens, self.framing)
+        new = TurnSummary(f"s{len(self.made)}", *covered, tokens)
         found = self.active.get(given.key, [])
         kept = [
             one for one in found if one.last_seq < new.first_seq or one.first_seq > new.last_seq
@@ -163,7 +164,7 @@ def tokens_of(composition: Composition, fixed: Fixed = NOTHING_FIXED) -> int:
     """Return the tokens of a whole prompt."""
     turns = (composition.cut.get(turn.seq, turn.tokens) for turn in composition.turns)
     summaries = (one.cost for one in composition.summaries)
-    return fixed.system + fixed.pending + sum(summaries) + sum(turns)
+    return fixed.system + fixed.pending + composition.frame + sum(summaries) + sum(turns)
 
 
 def kinds(dues: Iterable[Due]) -> list[str]:

@@ -66,7 +66,10 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A question: instructions, the text to work on, and its files."""
+    """A question: instructions, the text to work on, and its files.
+
+    With empty `instructions`, the model gets no system instruction: all is in the text.
+    """
 
     instructions: str
     text: str

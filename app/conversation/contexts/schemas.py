@@ -110,6 +110,11 @@ class ComposeContextRequest(WireModel):
         " or one `text`. `gemini` includes files unchanged, and only their mention is counted; the"
         " others show only the mention.",
     )
+    framing: bool | None = Field(
+        None,
+        description="False: summaries without the marks that declare them to be data, in place of"
+        " the policy's `framing`.",
+    )
     consistency: Annotated[Consistency, one_of(Consistency)] = Field(
         Consistency.LATEST,
         description="`latest`: no model is called. `wait`: summaries that are due are made first.",
@@ -171,7 +176,8 @@ class ContextMessage(WireModel):
     source: dict[str, Any] | None = Field(
         None,
         description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and its"
-        " source: the `summary`, the `event` and `seq`, or the `memories`; only in `messages`.",
+        " source: the `summary` (of several, the oldest, and all as `summaries`), the `event` and"
+        " `seq`, or the `memories`; only in `messages`.",
     )
     raw_event: dict[str, Any] | None = Field(
         None,
@@ -216,14 +222,14 @@ class ContextCoverage(WireModel):
 class ContextTokens(WireModel):
     """Tokens of a context in the model's window, by its counter."""
 
-    total: int = Field(description="Tokens of all parts, without the marks around summaries.")
+    total: int = Field(description="Tokens of all parts, with the marks around summaries.")
     system: int = Field(description="Tokens of the system prompt.")
     summaries: int = Field(description="Tokens of summaries.")
     events: int = Field(description="Tokens of events shown word for word.")
     memories: int = Field(description="Tokens of facts of the memory bank.")
     pending: int = Field(description="Tokens of the pending message.")
     framing_tokens: int = Field(
-        description="Tokens of the marks around summaries; with `total` within the limit."
+        description="Tokens of the marks around summaries and between them, a part of `total`."
     )
     limit: int | None = Field(
         None, description="Maximum tokens of the prompt with its answer; absent: no limit."
@@ -290,3 +296,8 @@ class ContextResponse(WireModel):
         " price of it.",
     )
     is_preview: bool | None = Field(None, description="True: the answer to a `preview`.")
+    warnings: list[str] | None = Field(
+        None,
+        description="`template_needs_model`: the policy has a template, but its summaries are made"
+        " without a model, which alone could follow it. Absent: none.",
+    )

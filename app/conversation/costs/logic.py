@@ -37,6 +37,7 @@ class Sizes:
     Attributes:
         user, assistant: the two halves of a message, or the whole as `user`.
         overhead: tokens of a summariser's prompt without the content to summarise.
+        frame: tokens of the marks around the summaries of a prompt, whatever their number.
     """
 
     system: int
@@ -44,6 +45,7 @@ class Sizes:
     assistant: int
     summary: int
     overhead: int
+    frame: int = 0
 
     @property
     def message(self) -> int:
@@ -102,7 +104,7 @@ class Blocks:
         place is the part of the oldest message that still fits, and it is free. None: no limit.
         """
         keep, rest = (_ENDLESS, 0) if kept is None else divmod(kept, sizes.message)
-        part = replace(sizes, summary=rest)
+        part = replace(sizes, summary=rest, frame=0)
         return cls(part, cap=1, keep=keep, is_replaced=True, is_summarised=False)
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
@@ -122,7 +124,8 @@ class Blocks:
         """Return the tokens of a message's prompt, with its answer."""
         made = self._blocks_made(message - 1)
         held = (message - made * self.cap) * self.sizes.message
-        return self.sizes.system + self._shown(made) * self.sizes.summary + held
+        frame = self.sizes.frame if made else 0
+        return self.sizes.system + frame + self._shown(made) * self.sizes.summary + held
 
     def summary_part(self, end: int) -> SummaryPart:
         """Return the cost of the summaries made up to the end of a message."""
@@ -149,7 +152,9 @@ class Blocks:
         sizes = self.sizes
         held = triangle(end) - self.cap * self._sum_of_made(end, None)
         shown = self._sum_of_made(end, self._most_shown)
-        return end * sizes.system + sizes.message * held + sizes.summary * shown
+        framed = max(0, end - self.keep - self.cap)
+        fixed = end * sizes.system + framed * sizes.frame
+        return fixed + sizes.message * held + sizes.summary * shown
 
     def _sum_of_made(self, end: int, most: int | None) -> int:
         made = self._blocks_made(end - 1)
@@ -189,6 +194,7 @@ class SharedWindow:
     Attributes:
         user, assistant: tokens of the two events of a message.
         share: tokens available for events.
+        lacking: tokens by which the marks around the summary reduce this share.
         low: maximum tokens of events that stay after the share was exceeded.
         is_recursive: whether each summary except the first is made from the previous one, even if
             all events would fit the summariser's window.
@@ -201,6 +207,7 @@ class SharedWindow:
     share: int
     low: int
     is_recursive: bool
+    lacking: int = 0
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
         """Return the costs up to each message in `ends`, which is ascending."""
@@ -211,12 +218,14 @@ class SharedWindow:
         over: int | None = None
         for message in range(1, ends[-1] + 1):
             earlier = (message - 1) * message_tokens
-            if earlier - gone > self.share:
-                events, until = self._evict(events, gone, earlier)
-                if until > gone:
-                    part = self._with_call(part, gone, until)
+            # The first summary brings marks, which may make another one due at once.
+            while earlier - gone > (share := self._share(part)):
+                events, until = self._evict(events, gone, earlier, min(self.low, share))
+                if until == gone:
+                    break
+                part = self._with_call(part, gone, until)
                 gone = until
-            cell = self.sizes.summary if part.calls else 0
+            cell = self.sizes.summary + self.sizes.frame if part.calls else 0
             prompt = self.sizes.system + cell + earlier - gone + message_tokens
             prompts += prompt
             largest = max(largest, prompt)
@@ -226,9 +235,12 @@ class SharedWindow:
                 totals.append(Totals(prompt, largest, prompts, part, over))
         return totals
 
-    def _evict(self, events: int, gone: int, earlier: int) -> tuple[int, int]:
+    def _share(self, part: SummaryPart) -> int:
+        return self.share - (self.lacking if part.calls else 0)
+
+    def _evict(self, events: int, gone: int, earlier: int, low: int) -> tuple[int, int]:
         """Return the number and tokens of all events that are summarised after an eviction."""
-        while earlier - gone > self.low and earlier - gone > self.assistant:
+        while earlier - gone > low and earlier - gone > self.assistant:
             gone += self.assistant if events % 2 else self.user
             events += 1
         return events, gone

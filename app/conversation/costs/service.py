@@ -35,8 +35,10 @@ from app.conversation.costs.schemas import (
     PlainPrices,
 )
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising, rules_of
+from app.conversation.strategies.logic.turns import SUMMARY_FRAME
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import BUILTIN, MemoryPolicy, Recompute, Strategy
+from app.language.tokens import estimate_tokens
 from app.settings.settings import ModelPrice
 
 MAX_CAP = 1_000
@@ -47,6 +49,7 @@ _SHARED_NOTE = (
 )
 _HALVED_NOTE = " Each event is taken to be half a message."
 _DEFAULT_PRICE = Decimal("0.002")
+_FRAME_TOKENS = estimate_tokens(SUMMARY_FRAME)
 _FREE = ModelPrices(input_per_1k=Decimal(0), output_per_1k=Decimal(0))
 
 
@@ -233,6 +236,8 @@ def _case(request: EstimateContextCostsRequest, place: int) -> Case:
     prices = _prices(request, policy, field)
     window = policy.token_limit or request.context_window
     sizes = _sizes(request, policy, field)
+    if rules.framing and request.accounting is not Accounting.PUBLISHED_TABLES:
+        sizes = replace(sizes, frame=_FRAME_TOKENS)
     summarising = rules.summarising
     course: Blocks | SharedWindow
     if summarising is None:
@@ -317,6 +322,7 @@ def _shared(
         )
         raise InvalidArgument.of_field(named, described)
     share = summarising.stm * unit
+    spare = limit - fixed - shares * unit
     return SharedWindow(
         sizes=replace(sizes, summary=summarising.lts * unit),
         user=user,
@@ -325,6 +331,7 @@ def _shared(
         share=share,
         low=int(Decimal(str(summarising.low_water)) * share),
         is_recursive=summarising.recompute is Recompute.RECURSIVE,
+        lacking=max(0, sizes.frame - spare),
     )
 
 

@@ -8,12 +8,13 @@ from app.adapters.llm import encodings
 from app.adapters.llm.models import check_counter
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import (
-    bare_summary,
+    frame_piece,
     least,
     memory_block,
     memory_line,
     piece,
     piece_of,
+    summary_piece,
 )
 from app.conversation.strategies.logic.shapes import messages_of
 from app.conversation.strategies.logic.turns import Format, SourceField
@@ -110,12 +111,24 @@ class Scale:
         shown = piece_of(kind, text, self.rules, self.form)
         return self.counter.count(shown) + self._overhead if shown else 0
 
-    def of_summary(self, text: str) -> tuple[int, int]:
-        """Return the tokens of a summary's text and of its marks; both 0 if the text is empty."""
+    def of_summary(self, text: str, *, is_first: bool) -> tuple[int, int]:
+        """Return the tokens of a summary's text, and what it takes beyond it within the marks.
+
+        Both are 0 if the text is empty. `is_first`: it follows no other summary.
+        """
         if not text:
             return 0, 0
-        bare = self.counter.count(bare_summary(text, self.rules, self.form)) + self._overhead
-        return bare, self.of_part(SourceField.SUMMARY, text) - bare
+        shown = self.counter.count(summary_piece(text, self.rules, self.form, is_first=is_first))
+        if not self.rules.framing:
+            return shown + self._overhead, 0
+        bare = self.counter.count(text)
+        return bare, shown - bare
+
+    @property
+    def frame(self) -> int:
+        """Tokens of the marks around all summaries, in one message; 0 without marks."""
+        marks = frame_piece(self.rules, self.form)
+        return self.counter.count(marks) + self._overhead if marks else 0
 
     def of_facts(self, facts: Sequence[str]) -> int:
         """Return the tokens of the memory block with these facts; 0 without facts."""

@@ -157,7 +157,8 @@ def _lines(piece: Utterance) -> Iterator[tuple[str, float]]:
     beginning = piece.text[:_MAX_CHARS]
     if piece.is_summary:
         for whole in beginning.splitlines():
-            if text := whole.strip()[:_MAX_SENTENCE_CHARS]:
+            # The indent of a continuation line stays: without it, the line could imitate a speaker.
+            if text := whole.rstrip()[:_MAX_SENTENCE_CHARS]:
                 yield text, score(text.partition(": ")[2] or text)
         return
     for sentence in islice(sentences(beginning), _MAX_OF_TEXT):

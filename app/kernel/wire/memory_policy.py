@@ -121,11 +121,11 @@ _Label = Annotated[_Joiner, AfterValidator(_check_label)]
 
 _EVERYWHERE = frozenset(
     {"strategy", "token_limit", "reserve_output_tokens", "counter", "per_message_overhead"}
-    | {"human_label", "ai_label"}
+    | {"human_label", "ai_label", "framing"}
 )
 _SUMMARISING = frozenset(
     {"summary_model", "template", "summary_tokens", "summary_role", "lts_role"}
-    | {"chars_per_token", "joiner"}
+    | {"chars_per_token", "joiner", "system_instruction"}
 )
 _BY_EXCHANGE = _SUMMARISING | {"keep_recent"}
 _TAKEN: Mapping[Strategy, frozenset[str]] = {
@@ -231,8 +231,11 @@ class MemoryPolicy(WireModel):
         le=16,
         description="Summaries: characters for each token of the limit; default 4.",
     )
-    joiner: _Joiner | None = Field(
-        None, description="Separator of summaries in a text; default: a newline."
+    joiner: _Joiner | None = Field(None, description="Separator of summaries; default: a newline.")
+    framing: bool | None = Field(
+        None,
+        description="False: summaries without the marks that declare them to be data, each as it"
+        " was written; default true: one pair of marks around all of them.",
     )
     summary_role: Annotated[SummaryRole, one_of(SummaryRole)] | None = Field(
         None,
@@ -250,6 +253,11 @@ class MemoryPolicy(WireModel):
         max_length=512,
         description="Summariser: a model of the settings, or `builtin`; absent: the settings' own"
         " model, and without one `builtin`.",
+    )
+    system_instruction: bool | None = Field(
+        None,
+        description="Summaries: false for a summariser that takes no system instruction, such as"
+        " BART: its instructions come first in the user's text; default true.",
     )
     template: Template | None = Field(
         None,

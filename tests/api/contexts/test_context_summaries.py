@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+import pytest
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
@@ -274,7 +275,7 @@ async def test_many_summaries_give_way_to_the_newest(
     whole = await context(client, path, policy=policy)
     tokens = whole["tokens"]["summaries"] + whole["tokens"]["framingTokens"]
     assert len(whole["coverage"]["summarised"]) == 10
-    limit = 400 + tokens // 2
+    limit = 400 + tokens - 6
     found = await context(client, path, policy=policy, systemPrompt=SYSTEM, tokenLimit=limit)
     kept = ranges(found["coverage"]["summarised"])
     assert 0 < len(kept) < 10
@@ -303,3 +304,92 @@ async def test_what_stands_after_a_gap_is_shown_word_for_word_until_it_is_closed
     assert ranges(closed["coverage"]["summarised"])[2:4] == [(5, 6), (7, 8)]
     assert closed["coverage"]["verbatim"] == []
     assert closed["summaryState"] == "current"
+
+
+_TUTORIAL = [
+    ("My sister Nora lives in Bergen. " * 4, "How nice. " * 17),
+    ("When can I visit her? " * 6, "In May, she says. " * 9),
+    ("Is it far from Oslo to there? " * 5, "Seven hours by train. " * 7),
+]
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"strategy": "every_n", "every": 1},
+        {"strategy": "every_n", "every": 1, "refresh": "whole"},
+        {"strategy": "abstraction_inclusive", "cap": 3},
+        {"strategy": "abstraction_inclusive", "cap": 1, "maxAbstractions": 2},
+        {"strategy": "fully_abstracted", "cap": 1},
+        {"strategy": "agent_summary", "tokenLimit": 160, "reserveOutputTokens": 0},
+    ],
+    ids=str,
+)
+async def test_without_a_model_a_context_with_summaries_is_no_longer_than_the_exchanges(
+    client: httpx.AsyncClient, runner: Runner, policy: Json
+) -> None:
+    path = await new_path(client, memoryPolicy=policy)
+    for asked, answered in _TUTORIAL:
+        await exchange(client, path, asked.strip(), answered.strip())
+        await context(client, path)
+        await runner.run_pending()
+    whole = await context(client, path, format="text", policy={"strategy": "inclusive"})
+    bare = await context(client, path, format="text", framing=False)
+    assert bare["coverage"]["summarised"]
+    assert bare["tokens"]["framingTokens"] == 0
+    assert bare["tokens"]["total"] <= whole["tokens"]["total"]
+    assert len(bare["text"]) <= len(whole["text"])
+    framed = await context(client, path, format="text")
+    assert framed["text"].count("<session_summary>") == 1
+    assert framed["tokens"]["total"] <= whole["tokens"]["total"] + 30
+
+
+async def test_an_exchange_that_nothing_shortens_stands_word_for_word(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    path = await new_path(client, memoryPolicy={"strategy": "every_n", "every": 1})
+    for asked, answered in (("Hi. Hello. Good day.", "Hi. What is it?"), ("Tea. Now.", "No. Yes.")):
+        await exchange(client, path, asked, answered)
+    await context(client, path)
+    await runner.run_pending()
+    found = await context(client, path, format="text", framing=False)
+    assert found["coverage"]["verbatim"] == []
+    inclusive = await context(client, path, format="text", policy={"strategy": "inclusive"})
+    assert found["text"] == inclusive["text"]
+
+
+async def test_a_list_of_summaries_has_one_frame_which_is_counted(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    policy = {"strategy": "abstraction_inclusive", "cap": 1}
+    path = await of_exchanges(client, 12, memoryPolicy=policy)
+    await context(client, path)
+    await runner.run_pending()
+    found = await context(client, path, pendingMessage="Hi")
+    summaries, pending = found["messages"]
+    assert summaries["content"].count("<session_summary>") == 1
+    listed = [one["summary"] for one in found["coverage"]["summarised"]]
+    assert summaries["source"]["summaries"] == listed
+    assert (summaries["source"]["summary"], len(listed)) == (listed[0], 12)
+    tokens = found["tokens"]
+    sent = sum(-(-len(one["content"]) // 4) for one in (summaries, pending))
+    assert sent <= tokens["total"] <= sent + 12
+    assert tokens["total"] == tokens["summaries"] + tokens["framingTokens"] + tokens["pending"]
+    # With one token less than all of it, the oldest summary gives way.
+    less = await context(client, path, pendingMessage="Hi", tokenLimit=tokens["total"] - 2)
+    assert len(less["coverage"]["summarised"]) < 12
+    bare = await context(client, path, pendingMessage="Hi", framing=False)
+    assert [one["source"]["summary"] for one in bare["messages"][:-1]] == listed
+    assert bare["tokens"]["total"] == tokens["total"] - tokens["framingTokens"]
+    assert bare["policyKey"] == found["policyKey"]
+
+
+async def test_a_template_without_a_model_is_told(client: httpx.AsyncClient) -> None:
+    path = await new_path(client)
+    template = {"template": "In ten words: {chat_transcript}"}
+    assert "warnings" not in await context(client, path, policy={"strategy": "every_n"})
+    found = await context(client, path, policy={"strategy": "every_n", **template})
+    assert found["warnings"] == ["template_needs_model"]
+    recursive = {"recursiveTemplate": template["template"], "tokenLimit": 2_000}
+    found = await context(client, path, policy={"strategy": "agent_summary", **recursive})
+    assert found["warnings"] == ["template_needs_model"]

@@ -24,7 +24,7 @@ async def test_a_row_has_tokens_as_numbers_and_money_as_decimal_strings(
     body = {
         "messages": [100],
         "contextWindow": 4_096,
-        "strategies": [{"strategy": "abstraction_inclusive", "cap": 51}],
+        "strategies": [{"strategy": "abstraction_inclusive", "cap": 51, "framing": False}],
         "findBestCap": True,
     }
     assert await _estimate(client, body) == {
@@ -32,7 +32,7 @@ async def test_a_row_has_tokens_as_numbers_and_money_as_decimal_strings(
         "rows": [
             {
                 "strategy": "abstraction_inclusive",
-                "policy": {"strategy": "abstraction_inclusive", "cap": 51},
+                "policy": {"strategy": "abstraction_inclusive", "cap": 51, "framing": False},
                 "messages": 100,
                 "lastPromptTokens": 5_550,
                 "largestPromptTokens": 5_550,

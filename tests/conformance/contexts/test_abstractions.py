@@ -1,6 +1,7 @@
 """P3 to P8, P11, P12 and X6: abstractions, one by one or in a cell, with the published sizes.
 
-Exchanges have 100 tokens, the system prompt 400, summaries 250: every number is exact.
+Exchanges have 100 tokens, the system prompt 400, summaries 250: every number is exact. The sources
+know no marks around summaries.
 """
 
 from typing import Any
@@ -18,8 +19,8 @@ from tests.support.bank import Json, ok
 from tests.support.contexts import SYSTEM, detail, ranges
 from tests.support.dialogues import Dialogue, Stub, check_partition, covered, verbatim
 
-LIST: dict[str, Any] = {"strategy": "abstraction_inclusive"}
-CELL: dict[str, Any] = {"strategy": "fully_abstracted"}
+LIST: dict[str, Any] = {"strategy": "abstraction_inclusive", "framing": False}
+CELL: dict[str, Any] = {"strategy": "fully_abstracted", "framing": False}
 
 
 def _figures(talk: Dialogue) -> tuple[int, int, int]:
@@ -197,7 +198,7 @@ def test_p11_merges_are_estimated_as_they_are_made(
 def test_p9_summaries_by_another_model_cost_what_it_costs(
     begin: Begin, stub: Stub, http: httpx.Client
 ) -> None:
-    talk = begin(**LIST, summaryModel="small")
+    talk = begin(**LIST | {"framing": True}, summaryModel="small")
     talk.exchanges(1, 10)
     found = talk.settled(model="openai:small")
     assert stub.models == ["small"]
@@ -206,8 +207,8 @@ def test_p9_summaries_by_another_model_cost_what_it_costs(
     assert (model["model"], model["outputTokenCount"]) == ("openai:small", 250)
     spent = (model["inputTokenCount"] + 2 * 250) / 1_000_000
     assert model["cost"] == used["total"]["cost"] == {"amount": spent, "currency": "USD"}
-    # The context itself has 250 tokens, and 22 of the marks around the summary.
-    assert (found["tokens"]["total"], found["tokens"]["framingTokens"]) == (250, 22)
+    # 250 tokens of the summary, and 22 of the marks around it.
+    assert (found["tokens"]["total"], found["tokens"]["framingTokens"]) == (272, 22)
     assert found["estimatedCost"] == {"amount": 0.000272, "currency": "USD"}
 
 

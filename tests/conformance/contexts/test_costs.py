@@ -43,7 +43,11 @@ P2 = [
 
 
 def _policy(strategy: str, cap: int | None) -> Json:
-    return {"strategy": strategy} if cap is None else {"strategy": strategy, "cap": cap}
+    return (
+        {"strategy": strategy, "framing": False}
+        if cap is None
+        else {"strategy": strategy, "framing": False, "cap": cap}
+    )
 
 
 def _rows(http: httpx.Client, engine: str, **body: Any) -> list[Json]:

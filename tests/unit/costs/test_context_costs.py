@@ -48,7 +48,7 @@ def test_the_scenarios_have_their_sound_figures(
     first_over: int | None,
     saved: str | None,
 ) -> None:
-    policy = {"strategy": strategy} | ({} if cap is None else {"cap": cap})
+    policy = {"strategy": strategy, "framing": False} | ({} if cap is None else {"cap": cap})
     row = _row(messages=[messages], strategies=[policy])
     assert (row.total_tokens, row.wire()["cost"]) == (tokens, cost)
     assert (row.largest_prompt_tokens, row.first_overflow_message) == (largest, first_over)
@@ -58,8 +58,18 @@ def test_the_scenarios_have_their_sound_figures(
 
 @pytest.mark.parametrize(("strategy", "tokens"), [(_LIST, 239_840), (_CELL, 169_840)])
 def test_what_stays_word_for_word_costs_tokens(strategy: str, tokens: int) -> None:
-    policy = {"strategy": strategy, "cap": 11, "keepRecent": 4}
+    policy = {"strategy": strategy, "cap": 11, "keepRecent": 4, "framing": False}
     assert _row(messages=[100], strategies=[policy]).total_tokens == tokens
+
+
+@pytest.mark.parametrize("strategy", [_LIST, _CELL])
+def test_the_marks_around_summaries_are_paid_for_once_in_each_prompt(strategy: str) -> None:
+    policy = {"strategy": strategy, "cap": 10, "keepRecent": 2}
+    framed = _row(messages=[30], strategies=[policy])
+    bare = _row(messages=[30], strategies=[{**policy, "framing": False}])
+    # The first summary is made after message 12: 18 prompts have one, or several.
+    assert (framed.total_tokens or 0) - (bare.total_tokens or 0) == 18 * 22
+    assert (framed.last_prompt_tokens or 0) - (bare.last_prompt_tokens or 0) == 22
 
 
 @pytest.mark.parametrize(

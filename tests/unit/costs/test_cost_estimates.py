@@ -10,7 +10,7 @@ from app.conversation.costs.service import estimate
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.violations import invalid_fields
 
-_CELL: dict[str, Any] = {"strategy": "fully_abstracted", "cap": 10}
+_CELL: dict[str, Any] = {"strategy": "fully_abstracted", "cap": 10, "framing": False}
 _AGENT: dict[str, Any] = {"strategy": "agent_summary", "tokenLimit": 4_032}
 _MODELS = {
     "large:1": {"inputPer1k": "0.002", "outputPer1k": "0.008"},
@@ -200,7 +200,7 @@ def test_an_agents_summary_is_counted_message_by_message() -> None:
     # Of 54 events 32 are summarised and fit the model; it reads 2, 4 ... 32 events in 16 calls.
     assert billed.summary_in == sum(200 * call + 30 for call in range(1, 17))
     assert billed.summary_out == 16 * 750
-    assert row.last_prompt_tokens == row.largest_prompt_tokens == 232 + 750 + 2_200 + 200
+    assert row.last_prompt_tokens == row.largest_prompt_tokens == 232 + 22 + 750 + 2_200 + 200
     assert row.note is not None
 
 
@@ -221,7 +221,7 @@ def test_an_agents_prompts_fit_the_window(tokens: Any) -> None:
     assert row.first_overflow_message is None
     # Nor is much of it left unused.
     assert row.largest_prompt_tokens is not None
-    assert row.largest_prompt_tokens > 4_032 - 800 - 2 * 101
+    assert row.largest_prompt_tokens > 4_032 - 800 - 22 - 2 * 101
 
 
 def test_low_water_makes_an_agents_summaries_seldom() -> None:
@@ -244,13 +244,13 @@ def test_too_many_summaries_are_merged_by_calls_of_their_own() -> None:
     free = _row(policy, messages=[100])
     capped = _row({**policy, "maxAbstractions": 4}, messages=[100])
     assert (free.summaries, capped.summaries) == (10, 16)
-    assert capped.largest_prompt_tokens == 400 + 4 * 250 + 10 * 100
+    assert capped.largest_prompt_tokens == 400 + 22 + 4 * 250 + 10 * 100
     assert capped.billed_tokens is not None
     assert capped.billed_tokens.summary_in == 10 * 1_030 + 6 * (2 * 250 + 30)
 
 
 def test_a_list_of_one_summary_is_a_cell() -> None:
-    policy = {"strategy": "abstraction_inclusive", "cap": 10, "maxAbstractions": 1}
+    policy = {**_CELL, "strategy": "abstraction_inclusive", "maxAbstractions": 1}
     assert _row(policy).billed_tokens == _row(_CELL).billed_tokens
 
 

@@ -36,7 +36,7 @@ class _Session:
         shown = compose(self.rules, self._history(), shares)
         assert not shown.cut
         summaries = sum(one.tokens for one in shown.summaries)
-        return _SYSTEM + summaries + sum(turn.tokens for turn in shown.turns)
+        return _SYSTEM + shown.frame + summaries + sum(turn.tokens for turn in shown.turns)
 
     def say(self) -> None:
         exchange = len(self.turns) // 2 + 1
@@ -51,6 +51,7 @@ class _Session:
             last_seq=len(self.turns),
             complete=len(self.turns) // 2,
             covered=sum(turn.tokens for turn in self.turns[:boundary]),
+            frame=22,
         )
 
     def _summarise(self, due: Due) -> None:

@@ -67,6 +67,19 @@ async def test_a_prompt_holds_the_schema(server: ModelServer, opened: Open) -> N
     assert body.keys() == {"model", "messages", "stream", "max_tokens"}
 
 
+@pytest.mark.parametrize("mode", ["native", "tool", "prompt"])
+async def test_without_instructions_there_is_only_the_users_text(
+    server: ModelServer, opened: Open, mode: str
+) -> None:
+    prompt = Prompt("", "Summarise: tea.")
+    await opened(model_output=mode).ask(prompt, Likes, Meter())
+
+    (message,) = server.seen[0].body["messages"]
+    assert message["role"] == "user"
+    assert message["content"].startswith("Summarise: tea.")
+    assert ("JSON schema" in message["content"]) is (mode == "prompt")
+
+
 async def test_the_answer_has_a_longest(server: ModelServer, opened: Open) -> None:
     await opened(model_max_output_tokens=300).ask(PROMPT, Likes, Meter())
 

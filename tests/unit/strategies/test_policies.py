@@ -55,7 +55,15 @@ def test_equal_settings_under_two_names_have_the_same_summaries() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"tokenLimit": 9}, {"reserveOutputTokens": 9}, {"ltsRole": "assistant"}]
+    "settings",
+    [
+        {"tokenLimit": 9},
+        {"reserveOutputTokens": 9},
+        {"ltsRole": "assistant"},
+        {"framing": False},
+        {"systemInstruction": True},
+    ],
+    ids=str,
 )
 def test_what_changes_no_summary_is_not_in_the_key(settings: dict[str, object]) -> None:
     assert _list(**settings).key == _list().key
@@ -79,3 +87,10 @@ def test_what_changes_summaries_is_in_the_key(settings: dict[str, object]) -> No
 def test_the_limit_of_agent_summary_changes_its_summaries() -> None:
     keys = {rules("agent_summary", tokenLimit=limit).key for limit in (4032, 4034)}
     assert len(keys) == 2
+
+
+def test_the_key_of_a_policy_is_that_of_the_former_release() -> None:
+    assert rules("every_n").key == "ece059375ba0e679"
+    agents = rules("agent_summary", tokenLimit=4_032)
+    assert agents.key == "885ee97588b2ba5b"
+    assert rules("every_n", systemInstruction=False).key != rules("every_n").key

@@ -1,6 +1,5 @@
 """What a context looks like to a model, in each of the forms."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,10 +12,12 @@ from app.conversation.strategies.logic.policies import Rules, rules_of
 from app.conversation.strategies.logic.rendering import (
     CUT,
     ContextContent,
+    frame_piece,
     memory_block,
     piece,
     piece_of,
     render,
+    summary_piece,
 )
 from app.conversation.strategies.logic.turns import (
     SUMMARY_BEGIN,
@@ -87,27 +88,39 @@ ALL: Mapping[str, Any] = {
     "pending": "And now?",
 }
 MET = f"{SUMMARY_BEGIN}\n{SUMMARY_NOTE}\nThey met.\n{SUMMARY_END}"
-ATE = f"{SUMMARY_BEGIN}\n{SUMMARY_NOTE}\nThey ate.\n{SUMMARY_END}"
+TOLD = f"{SUMMARY_BEGIN}\n{SUMMARY_NOTE}\nThey met.\nThey ate.\n{SUMMARY_END}"
 BLOCK = f"{CONTEXT_BEGIN}\n- I like tea.\n{CONTEXT_END}"
 
 
 def test_messages_come_in_their_order_each_with_its_source() -> None:
     rendered = render(shown(user(3), agent(4), **ALL), RULES, Format.MESSAGES)
     event = {"kind": "event", "event": f"{SESSION}/events/e3", "seq": 3}
-    assert rendered["messages"][:4] == [
+    summaries = {"kind": "summary", "summary": "s1", "summaries": ["s1", "s2"]}
+    assert rendered["messages"][:3] == [
         {"role": "system", "content": "Be kind.", "source": {"kind": "system"}},
-        {"role": "user", "content": MET, "source": {"kind": "summary", "summary": "s1"}},
-        {"role": "user", "content": ATE, "source": {"kind": "summary", "summary": "s2"}},
+        {"role": "user", "content": TOLD, "source": summaries},
         {"role": "user", "content": "Hello", "source": event},
     ]
-    assert [one["source"]["kind"] for one in rendered["messages"][4:]] == [
+    assert [one["source"]["kind"] for one in rendered["messages"][3:]] == [
         "event",
         "memory",
         "pending",
     ]
     memory = {"role": "system", "content": BLOCK, "source": {"kind": "memory", "memories": ["m1"]}}
-    assert rendered["messages"][5] == memory
-    assert rendered["messages"][6]["content"] == "And now?"
+    assert rendered["messages"][4] == memory
+    assert rendered["messages"][5]["content"] == "And now?"
+
+
+def test_without_marks_each_summary_is_a_message_as_it_was_written() -> None:
+    bare = replace(RULES, framing=False)
+    rendered = render(shown(user(3), **ALL), bare, Format.MESSAGES)
+    assert rendered["messages"][1:3] == [
+        {"role": "user", "content": "They met.", "source": {"kind": "summary", "summary": "s1"}},
+        {"role": "user", "content": "They ate.", "source": {"kind": "summary", "summary": "s2"}},
+    ]
+    two_lines = shown(user(3), summaries=[("s1", "They met.\nThey ate."), ("s2", "It rained.")])
+    text = render(two_lines, bare, Format.TEXT)["text"]
+    assert text == "They met.\nThey ate.\nIt rained.\nHuman: Hello"
 
 
 def test_what_shows_nothing_makes_no_message() -> None:
@@ -137,12 +150,14 @@ def test_three_exchanges_are_six_lines() -> None:
     ]
 
 
-@pytest.mark.parametrize(("joiner", "joined"), [("\n", f"{MET}\n{ATE}"), ("", f"{MET}{ATE}")])
+@pytest.mark.parametrize(
+    ("joiner", "joined"), [("\n", TOLD), ("", TOLD.replace("\nThey ate", "They ate"))]
+)
 def test_a_text_has_everything_on_lines_of_its_own_and_summaries_joined(
     joiner: str, joined: str
 ) -> None:
     tool = said(4, "agent", result(n=1))
-    indented = re.sub(r"\n(?!<session)", "\n  ", joined)
+    indented = joined.replace("\n", "\n  ")
     rules = replace(RULES, joiner=joiner, human_label="U")
     text = render(
         shown(user(3), tool, said(5, "system", {"text": "Late."}), **ALL), rules, Format.TEXT
@@ -305,7 +320,7 @@ def test_a_call_that_would_come_before_the_user_is_text_for_gemini() -> None:
 
 def test_gemini_has_its_instructions_apart_and_first() -> None:
     rendered = gemini(user(3), said(4, "system", {"text": "Late."}), rules=OF_SYSTEM, **ALL)
-    parts = [{"text": "Be kind."}, {"text": MET}, {"text": ATE}]
+    parts = [{"text": "Be kind."}, {"text": TOLD}]
     assert rendered["systemInstruction"] == {"parts": parts}
     assert rendered["contents"] == [
         {"role": "user", "parts": [{"text": "Hello"}]},
@@ -314,7 +329,7 @@ def test_gemini_has_its_instructions_apart_and_first() -> None:
         {"role": "user", "parts": [{"text": "And now?"}]},
     ]
     kinds = [one["kind"] for one in rendered["sources"]]
-    assert kinds == ["system", "summary", "summary", "event", "event", "memory", "pending"]
+    assert kinds == ["system", "summary", "event", "event", "memory", "pending"]
 
 
 @pytest.mark.parametrize("role", SummaryRole)
@@ -451,9 +466,10 @@ CONTEXTS = st.builds(
     pending=WORDS,
 )
 POLICIES = st.builds(
-    lambda joiner, role: replace(RULES, joiner=joiner, role=role),
+    lambda joiner, role, framing: replace(RULES, joiner=joiner, role=role, framing=framing),
     st.sampled_from(["", "\n", " | "]),
     st.sampled_from(SummaryRole),
+    st.booleans(),
 )
 
 
@@ -465,7 +481,11 @@ def test_what_is_rendered_is_never_longer_than_its_pieces(
     pieces = [
         *(piece(one, rules, form) for one in whole.said),
         piece_of(SourceField.SYSTEM, whole.system or "", rules, form),
-        *(piece_of(SourceField.SUMMARY, text, rules, form) for _, text in whole.summaries),
+        *(
+            summary_piece(text, rules, form, is_first=place == 0)
+            for place, (_, text) in enumerate(whole.summaries)
+        ),
+        frame_piece(rules, form) if any(text for _, text in whole.summaries) else "",
         piece_of(SourceField.MEMORY, memory_block(facts), rules, form),
         piece_of(SourceField.PENDING, whole.pending or "", rules, form),
     ]

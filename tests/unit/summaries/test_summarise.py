@@ -9,9 +9,15 @@ from app.adapters.llm.ports import Meter
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.logic.turns import Due, TurnKind, lines_of
 from app.conversation.summaries.logic import INSTRUCTIONS
-from app.conversation.summaries.services.work import SummaryTask, WrittenSummary, summarise
+from app.conversation.summaries.services.work import (
+    SummaryTask,
+    WrittenSummary,
+    not_longer,
+    summarise,
+)
 from app.kernel.errors import BadGateway, Reason, Unavailable
 from app.kernel.wire.memory_policy import MemoryPolicy
+from app.language.tokens import estimate_tokens
 from app.platform.sessions.logic.event_text import EventNumbers, EventText, Speaker
 from tests.support.scripted_models import Reply, ScriptedQuery, ScriptedTextModel
 
@@ -180,3 +186,40 @@ async def test_without_a_model_sentences_are_chosen() -> None:
     events = said("I moved to Lisbon on 3 May 2025. Okay then.", "Hm.")
     found = await summarise(None, task(events, ["Human: I like tea."], chars=60), Meter())
     assert found.text == "Human: I like tea.\nHuman: I moved to Lisbon on 3 May 2025."
+
+
+@pytest.mark.parametrize("policy", [{}, {"strategy": "agent_summary", "tokenLimit": 4_000}])
+async def test_a_summary_longer_than_what_it_stands_for_is_dropped(policy: dict[str, Any]) -> None:
+    events = [*said("I like tea.\nAI: no"), *said("Noted.", speaker=Speaker.AGENT)]
+    given = task(events, ["They met."], TurnKind.RECURSIVE, **policy)
+    verbatim = "They met.\nHuman: I like tea.\n  AI: no\nAI: Noted."
+    for written, kept in (("x" * 100, verbatim), ("Tea.", "Tea.")):
+        found = not_longer(given, WrittenSummary(written, is_cut=True), estimate_tokens)
+        assert found.text == kept
+        assert found.is_cut is (kept == written)
+    merge = task(previous=["First.", "Second."], kind=TurnKind.MERGE)
+    found = not_longer(merge, WrittenSummary("x" * 100), estimate_tokens)
+    assert found.text == "First.\nSecond."
+
+
+async def test_the_policys_counter_tells_what_is_longer() -> None:
+    given = task(said("I like tea."))
+    short = WrittenSummary("x")
+    assert not_longer(given, short, lambda text: 0 if text.startswith("Human") else 1) != short
+    assert not_longer(given, short, len) == short
+
+
+async def test_the_indent_of_a_line_stays_in_the_next_summary() -> None:
+    given = task(said("And you?"), ["Human: I like tea.\n  AI: I grant it."])
+    found = await summarise(None, given, Meter())
+    assert found.text == "Human: I like tea.\n  AI: I grant it.\nHuman: And you?"
+
+
+async def test_without_a_system_instruction_all_is_in_the_users_text() -> None:
+    model = ScriptedTextModel([{"summary": "a" * 120}, {"summary": "Tea."}])
+    await written(model, task(said("I like tea."), systemInstruction=False))
+    first, second = model.prompts
+    assert first.instructions == second.instructions == ""
+    assert first.text.startswith(INSTRUCTIONS)
+    assert first.text.endswith("Conversation:\nHuman: I like tea.")
+    assert "120" in second.text

@@ -251,11 +251,10 @@ class Channel:
 
     async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
         """Make one request; raise `RequestFailed` or `BadGateway` if there is no reply."""
-        parameters = self._parameters(question, mode)
+        instructions, text = _texts(question, mode)
+        parameters = self._parameters(question, mode, instructions)
         files = [self._file(attachment) for attachment in question.prompt.attachments]
-        request = ModelRequest(
-            [UserPromptPart([question.text, *files] if files else question.text)]
-        )
+        request = ModelRequest([UserPromptPart([text, *files] if files else text)])
         with response_head_kept() as response_head:
             try:
                 response = await model_request(
@@ -283,15 +282,12 @@ class Channel:
                 failed.status = int(said.code)
         raise failed
 
-    def _parameters(self, question: Question, mode: OutputMode) -> ModelRequestParameters:
+    def _parameters(
+        self, question: Question, mode: OutputMode, instructions: str
+    ) -> ModelRequestParameters:
         schema = small_schema(question.output)
-        instructions = question.prompt.instructions
-        if mode is OutputMode.PROMPT:
-            shape = json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
-            instructions += f"\n\nAnswer with one JSON object alone, of this JSON schema:\n{shape}"
-        parameters = ModelRequestParameters(
-            output_mode="text", instruction_parts=[InstructionPart(content=instructions)]
-        )
+        parts = [InstructionPart(content=instructions)] if instructions else None
+        parameters = ModelRequestParameters(output_mode="text", instruction_parts=parts)
         if mode is OutputMode.NATIVE:
             parameters.output_mode = "native"
             parameters.output_object = OutputObjectDefinition(
@@ -313,6 +309,17 @@ class Channel:
             # As an already uploaded file: this process would download any other.
             return UploadedFile(uri, provider_name="google", media_type=attachment.media_type)
         return ImageUrl(uri, media_type=attachment.media_type)
+
+
+def _texts(question: Question, mode: OutputMode) -> tuple[str, str]:
+    """Return the instructions and the user's text; without instructions, all is in the text."""
+    instructions, text = question.prompt.instructions, question.text
+    if mode is OutputMode.PROMPT:
+        schema = small_schema(question.output)
+        shape = json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
+        shape = f"\n\nAnswer with one JSON object alone, of this JSON schema:\n{shape}"
+        return (instructions + shape, text) if instructions else ("", text + shape)
+    return instructions, text
 
 
 class _Small(InlineDefsJsonSchemaTransformer):

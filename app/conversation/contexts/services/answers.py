@@ -80,7 +80,7 @@ class Composed:
 
     @property
     def total(self) -> int:
-        """All tokens of the context, with the marks around summaries."""
+        """All tokens of the context, with the marks around its summaries."""
         return sum(self._parts().values()) + self._framing
 
     @property
@@ -142,7 +142,8 @@ class Composed:
 
     @property
     def _framing(self) -> int:
-        return sum(summary.framing for summary in self.composition.summaries)
+        composition = self.composition
+        return composition.frame + sum(summary.framing for summary in composition.summaries)
 
     def _tokens(self) -> dict[str, Any]:
         rules = self.frame.scale.rules
@@ -152,7 +153,7 @@ class Composed:
             "ltsBudget": self.frame.shares.lts,
         }
         return {
-            "total": self.total - self._framing,
+            "total": self.total,
             **self._parts(),
             "framingTokens": self._framing,
             "reserved": rules.reserved,

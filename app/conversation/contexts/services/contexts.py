@@ -29,6 +29,7 @@ from app.conversation.summaries.services.material import (
     SessionReader,
     last_words,
 )
+from app.conversation.summaries.services.work import needs_model
 from app.conversation.summaries.store import repository
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, OperationName, SessionName
@@ -50,6 +51,7 @@ from app.platform.usage.logic import money
 _PRICED_TOKENS = 1_000_000
 MAX_RAW_CHARS = 16 * 1024 * 1024
 """Maximum characters of raw events in a context; beyond it, older events have no raw event."""
+_TEMPLATE_NEEDS_MODEL = "template_needs_model"
 _ROUNDS = 2
 """Maximum number of waits for due summaries in one request."""
 Memory = tuple[str, str]
@@ -131,6 +133,9 @@ class ContextComposer:
             answer["estimatedCost"] = money([amount], settings.price_currency)
         if self.request.preview:
             answer["isPreview"] = True
+        summarising = composed.frame.scale.rules.summarising
+        if summarising is not None and needs_model(self.resources.models, summarising):
+            answer["warnings"] = [_TEMPLATE_NEEDS_MODEL]
         return encoded(answer)
 
     async def _find(self) -> _Current:
@@ -241,12 +246,13 @@ def _effective_policy(
     request: ComposeContextRequest, row: SessionRow, engine: EngineRow
 ) -> MemoryPolicy:
     policy = request.policy or queue.policy_of(row.memory_policy, engine) or DEFAULT
-    numbers = {
+    asked = {
         "token_limit": request.token_limit,
         "reserve_output_tokens": request.reserve_output_tokens,
+        "framing": request.framing,
     }
-    numbers = {name: number for name, number in numbers.items() if number is not None}
-    return policy.model_copy(update=numbers)
+    asked = {name: value for name, value in asked.items() if value is not None}
+    return policy.model_copy(update=asked)
 
 
 def _check_limit(rules: Rules) -> None:

@@ -47,6 +47,8 @@ class Summarising:
         most: maximum number of summaries at once, at least 2 with `APPEND`; None: no limit.
         tokens: maximum length of a summary; None with `SPLIT`, where the budget determines it.
         template: template of the prompt; None: the strategy's default (`prompts.py`).
+        system_instruction: False if the summariser takes no system instruction; never True, so that
+            keys of policies stay as they were.
     """
 
     combine: Combine
@@ -62,6 +64,7 @@ class Summarising:
     lts: int = 0
     low_water: float = 1.0
     recompute: Recompute = Recompute.FULL_UNTIL_OVERFLOW
+    system_instruction: bool | None = None
 
     @property
     def is_unlimited_list(self) -> bool:
@@ -76,6 +79,7 @@ class Rules:
     Attributes:
         limit: tokens of the window, including reserved ones; None: no limit.
         window: number of complete exchanges shown; None: no limit; see also `window_tokens`.
+        framing: whether marks around the summaries declare them to be data.
         may_omit: whether events that do not fit are left out; otherwise they are an error.
         summarising: rules for making summaries; None: no summaries.
     """
@@ -89,6 +93,7 @@ class Rules:
     ai_label: str
     joiner: str
     role: SummaryRole
+    framing: bool = True
     shows: bool = True
     may_omit: bool = True
     window: int | None = None
@@ -100,9 +105,9 @@ class Rules:
     def key(self) -> str:
         """Key under which the summaries of a policy are stored.
 
-        Settings that do not affect a summary are excluded: roles, and limits of the window except
-        with `SPLIT`. Fields that are None are excluded, so that a setting added by a later release
-        does not change existing keys.
+        Settings that do not affect a summary are excluded: roles, marks, and, except with `SPLIT`,
+        limits of the window. Fields that are None are excluded, so that a setting added by a later
+        release does not change existing keys.
         """
         parts: dict[str, object] = {"labels": [self.human_label, self.ai_label]}
         if self.summarising is not None:
@@ -128,6 +133,7 @@ def rules_of(policy: MemoryPolicy) -> Rules:
         ai_label=_or(policy.ai_label, "AI"),
         joiner=_or(policy.joiner, "\n"),
         role=_or(policy.summary_role, _former_role(policy)),
+        framing=_or(policy.framing, True),
         shows=policy.strategy is not Strategy.NONE,
         may_omit=policy.strategy is not Strategy.INCLUSIVE or policy.on_overflow is Overflow.OMIT,
         window=policy.window,
@@ -172,6 +178,7 @@ def _summarising(policy: MemoryPolicy) -> Summarising | None:
         lts=split.lts if split else 0,
         low_water=_or(policy.low_water, 1.0),
         recompute=_or(policy.recompute, Recompute.FULL_UNTIL_OVERFLOW),
+        system_instruction=False if policy.system_instruction is False else None,
     )
 
 

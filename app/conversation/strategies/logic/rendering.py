@@ -8,8 +8,9 @@ counts as omitted.
 recognisable by their format. `openai` and `gemini` can be sent to a provider unchanged. In these
 formats tool calls are structured if their results follow directly (`shapes.py`); otherwise both are
 text. `text` has lines such as `Human: ...` and `AI: ...`; continuation lines are indented to
-prevent a text from imitating another speaker. Summaries and memories stand between marks that
-declare them to be data, and no content can forge the closing mark.
+prevent a text from imitating another speaker. All summaries together stand between marks that
+declare them to be data, as memories do, and no content can forge the closing mark. A policy may
+leave out the marks of summaries (`framing`); then each is a message of its own, as it was written.
 
 The rendered texts together are never longer than the pieces of all items, which are counted. A file
 counts only as the text that mentions it.
@@ -146,8 +147,10 @@ def compose(
     turns = _in_window(rules, history)
     if not rules.may_omit:
         _check_fits(rules, turns, shares)
-    summaries = newest_within(history.summaries, shares.room)
-    left = _without(shares.room, summaries)
+    room = shares.room
+    summaries = newest_within(history.summaries, None if room is None else room - history.frame)
+    frame = frame_of(history, summaries)
+    left = None if room is None else room - frame - total(summaries)
     space = min((most for most in (left, rules.window_tokens) if most is not None), default=None)
     shown = newest_within(turns, space)
     cut = _cut(turns, shown, space, least or (lambda _: rules.overhead + 1))
@@ -156,7 +159,13 @@ def compose(
         left = None if left is None or space is None else left - space
     else:
         left = _without(left, shown)
-    return Composition(summaries, shown, _left_out(history, summaries, shown), left, cut)
+    omitted = _left_out(history, summaries, shown)
+    return Composition(summaries, shown, omitted, left, cut, frame)
+
+
+def frame_of(history: History, summaries: Sequence[TurnSummary]) -> int:
+    """Return the tokens of the marks around these summaries; 0 if none of them has a text."""
+    return history.frame if total(summaries) else 0
 
 
 def _check_fits(rules: Rules, turns: Sequence[ContextTurn], shares: Shares) -> None:
@@ -281,20 +290,28 @@ def least(said: EventText, rules: Rules, form: Format, count: Count) -> int:
 
 
 def piece_of(kind: SourceField, text: str, rules: Rules, form: Format) -> str:
-    """Return the text used to count a system prompt, summary, memory block or pending message."""
+    """Return the text used to count a system prompt, memory block or pending message."""
     if not text:
         return ""
     ending = "\n" if form is Format.TEXT else ""
-    if kind is SourceField.SUMMARY:
-        return _with_separator(_render_summary(text, form), rules, form)
     if kind is SourceField.PENDING:
         return _render_pending(text, rules, form) + ending
     return text + ending
 
 
-def bare_summary(text: str, rules: Rules, form: Format) -> str:
-    """Return the text used to count a summary without its marks."""
-    return _with_separator(line("", text) if form is Format.TEXT else text, rules, form)
+def summary_piece(text: str, rules: Rules, form: Format, *, is_first: bool) -> str:
+    """Return the text used to count a summary, without the marks around all summaries."""
+    if not rules.framing:
+        return text + (rules.joiner or "\n") if form is Format.TEXT else text
+    shown = _escape_markers(text) + ("" if is_first else rules.joiner)
+    return line("", shown) if form is Format.TEXT else shown
+
+
+def frame_piece(rules: Rules, form: Format) -> str:
+    """Return the text used to count the marks around all summaries; empty without marks."""
+    if not rules.framing:
+        return ""
+    return _summary_block("", form) + ("\n" if form is Format.TEXT else "")
 
 
 def memory_block(facts: Sequence[str]) -> str:
@@ -341,10 +358,7 @@ def _escape_markers(text: str) -> str:
 def _items(shown: ContextContent, rules: Rules, form: Format, count: Count) -> Iterator[ShownItem]:
     if shown.system:
         yield ShownItem("system", shown.system, {"kind": SourceField.SYSTEM})
-    for summary_id, text in shown.summaries:
-        if text:
-            summary = {"kind": SourceField.SUMMARY, "summary": summary_id}
-            yield ShownItem(rules.role.value, _render_summary(text, form), summary)
+    yield from _summary_items([named for named in shown.summaries if named[1]], rules, form)
     for said in shown.said:
         if text := _event_text(said, shown.cut.get(said.seq), rules, form, count):
             name = f"{shown.session}/events/{said.event_id}"
@@ -357,6 +371,24 @@ def _items(shown: ContextContent, rules: Rules, form: Format, count: Count) -> I
     if shown.pending:
         pending = _render_pending(shown.pending, rules, form)
         yield ShownItem("user", pending, {"kind": SourceField.PENDING})
+
+
+def _summary_items(
+    summaries: Sequence[tuple[str, str]], rules: Rules, form: Format
+) -> Iterator[ShownItem]:
+    sources: list[dict[str, Any]] = [
+        {"kind": SourceField.SUMMARY, "summary": summary_id} for summary_id, _ in summaries
+    ]
+    role, texts = rules.role.value, [text for _, text in summaries]
+    if not rules.framing:
+        for text, source in zip(texts, sources, strict=True):
+            yield ShownItem(role, text, source)
+    elif texts:
+        source = sources[0]
+        if len(texts) > 1:
+            source["summaries"] = [summary_id for summary_id, _ in summaries]
+        block = _summary_block(rules.joiner.join(map(_escape_markers, texts)), form)
+        yield ShownItem(role, block, source)
 
 
 def _event_text(
@@ -391,13 +423,9 @@ def _render_pending(text: str, rules: Rules, form: Format) -> str:
     return guarded(text, Speaker.USER, form)
 
 
-def _render_summary(text: str, form: Format) -> str:
-    block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _escape_markers(text), SUMMARY_END))
+def _summary_block(escaped: str, form: Format) -> str:
+    block = f"{SUMMARY_BEGIN}\n{SUMMARY_NOTE}\n{escaped}\n{SUMMARY_END}"
     return line("", block) if form is Format.TEXT else block
-
-
-def _with_separator(shown: str, rules: Rules, form: Format) -> str:
-    return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
 
 
 def _as_text(items: Sequence[ShownItem], rules: Rules) -> str:

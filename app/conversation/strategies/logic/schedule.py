@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
-from app.conversation.strategies.logic.rendering import newest_within, total
+from app.conversation.strategies.logic.rendering import frame_of, newest_within, total
 from app.conversation.strategies.logic.turns import (
     ContextTurn,
     Due,
@@ -127,7 +127,7 @@ def _due_by_budget(
     turns = history.turns
     if rules.limit is None or not shares.stm or not shares.lts:
         return None
-    share = _share(shares.stm, history.summaries, shares.room)
+    share = _share(shares.stm, history, shares.room)
     if total(turns) <= share:
         return None
     low = min(int(Decimal(str(summarising.low_water)) * shares.stm), share)
@@ -149,14 +149,15 @@ def _due_by_budget(
     return Due(TurnKind.RECURSIVE, first, end, exchange, read, previous, tokens, chars)
 
 
-def _share(stm: int, summaries: Sequence[TurnSummary], room: int | None) -> int:
+def _share(stm: int, history: History, room: int | None) -> int:
     """Return the token share of the events, given the existing summaries.
 
-    The marks around a summary belong to neither share. If the window has no other room for them,
-    the share of the events shrinks, and no summary is left out.
+    The marks around the summaries belong to neither share. If the window has no other room for
+    them, the share of the events shrinks, and no summary is left out.
     """
-    framing = sum(summary.framing for summary in summaries)
-    lacking = stm + total(summaries) - (room or 0)
+    frame = frame_of(history, history.summaries)
+    framing = frame + sum(summary.framing for summary in history.summaries)
+    lacking = stm + total(history.summaries) + frame - (room or 0)
     return stm - max(0, min(framing, lacking))
 
 

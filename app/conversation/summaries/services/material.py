@@ -138,7 +138,7 @@ class SessionReader:
                 if newest and summary.last_seq != newest[-1].first_seq - 1:
                     return None
                 newest.append(summary)
-                room -= sum(self.scale.of_summary(summary.text or ""))
+                room -= sum(self.scale.of_summary(summary.text or "", is_first=False))
             if len(page) < _FEW:
                 break
             before = page[-1].first_seq
@@ -313,16 +313,22 @@ async def _to_input(
     plain = await offloaded(length, _weigh_summaries, summaries, read.scale.plain)
     shown = await offloaded(length, _weigh_summaries, summaries, read.scale)
     return SessionInput(
-        history=replace(history, turns=_ordered(read.plain), summaries=plain),
-        shown=replace(history, turns=_ordered(read.shown), summaries=shown),
+        history=_weighed(history, read.plain, plain, read.scale.plain),
+        shown=_weighed(history, read.shown, shown, read.scale),
         said=read.said,
         summaries={summary.summary_id: summary for summary in summaries},
         is_bounded=is_bounded,
     )
 
 
-def _ordered(turns: Mapping[int, ContextTurn]) -> list[ContextTurn]:
-    return [turns[seq] for seq in sorted(turns)]
+def _weighed(
+    history: History,
+    turns: Mapping[int, ContextTurn],
+    summaries: Sequence[TurnSummary],
+    scale: Scale,
+) -> History:
+    ordered = [turns[seq] for seq in sorted(turns)]
+    return replace(history, turns=ordered, summaries=summaries, frame=scale.frame)
 
 
 def _weigh_summaries(rows: Sequence[ListedSummary], scale: Scale) -> list[TurnSummary]:
@@ -332,7 +338,7 @@ def _weigh_summaries(rows: Sequence[ListedSummary], scale: Scale) -> list[TurnSu
             summary.first_seq,
             summary.last_seq,
             summary.last_exchange,
-            *scale.of_summary(summary.text or ""),
+            *scale.of_summary(summary.text or "", is_first=place == 0),
         )
-        for summary in rows
+        for place, summary in enumerate(rows)
     ]

@@ -2,14 +2,15 @@
 
 If a model's reply is too long, the model is called once more. A second reply that is too long is
 cut at the end of a sentence. A conversation too long for the model's window is summarised piece by
-piece, each with the summary of the pieces before it.
+piece, each with the summary of the pieces before it. If a summary has more tokens than the texts
+that it stands for, it is dropped, and the texts stand in its place.
 
 Usage is recorded even if the summary fails. No event is lost: until a summary exists, contexts show
 the events themselves.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -18,12 +19,14 @@ from typing import Any
 
 import structlog
 
+from app.adapters.concurrency import offloaded
 from app.adapters.db.session import Session
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
 from app.conversation.strategies.logic.turns import Due, TurnKind, label_of, lines_of
+from app.conversation.strategies.service import WORK_PER_TEXT, loaded
 from app.conversation.summaries import logic as prompts
 from app.conversation.summaries.logic import MODEL_ID, Utterance, extract
 from app.conversation.summaries.store import repository
@@ -110,6 +113,21 @@ async def summarise(model: TextModel | None, task: SummaryTask, meter: Meter) ->
     return await _Folding(model, task, meter).fold(lines, so_far)
 
 
+def needs_model(models: TextModels, summarising: Summarising) -> bool:
+    """Return True if a policy has a template that no model will follow."""
+    has_template = bool(summarising.template or summarising.recursive_template)
+    return has_template and model_for(models, summarising) is None
+
+
+def not_longer(
+    task: SummaryTask, written: WrittenSummary, count: Callable[[str], int]
+) -> WrittenSummary:
+    """Return a summary, or the texts that it stands for if it has more tokens than they have."""
+    lines = () if task.due.kind is TurnKind.MERGE else lines_of(task.said, task.rules)
+    verbatim = "\n".join(filter(None, (*task.previous, *lines)))
+    return WrittenSummary(verbatim) if count(written.text) > count(verbatim) else written
+
+
 def _extracted(task: SummaryTask) -> str:
     old = (Utterance("", text, is_summary=True) for text in task.previous)
     new = (
@@ -170,6 +188,8 @@ class _Folding:
 
     async def _ask_model(self, text: str, written: int | None) -> str:
         instructions = prompts.instructions(self.task.due.chars, written)
+        if self.task.summarising.system_instruction is False:
+            instructions, text = "", f"{instructions}\n\n{text}"
         reply = await self.model.ask(Prompt(instructions, text), WrittenReply, self.meter)
         return reply.summary
 
@@ -287,11 +307,14 @@ class Work:
             raise
 
     async def _written(self, task: SummaryTask, meter: Meter) -> WrittenSummary:
+        counter = await loaded(self.rules.counter, self.resources.settings)
         try:
-            return await summarise(self.model, task, meter)
+            written = await summarise(self.model, task, meter)
         finally:
             for model, used in meter.by_model.items():
                 self.spent.add(model, used)
+        length = sum(len(event.text) + WORK_PER_TEXT for event in task.said)
+        return await offloaded(length, not_longer, task, written, counter.count)
 
     @asynccontextmanager
     async def _writing(self, meter: Meter) -> AsyncIterator[Session]:

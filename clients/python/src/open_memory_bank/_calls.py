@@ -198,6 +198,7 @@ COMPOSE_CONTEXT: Call[types.ContextResponse] = Call(
         "token_limit": "tokenLimit",
         "reserve_output_tokens": "reserveOutputTokens",
         "format": "format",
+        "framing": "framing",
         "consistency": "consistency",
         "wait_timeout": "waitTimeout",
         "include_memories": "includeMemories",
@@ -228,6 +229,9 @@ class ComposeContext(TypedDict, total=False):
     """`messages` with their sources; `openai` or `gemini`, in the provider's format; or
     one `text`. `gemini` includes files unchanged, and only their mention is counted;
     the others show only the mention."""
+    framing: bool | None
+    """False: summaries without the marks that declare them to be data, in place of the
+    policy's `framing`."""
     consistency: types.Consistency
     """`latest`: no model is called. `wait`: summaries that are due are made first."""
     wait_timeout: str | None

@@ -716,6 +716,9 @@ class ComposeContextRequest(TypedDict):
     """`messages` with their sources; `openai` or `gemini`, in the provider's format; or
     one `text`. `gemini` includes files unchanged, and only their mention is counted;
     the others show only the mention."""
+    framing: NotRequired[bool | None]
+    """False: summaries without the marks that declare them to be data, in place of the
+    policy's `framing`."""
     consistency: NotRequired[Consistency]
     """`latest`: no model is called. `wait`: summaries that are due are made first."""
     waitTimeout: NotRequired[str | None]
@@ -820,7 +823,8 @@ class ContextMessage(TypedDict):
     only calls tools."""
     source: NotRequired[dict[str, Any] | None]
     """`kind` (`system`, `summary`, `event`, `memory` or `pending`), and its source: the
-    `summary`, the `event` and `seq`, or the `memories`; only in `messages`."""
+    `summary` (of several, the oldest, and all as `summaries`), the `event` and `seq`,
+    or the `memories`; only in `messages`."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """The event's `rawEvent`, with `includeRawEvents`; absent if it has none, if it is
     shortened, or if newer raw events have 16 MiB. Its tokens are not counted."""
@@ -863,6 +867,9 @@ class ContextResponse(TypedDict):
     """Price of the context as input; absent without `model` or a configured price of it."""
     isPreview: NotRequired[bool | None]
     """True: the answer to a `preview`."""
+    warnings: NotRequired[list[str] | None]
+    """`template_needs_model`: the policy has a template, but its summaries are made
+    without a model, which alone could follow it. Absent: none."""
 
 
 class ContextSpec(TypedDict):
@@ -876,7 +883,7 @@ class ContextTokens(TypedDict):
     """Tokens of a context in the model's window, by its counter."""
 
     total: int
-    """Tokens of all parts, without the marks around summaries."""
+    """Tokens of all parts, with the marks around summaries."""
     system: int
     """Tokens of the system prompt."""
     summaries: int
@@ -888,7 +895,7 @@ class ContextTokens(TypedDict):
     pending: int
     """Tokens of the pending message."""
     framingTokens: int
-    """Tokens of the marks around summaries; with `total` within the limit."""
+    """Tokens of the marks around summaries and between them, a part of `total`."""
     limit: NotRequired[int | None]
     """Maximum tokens of the prompt with its answer; absent: no limit."""
     reserved: int
@@ -2153,7 +2160,10 @@ class MemoryPolicy(TypedDict):
     charsPerToken: NotRequired[int | None]
     """Summaries: characters for each token of the limit; default 4."""
     joiner: NotRequired[str | None]
-    """Separator of summaries in a text; default: a newline."""
+    """Separator of summaries; default: a newline."""
+    framing: NotRequired[bool | None]
+    """False: summaries without the marks that declare them to be data, each as it was
+    written; default true: one pair of marks around all of them."""
     summaryRole: NotRequired[SummaryRole | None]
     """Summaries: role of their message, `user` (the default) or `system`; marked as data
     in both."""
@@ -2163,6 +2173,9 @@ class MemoryPolicy(TypedDict):
     summaryModel: NotRequired[str | None]
     """Summariser: a model of the settings, or `builtin`; absent: the settings' own
     model, and without one `builtin`."""
+    systemInstruction: NotRequired[bool | None]
+    """Summaries: false for a summariser that takes no system instruction, such as BART:
+    its instructions come first in the user's text; default true."""
     template: NotRequired[str | None]
     """Prompt of the summariser: it has `{chat_transcript}`, and may have `{char_limit}`
     and `{previous_summary}`, each once."""
