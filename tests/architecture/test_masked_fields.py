@@ -40,8 +40,8 @@ COVERED: Mapping[str, tuple[str, set[str]]] = {
 REASONS = {
     # Names and ids: masked, two would become one.
     r"(.*\.)?(scope|scopeConditions)\.\*(\[\])?": "A scope says whose a memory is.",
-    r"(userId|streamId|memoryId|.*\.memoryId|name|session|.*Source\.session|namespace|as)": "An id.",
-    r"(.*\.)?(invocationId|callId|etag|sink|targetRevisionId|.*[pP]ageToken)": "An id.",
+    r"(userId|streamId|memoryId|.*\.memoryId|name|session|.*Source\.session|namespace)": "An id.",
+    r"(.*\.)?(as|invocationId|callId|etag|sink|targetRevisionId|.*[pP]ageToken)": "An id.",
     r"(artifacts|excludeSessions|projects|engines|kinds|scopeKeys)\[\]": "Ids.",
     r"tool": "The name of a policy.",
     r"allowedTopics\[\]\.customMemoryTopicLabel": "The name of a configured topic.",
