@@ -77,6 +77,44 @@ _IMAGES = frozenset({"image/svg+xml"})
 """Media types with text that readers cannot use."""
 
 
+_EXTENSIONS = {
+    "application/json": ".json",
+    "application/pdf": ".pdf",
+    "application/x-ndjson": ".ndjson",
+    "application/xml": ".xml",
+    "application/yaml": ".yaml",
+    "application/zip": ".zip",
+    "audio/mpeg": ".mp3",
+    "image/gif": ".gif",
+    "image/jpeg": ".jpg",
+    "image/png": ".png",
+    "image/svg+xml": ".svg",
+    "image/webp": ".webp",
+    "text/css": ".css",
+    "text/csv": ".csv",
+    "text/html": ".html",
+    "text/javascript": ".js",
+    "text/markdown": ".md",
+    "text/tab-separated-values": ".tsv",
+    "text/xml": ".xml",
+    "video/mp4": ".mp4",
+}
+
+
+def extension_of(media_type: str) -> str:
+    """Return the extension for files of a media type, with its dot; empty if none is known.
+
+    The table of `mimetypes` differs between releases of Python and has `.xsl` for XML.
+    """
+    essence = MediaType.parse(media_type).essence
+    known = _EXTENSIONS.get(essence)
+    if known is not None:
+        return known
+    if essence.endswith("+json"):
+        return ".json"
+    return ".txt" if essence.startswith("text/") else ""
+
+
 def format_of(essence: str) -> TextFormat | None:
     """Return the format of a media type. None: its files have no readable text."""
     known = _FORMATS.get(essence)

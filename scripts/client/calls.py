@@ -1,5 +1,6 @@
 """The operations of the OpenAPI document, as the source of `_calls.py`."""
 
+import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -71,8 +72,9 @@ def operation_ids(document: Schema) -> set[str]:
 
 
 def snake(name: str) -> str:
-    """Return the name of an argument for a name on the wire."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+    """Return the name of an argument for a name on the wire; a keyword of Python gets a `_`."""
+    found = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+    return f"{found}_" if keyword.iskeyword(found) else found
 
 
 def _operations(document: Schema) -> Iterator[tuple[str, Schema, str]]:

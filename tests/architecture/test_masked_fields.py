@@ -41,7 +41,7 @@ REASONS = {
     # Names and ids: masked, two would become one.
     r"(.*\.)?(scope|scopeConditions)\.\*(\[\])?": "A scope says whose a memory is.",
     r"(userId|streamId|memoryId|.*\.memoryId|name|session|.*Source\.session|namespace)": "An id.",
-    r"(.*\.)?(invocationId|callId|etag|sink|targetRevisionId|.*[pP]ageToken)": "An id.",
+    r"(.*\.)?(as|invocationId|callId|etag|sink|targetRevisionId|.*[pP]ageToken)": "An id.",
     r"(artifacts|excludeSessions|projects|engines|kinds|scopeKeys)\[\]": "Ids.",
     r"tool": "The name of a policy.",
     r"allowedTopics\[\]\.customMemoryTopicLabel": "The name of a configured topic.",
@@ -52,7 +52,7 @@ REASONS = {
     r"(.*\.)?(query|searchQuery|filter|pendingMessage|systemPrompt|instructions)": "Is not stored.",
     r"filterGroups.*": "Is not stored.",
     r"text": "Is not stored.",
-    r"directory": "A folder of the server.",
+    r"directory|fileName": "A path on the server.",
     # Written by who operates the service or configures an engine, not by users.
     r"(memoryPolicy|policy|strategies\[\])\..*|template": "A configuration.",
     r"contextSpec\..*|encryptionSpec\..*|displayName|description": "A configuration.",

@@ -15,6 +15,7 @@ from tests.support.bank import Json, ok
 MAX_STEPS = 8
 _METHODS = {"query_task_memory": "query", "summarize_task_memory": "summarize"}
 _EXPORT = "export_task_memory"
+_EXPORTED = {"fileName": "file_name", "directory": "folder"}
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,10 @@ class Agent:
     def _export(self, arguments: Json) -> str:
         place = f"{self.engine}/taskMemories/{arguments['memory']}"
         path = f"{place}/namespaces/{arguments['namespace']}:export"
-        files = ok(self.service.post(path, json={"sink": "files"}))["files"]
+        body = {name: arguments[sent] for name, sent in _EXPORTED.items() if sent in arguments}
+        if "artifact" in arguments:
+            body["artifacts"] = [arguments["artifact"]]
+        files = ok(self.service.post(path, json={"sink": "files", **body}))["files"]
         self.exported += [one["path"] for one in files]
         return f"{len(files)} file saved."
 

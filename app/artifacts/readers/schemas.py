@@ -31,6 +31,12 @@ class ReadFields(TaskModel):
     off_prompt: bool = Field(
         False, description="True: store the result and return only its reference."
     )
+    as_: TaskId | None = Field(
+        None,
+        alias="as",
+        description="Name of the stored result, with `offPrompt` only; without an extension, it"
+        " gets `.txt`. No two results of a namespace may have the same.",
+    )
     wait: bool = Field(
         False,
         description="True: wait for texts that are being indexed; otherwise they are NOT_READY.",

@@ -155,6 +155,24 @@ async def find_derived(
     return (await session.execute(statement)).scalar_one_or_none()
 
 
+async def has_derived(session: Session, source: NamespaceName, name: str, now: datetime) -> bool:
+    """Return True if a result of a namespace, whose sources all exist, has this name."""
+    row = ArtifactRow
+    statement = (
+        select(row.name)
+        .where(
+            row.engine_id == source.memory.engine.engine,
+            row.memory == source.memory.memory,
+            row.origin == source.namespace,
+            row.name == name,
+            is_readable(now),
+            ~row.source_deleted,
+        )
+        .limit(1)
+    )
+    return (await session.execute(statement)).first() is not None
+
+
 async def find_best(session: Session, texts: Texts, question: str, limit: int) -> list[Piece]:
     """Return the chunks that share the rarest words with a question, best first.
 

@@ -13,7 +13,8 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from app.kernel.names import TASK_ID_FORM, is_task_id
+from app.kernel.media_types import extension_of
+from app.kernel.names import TASK_ID, TASK_ID_FORM, check_task_id, is_task_id
 from app.kernel.text import places_of
 from app.kernel.wire.memory_policy import BUILTIN
 
@@ -133,6 +134,30 @@ def _check_directory(text: str) -> str:
     return text
 
 
+def chosen_name(name: str, media_type: str) -> str:
+    """Return the name of an artifact for a name that a request chose with `as`.
+
+    A name without an extension gets the one of the media type.
+
+    Raises:
+        InvalidArgument: with its extension, the name is too long.
+    """
+    has_extension = name.find(".", 1) > 0
+    return check_task_id("as", name if has_extension else f"{name}{extension_of(media_type)}")
+
+
+def _check_file_name(text: str) -> str:
+    if not is_task_id(text) or text.startswith("."):
+        raise ValueError(f"{TASK_ID_FORM}, and must not begin with a dot")
+    return text
+
+
+FileName = Annotated[
+    str,
+    AfterValidator(_check_file_name),
+    WithJsonSchema({"type": "string", "pattern": f"^(?!\\.){TASK_ID}$", "examples": ["page.html"]}),
+]
+"""The name of a file in its folder; it is not hidden, like the files that are being written."""
 Directory = Annotated[
     str,
     Field(min_length=1, max_length=MAX_DIRECTORY_CHARS),

@@ -11,6 +11,7 @@ from app.artifacts.tasks.logic import (
     ArtifactState,
     Directory,
     Disposition,
+    FileName,
     Kind,
     ModelName,
     OffPrompt,
@@ -198,6 +199,12 @@ class ProcessOutputRequest(BeginsNamespace):
         description="Rule for storing the output: false, true or `auto`; absent: from the"
         " tool's policy, or false without one.",
     )
+    as_: TaskId | None = Field(
+        None,
+        alias="as",
+        description="Name of the artifact if one is stored; without an extension, it gets the one"
+        " of the media type. Ignored where nothing is stored.",
+    )
     output: Output = Field(description="The tool's output.")
 
 
@@ -245,7 +252,9 @@ class Reference(WireModel):
     total_bytes: Int64 = Field(description="Size of all its artifacts, in bytes.")
     created_time: Timestamp = Field(description="Time of the namespace's creation.")
     expire_time: Timestamp = Field(description="Time at which the namespace is deleted.")
-    readable_with: list[Reader] = Field(description="Readers that can use it; empty: none.")
+    readable_with: list[Reader] = Field(
+        description="Readers that can use it, and that the caller may use; empty: none."
+    )
     derived_from: list[Source] | None = Field(
         None, description=f"The first {MAX_LISTED} sources of the listed artifacts."
     )
@@ -297,7 +306,9 @@ class Artifact(ArtifactReference):
     state: ArtifactState = Field(
         description="`ready` once readers can use it; before that `uploading` or `indexing`.",
     )
-    readable_with: list[Reader] = Field(description="Readers that can use it; empty if none can.")
+    readable_with: list[Reader] = Field(
+        description="Readers that can use it, and that the caller may use; empty: none."
+    )
     derived_from: list[Source] | None = Field(
         None, description="Artifacts that it was made from; absent: none."
     )
@@ -444,6 +455,16 @@ class ExportNamespaceRequest(TaskModel):
         max_length=MAX_TO_EXPORT,
         description="Names of the artifacts to export; absent: all.",
     )
+    file_name: FileName | None = Field(
+        None,
+        description="Name of the file, where one artifact is exported; absent: the artifact's"
+        " name.",
+    )
+    overwrite: bool = Field(
+        True,
+        description="True: existing files are replaced. False: an existing file is ID_TAKEN, and"
+        " stays.",
+    )
 
 
 class ExportedFile(WireModel):
@@ -451,7 +472,9 @@ class ExportedFile(WireModel):
 
     artifact: TaskId = Field(description="Name of the artifact within its namespace.")
     path: str = Field(description="Path within the sink.")
-    size_bytes: Int64 = Field(description="Size of the file in bytes.")
+    size_bytes: Int64 = Field(
+        description="Size of the artifact in bytes. The file of a padded result is shorter."
+    )
 
 
 class ExportNamespaceResponse(WireModel):
@@ -461,7 +484,7 @@ class ExportNamespaceResponse(WireModel):
     files: list[ExportedFile] = Field(
         description="Written files, one for each artifact, in the order of the artifacts."
     )
-    total_bytes: Int64 = Field(description="Size of all files together, in bytes.")
+    total_bytes: Int64 = Field(description="Sum of `sizeBytes`.")
 
 
 _MAX_DEPTH = 1_000

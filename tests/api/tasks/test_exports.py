@@ -46,6 +46,83 @@ async def _export(client: httpx.AsyncClient, **fields: object) -> httpx.Response
     return await client.post(f"{NAMESPACE}:export", json={"sink": "out", **fields})
 
 
+async def test_a_file_gets_the_chosen_name(client: httpx.AsyncClient, sink: Path) -> None:
+    ok(await store(client, text_output("one", name="a"), text_output("two", name="b")))
+    chosen = {"directory": "d", "artifacts": ["b"], "fileName": "elden-ring.txt"}
+    (file,) = ok(await _export(client, **chosen))["files"]
+    assert (file["artifact"], file["path"]) == ("b", "1/tools/n/d/elden-ring.txt")
+    assert (sink / file["path"]).read_text() == "two"
+    ok(await _export(client, **{**chosen, "artifacts": ["a"]}))
+    assert (sink / file["path"]).read_text() == "one"
+    assert _below(sink / "1/tools/n/d") == ["elden-ring.txt"]
+
+
+@pytest.mark.parametrize("chosen", [None, ["a", "b"]])
+async def test_one_name_is_not_for_several_files(
+    client: httpx.AsyncClient, sink: Path, chosen: list[str] | None
+) -> None:
+    ok(await store(client, text_output("one", name="a"), text_output("two", name="b")))
+    assert field_of(await _export(client, artifacts=chosen, fileName="c")) == "fileName"
+    assert _below(sink) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "", "../a", "/etc/a", "a/b", "a\\b", "C:a", "a\0", ".a", "a\n", "x" * 129]
+)
+async def test_no_file_name_leads_elsewhere_or_is_hidden(
+    client: httpx.AsyncClient, sink: Path, name: str
+) -> None:
+    ok(await store(client, text_output("one", name="a")))
+    assert refusal(await _export(client, fileName=name)) == BAD
+    assert _below(sink) == []
+
+
+async def test_a_file_that_must_not_be_overwritten_stays(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    ok(await store(client, text_output("one", name="a"), text_output("two", name="b")))
+    once = {"Idempotency-Key": "e1"}
+    body = {"sink": "out", "artifacts": ["a"], "fileName": "c", "overwrite": False}
+    first = await client.post(f"{NAMESPACE}:export", json=body, headers=once)
+    again = await client.post(f"{NAMESPACE}:export", json=body, headers=once)
+    assert ok(again) == ok(first)
+    refused = await _export(client, artifacts=["b"], fileName="c", overwrite=False)
+    assert refusal(refused) == (409, "ALREADY_EXISTS")
+    assert refused.json()["error"]["details"][0]["reason"] == "ID_TAKEN"
+    assert (sink / "1/tools/n/c").read_text() == "one"
+    assert _below(sink / "1/tools/n") == ["c"]
+
+
+async def test_of_two_exports_at_once_only_one_writes_the_file(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    sizes = {"a": 700_000, "b": 900_000}
+    for name, size in sizes.items():
+        ok(await upload(client, name.encode() * size, f"{NAMESPACE}/artifacts/{name}"))
+    answers = await asyncio.gather(
+        *(_export(client, artifacts=[one], fileName="c", overwrite=False) for one in "abab")
+    )
+    assert sorted(one.status_code for one in answers) == [200, 409, 409, 409]
+    (written,) = [ok(one)["files"][0]["artifact"] for one in answers if one.is_success]
+    assert (sink / "1/tools/n/c").read_bytes() == written.encode() * sizes[written]
+    assert _below(sink / "1/tools/n") == ["c"]
+
+
+async def test_a_link_with_the_name_of_a_file_is_not_followed(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    ok(await store(client, text_output("one", name="a")))
+    outside, folder = sink.parent / "outside", sink / "1/tools/n"
+    outside.write_text("kept")
+    folder.mkdir(parents=True)
+    (folder / "c").symlink_to(outside)
+    assert refusal(await _export(client, fileName="c", overwrite=False))[0] == 409
+    ok(await _export(client, fileName="c"))
+    assert outside.read_text() == "kept"
+    assert not (folder / "c").is_symlink()
+    assert (folder / "c").read_text() == "one"
+
+
 async def test_all_of_a_namespace_is_written_as_it_is(
     client: httpx.AsyncClient, sink: Path
 ) -> None:
@@ -212,8 +289,13 @@ async def test_a_prompt_names_the_readers_that_the_key_has_tools_for(
         tools = ok(await agent.get("/toolSpecs", params={"format": "openai"}))["openai"]
         output = text_output("A long text.", name=f"a-{may_derive}".lower())
         stored = ok(await store(agent, output))
+        artifact = ok(await agent.get(f"{NAMESPACE}/artifacts/{output['name']}"))
+        namespace = ok(await agent.get(NAMESPACE))
+        (listed,) = ok(await agent.get(NAMESPACE.rpartition("/")[0]))["namespaces"]
     named = stored["promptText"].rpartition("readers: ")[2].split(", ")
-    assert stored["reference"]["readableWith"] == ["query", "summarize", "export"]
     held = [tool["function"]["name"].removesuffix("_task_memory") for tool in tools]
     assert named == (held if may_derive else ["none"])
     assert len(held) == (3 if may_derive else 0)
+    references = [stored["reference"], namespace["reference"], listed["reference"], artifact]
+    assert [one["readableWith"] for one in references] == [held] * 4
+    assert stored.get("warnings", []) == ([] if may_derive else ["no_reader"])

@@ -14,7 +14,9 @@ def test_the_tools_ask_for_memory_and_namespace() -> None:
     assert list(named) == ["query_task_memory", "summarize_task_memory", "export_task_memory"]
     assert named["query_task_memory"]["required"] == ["memory", "namespace", "query"]
     assert named["summarize_task_memory"]["required"] == ["memory", "namespace"]
-    assert list(named["export_task_memory"]["properties"]) == ["memory", "namespace"]
+    export = named["export_task_memory"]
+    assert export["required"] == ["memory", "namespace"]
+    assert list(export["properties"])[2:] == ["artifact", "file_name", "folder"]
     for schema in named.values():
         Draft202012Validator.check_schema(schema)
         assert schema["properties"]["memory"]["enum"] == ["TaskMemory"]

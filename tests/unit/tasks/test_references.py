@@ -48,20 +48,20 @@ def reference(
 
 
 def test_it_names_all_that_a_prompt_may_know() -> None:
-    assert prompt_text(reference(), "web", "fetch", may_derive=True) == (
+    assert prompt_text(reference(), "web", "fetch") == (
         "web.fetch: stored off prompt as memory=TaskMemory namespace=ns-1; 1 artifact (text/plain),"
         " 295496 bytes; readers: query, summarize, export"
     )
 
 
-def test_readers_that_the_key_may_not_use_are_left_out() -> None:
-    told = prompt_text(reference(), "web", "fetch", may_derive=False)
+def test_without_any_reader_it_says_so() -> None:
+    told = prompt_text(reference(readers=[]), "web", "fetch")
     assert told.endswith("295496 bytes; readers: none")
 
 
 def test_several_artifacts_are_counted_and_their_types_named_once() -> None:
     found = reference(types=["text/plain", "image/png", "text/plain"], count=3, readers=[])
-    told = prompt_text(found, "web", "fetch", may_derive=True)
+    told = prompt_text(found, "web", "fetch")
     assert "3 artifacts (text/plain, image/png)" in told
     assert told.endswith("readers: none")
 
@@ -71,7 +71,7 @@ def test_it_is_never_longer_than_it_may_be(
     tool: str, activity: str, memory: str, namespace: str, types: list[str], count: int
 ) -> None:
     found = reference(memory, namespace, types, count, 512 * 1024**2)
-    told = prompt_text(found, tool, activity, may_derive=True)
+    told = prompt_text(found, tool, activity)
     assert len(told) <= MAX_PROMPT_CHARS
     # What a tool is called with has to be whole.
     assert f"memory={memory} namespace={namespace};" in told
@@ -82,9 +82,7 @@ def test_it_is_never_longer_than_it_may_be(
 
 
 def test_long_names_are_cut_and_short_ones_beside_them_are_not() -> None:
-    told = prompt_text(
-        reference("m" * 128, "n" * 128, ["image/png"]), "t" * 128, "fetch", may_derive=True
-    )
+    told = prompt_text(reference("m" * 128, "n" * 128, ["image/png"]), "t" * 128, "fetch")
     assert told.startswith("tt")
     assert "\u2026.fetch: " in told
     assert "(image/png)" in told
@@ -124,6 +122,6 @@ def test_readers_are_those_that_can_read_it(
 
 
 def test_a_developer_is_warned_of_what_nobody_can_read() -> None:
-    assert warned(reference(), may_derive=True) == []
-    assert warned(reference(), may_derive=False) == [Warned.NO_READER]
-    assert warned(reference(readers=[Reader.EXPORT]), may_derive=True) == [Warned.NO_READER]
+    assert warned(reference()) == []
+    assert warned(reference(readers=[])) == [Warned.NO_READER]
+    assert warned(reference(readers=[Reader.EXPORT])) == [Warned.NO_READER]

@@ -32,23 +32,30 @@ from app.artifacts.readers.services.reading_session import (
     unchanged,
     usage_of,
 )
-from app.artifacts.tasks.logic import Kind
+from app.artifacts.tasks.logic import Kind, chosen_name
 from app.artifacts.tasks.logic import Reader as Method
 from app.artifacts.tasks.schemas import Reference
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import OutputItem
-from app.artifacts.tasks.services.preparing import check_storable, embedder_of, prepare
+from app.artifacts.tasks.services.preparing import (
+    PADDING,
+    check_storable,
+    embedder_of,
+    prepare,
+)
 from app.artifacts.tasks.services.storing import (
     ArtifactBatch,
     Derived,
     StoringService,
     new_namespace,
+    taken,
 )
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.services.views import prompt_text
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey, digest_of
+from app.kernel.errors import InvalidArgument
 from app.kernel.limits import Counted
 from app.kernel.media_types import TEXT
 from app.kernel.names import NamespaceName
@@ -60,7 +67,6 @@ from app.platform.operations.services.mutation import write
 from app.platform.operations.services.operations import GivenUp
 
 _NAMES = {Method.QUERY: "answer", Method.SUMMARIZE: "summary"}
-"""Name of the text in responses, and of the artifact if it is stored."""
 Make = Callable[[OpenNamespace, Asking | None], Awaitable[Reading]]
 """Function that makes the text; without model calls, the built-in reader makes it."""
 _TOOL = "task_memory"
@@ -73,12 +79,23 @@ _MOST_CHARACTER_BYTES = 4
 
 @dataclass(frozen=True)
 class DerivedRequest:
-    """Parameters of a result to make and store; `input_hash` digests all that determines it."""
+    """Parameters of a result to make and store.
+
+    Attributes:
+        name: name of the text in the response, and of the artifact unless another is `chosen`.
+        input_hash: digest of all that determines the result, and of a chosen name.
+    """
 
     activity: str
     name: str
     tokens: int
     input_hash: bytes
+    chosen: str | None
+
+    @property
+    def artifact(self) -> str:
+        """Name of the artifact."""
+        return self.chosen or self.name
 
 
 @dataclass(frozen=True)
@@ -112,11 +129,16 @@ class DerivedStore:
             await check_more(session, self.tasks.settings, engine_id, Counted.ARTIFACT_BYTES)
 
     async def find(self, opened: OpenNamespace, wish: DerivedRequest) -> DerivedResult | None:
-        """Return the stored result of an equal earlier request, or None."""
+        """Return the stored result of an equal earlier request, or None.
+
+        Raises:
+            AlreadyExists: another result of the same namespace has the chosen name.
+        """
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             row = await store.find_derived(session, opened.name.memory, wish.input_hash, now)
             if row is None:
+                await _check_name(session, opened, wish, now)
                 return None
             return await self._stored_result(session, row, wish, now, is_reused=True)
 
@@ -127,16 +149,18 @@ class DerivedStore:
 
         Raises:
             Aborted: the source namespace was deleted or has changed.
+            AlreadyExists: another result of the same namespace has the chosen name.
             ResourceExhausted: a quota is used up.
         """
         settings, now = self.tasks.settings, self.tasks.clock.now()
-        text = text or _NOTHING
+        text = text.rstrip(PADDING) or _NOTHING
         data = text.encode()
         prepared = await prepare(settings, data, len(data), Kind.TEXT, TEXT)
         if opened.row.sensitive:
-            data = data.ljust(wish.tokens * CHARS_PER_TOKEN * _MOST_CHARACTER_BYTES)
+            most = wish.tokens * CHARS_PER_TOKEN * _MOST_CHARACTER_BYTES
+            data = data.ljust(most, PADDING.encode())
             prepared = prepared.sized_as(data)
-        item = OutputItem(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.name, 0)
+        item = OutputItem(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.artifact, 0)
         name = NamespaceName(opened.name.memory, new_namespace())
         sources = [artifact.name for artifact in opened.artifacts]
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
@@ -147,6 +171,7 @@ class DerivedStore:
             # A row exists if an equal, concurrent request stored its result first.
             is_reused = row is not None
             if row is None:
+                await _check_name(session, opened, wish, now)
                 beginning = self._beginning(source, wish, expire_time - now)
                 batch = ArtifactBatch(name, beginning, [item], [prepared], derived)
                 row = await StoringService(self.tasks).put(session, engine, batch, now)
@@ -179,8 +204,8 @@ class DerivedStore:
         is_reused: bool,
     ) -> DerivedResult:
         reference = await self.tasks.reference(session, row, now)
-        # The caller may use readers, since it made this request.
-        text = prompt_text(reference, _TOOL, wish.activity, may_derive=True)
+        # The caller may use the reference's readers, since it made this request.
+        text = prompt_text(reference, _TOOL, wish.activity)
         return DerivedResult(reference, text, is_reused)
 
 
@@ -199,6 +224,7 @@ class ReaderService:
 
         Raises:
             Aborted, InvalidArgument, NotFound, PermissionDenied: see `open_namespace`.
+            AlreadyExists: another result of this namespace has the name that `as` chooses.
             ServiceError: see `Asking.ask`.
         """
 
@@ -234,7 +260,7 @@ class ReaderService:
         `tokens` is the maximum length of the text, `parts` are the fields that determine it.
         """
         opened, meter = await self._open(body), Meter()
-        wish = _wish(opened, method, tokens, parts)
+        wish = _wish(opened, method, tokens, parts, body.as_)
         if kept := await self._kept_before(opened, wish, body):
             return _response_fields(opened, meter, kept), None
         reader = opened.reader
@@ -260,6 +286,8 @@ class ReaderService:
     async def _open(self, body: ReadFields) -> OpenNamespace:
         if body.off_prompt:
             self._keeping.check()
+        elif body.as_ is not None:
+            raise InvalidArgument.of_field("as", "needs offPrompt: true, which stores the result.")
         parts = self._parts
         opened = await open_namespace(parts, self.name, body, self.caller, self.is_given_up)
         if self.once is not None:
@@ -294,13 +322,24 @@ class ReaderService:
 
 
 def _wish(
-    opened: OpenNamespace, method: Method, tokens: int, parts: dict[str, Any]
+    opened: OpenNamespace, method: Method, tokens: int, parts: dict[str, Any], name: str | None
 ) -> DerivedRequest:
+    chosen = None if name is None else chosen_name(name, TEXT)
+    if chosen is not None:
+        # Only a result with the same name is reused.
+        parts = {**parts, "as": chosen}
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [artifact.content_id for artifact in opened.artifacts]
     asked = digest_of([method.value, by, contents, inherited(opened.row), parts])
-    return DerivedRequest(method.value, _NAMES[method], tokens, asked)
+    return DerivedRequest(method.value, _NAMES[method], tokens, asked, chosen)
+
+
+async def _check_name(
+    session: Session, opened: OpenNamespace, wish: DerivedRequest, now: datetime
+) -> None:
+    if wish.chosen and await store.has_derived(session, opened.name, wish.chosen, now):
+        raise taken(wish.chosen)
 
 
 def _response_fields(

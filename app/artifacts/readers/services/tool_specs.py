@@ -64,7 +64,29 @@ _READERS: tuple[_Tool, ...] = (
         [],
     ),
 )
-_EXPORTS: tuple[_Tool, ...] = ((EXPORT, _EXPORT, {}, []),)
+_EXPORTS: tuple[_Tool, ...] = (
+    (
+        EXPORT,
+        _EXPORT,
+        {
+            "artifact": {
+                "type": "string",
+                "description": "The only artifact to save; all of the namespace without it.",
+            },
+            "file_name": {
+                "type": "string",
+                "description": "Name of the file, where one artifact is saved: up to 128 of A-Z,"
+                " a-z, 0-9, dot, underscore and hyphen, not beginning with a dot. An earlier file"
+                " of this name is replaced.",
+            },
+            "folder": {
+                "type": "string",
+                "description": 'Folder for the files: such names, with "/" between them.',
+            },
+        },
+        [],
+    ),
+)
 
 
 def tool_specs(

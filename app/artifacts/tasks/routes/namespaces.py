@@ -146,7 +146,7 @@ async def list_namespaces(
     context: Context, name: TaskMemoryPath, page: Page
 ) -> ListNamespacesResponse:
     """List the namespaces of a memory, newest first, at most 100 a page."""
-    return await TaskService.of(context.resources).list_namespaces(name, page)
+    return await TaskService.of(context.resources).list_namespaces(name, page, context.caller)
 
 
 @router.post(NAMESPACE + ":store", summary="Store artifacts", operation_id="storeArtifacts")
@@ -170,7 +170,7 @@ async def export_namespace(
 @router.get(NAMESPACE, summary="Get a namespace", operation_id="getNamespace")
 async def get_namespace(context: Context, name: NamespacePath) -> Namespace:
     """Return a namespace, without content."""
-    return await TaskService.of(context.resources).get_namespace(name)
+    return await TaskService.of(context.resources).get_namespace(name, context.caller)
 
 
 @router.patch(NAMESPACE, summary="Update a namespace", operation_id="updateNamespace")

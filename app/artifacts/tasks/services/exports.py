@@ -2,7 +2,8 @@
 
 Below a sink, each namespace has its own folder, named after engine, memory and namespace. Only a
 new namespace that reuses the name of a deleted or expired one overwrites its exports, even for
-another user. Files are written atomically.
+another user. Files are written atomically, and without the padding of readers' results, which hides
+their lengths from callers who may not see content.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from app.artifacts.tasks.schemas import (
     ExportNamespaceRequest,
     ExportNamespaceResponse,
 )
+from app.artifacts.tasks.services.preparing import PADDING
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.tables import ArtifactRow
@@ -50,12 +52,12 @@ async def export(
     request: ExportNamespaceRequest,
     once: IdempotencyKey | None,
 ) -> ExportNamespaceResponse:
-    """Write all or some artifacts of a namespace to a configured sink, over earlier exports.
+    """Write all or some artifacts of a namespace to a configured sink.
 
     Raises:
-        AlreadyExists: a file would replace a folder or a folder a file, or the request id was used
-            with another request.
-        InvalidArgument: no sink has this name.
+        AlreadyExists: a file would replace a folder or a folder a file, or a file would replace
+            another without `overwrite`, or the request id was used with another request.
+        InvalidArgument: no sink has this name, or a file name is given for several artifacts.
         NotFound: the namespace does not exist, or one of the artifacts is not in it.
         Unavailable: writing to the sink failed.
     """
@@ -74,9 +76,9 @@ async def _write_all(
     below = Path(*parts, *(request.directory or "").split("/"))
     files: list[ExportedFile] = []
     for row in rows:
-        path = below / row.name
+        path = below / (request.file_name or row.name)
         try:
-            await _write(tasks, sink, path, row)
+            await _write(tasks, sink, path, row, overwrite=request.overwrite)
         except OSError as error:
             raise _not_written(error, request.sink, row.name, len(files)) from None
         files.append(
@@ -105,25 +107,42 @@ async def _list_chosen(
         await repository.get_namespace(session, name, now)
         statement = repository.select_artifacts(name, now)
         rows, _ = await list_page(session, statement, asked)
-    if request.artifacts is None:
-        return rows
     known = {row.name: row for row in rows}
-    for artifact in request.artifacts:
+    chosen = [*dict.fromkeys(request.artifacts)] if request.artifacts is not None else [*known]
+    for artifact in chosen:
         if artifact not in known:
             raise NotFound.of(ArtifactName(name, artifact))
-    return [known[artifact] for artifact in dict.fromkeys(request.artifacts)]
+    if request.file_name is not None and len(chosen) != 1:
+        raise InvalidArgument.of_field(
+            "fileName", f"names one file, and {len(chosen)} artifacts are chosen."
+        )
+    return [known[artifact] for artifact in chosen]
 
 
-async def _write(tasks: TaskService, sink: Path, path: Path, row: ArtifactRow) -> None:
+async def _write(
+    tasks: TaskService, sink: Path, path: Path, row: ArtifactRow, *, overwrite: bool
+) -> None:
     pages = tasks.read_content(row, 0, row.size_bytes)
+    if row.depth:
+        pages = without_padding(pages)
     folder = await asyncio.to_thread(_make_folder, sink, path.parent)
     partly = folder / f".{secrets.token_hex(8)}"
     try:
         await _fill(partly, pages)
-        await asyncio.to_thread(_move_into_place, partly, folder / path.name)
+        await asyncio.to_thread(_put_in_place, partly, folder / path.name, overwrite=overwrite)
     finally:
         with suppress(FileNotFoundError):
             await asyncio.to_thread(os.unlink, partly)
+
+
+async def without_padding(pages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the pages of a reader's result without its padding."""
+    padding, held = PADDING.encode(), b""
+    async for page in pages:
+        data = held + page
+        text = data.rstrip(padding)
+        held = data[len(text) :]
+        yield text
 
 
 async def _first_answer(
@@ -161,8 +180,8 @@ def _not_written(error: OSError, sink: str, artifact: str, written: int) -> Serv
     metadata = {"sink": sink, "filesWritten": str(written)}
     if isinstance(error, (IsADirectoryError, NotADirectoryError, FileExistsError)):
         return AlreadyExists(
-            f"artifacts/{artifact} conflicts with a file or folder of an earlier export in the sink"
-            f" {sink}; choose another directory.",
+            f"artifacts/{artifact} conflicts with an existing file or folder in the sink {sink};"
+            " choose another directory or file name.",
             Reason.ID_TAKEN,
             metadata=metadata,
         )
@@ -189,8 +208,17 @@ def _sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _move_into_place(partly: Path, path: Path) -> None:
-    partly.replace(path)
+def _put_in_place(partly: Path, path: Path, *, overwrite: bool) -> None:
+    """Give a complete file its name; a link of this name is replaced, not followed.
+
+    Raises:
+        FileExistsError: something has this name, and it must not be overwritten.
+    """
+    if overwrite:
+        partly.replace(path)
+    else:
+        # A look before a rename would let two exports at once replace each other's file.
+        os.link(partly, path, follow_symlinks=False)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)

@@ -5,10 +5,10 @@ Errors reveal no content: they give the kind, the position, and the accepted val
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from app.artifacts.tasks.logic import PASSING, STORABLE, Disposition, Kind, OffPrompt
+from app.artifacts.tasks.logic import PASSING, STORABLE, Disposition, Kind, OffPrompt, chosen_name
 from app.artifacts.tasks.schemas import Output, Passed
 from app.kernel import media_types
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
@@ -141,6 +141,23 @@ def decide(output: Output, held: OutputPolicy, limits: OutputLimits) -> OutputDe
     return OutputDecision(
         Disposition.STORED, items=_with_unique_names(items, _place_of(output)), passed=passed
     )
+
+
+def named_as(items: Sequence[OutputItem], name: str | None) -> Sequence[OutputItem]:
+    """Return the items to store of an output, the only one with the name chosen for it.
+
+    Raises:
+        InvalidArgument: a name is chosen for several artifacts, or for one that has another name.
+    """
+    if name is None:
+        return items
+    if len(items) > 1:
+        raise InvalidArgument.of_field(
+            "as", f"names one artifact, and {len(items)} are stored; name each in its element."
+        )
+    if items[0].name is not None:
+        raise InvalidArgument.of_field("as", "must be absent where the output has a name.")
+    return [replace(items[0], name=chosen_name(name, items[0].media_type))]
 
 
 def items_of(artifacts: Sequence[Output], limits: OutputLimits) -> list[OutputItem]:

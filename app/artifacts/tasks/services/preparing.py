@@ -22,6 +22,8 @@ from app.language.search_languages import UNKNOWN, configuration_of
 from app.language.tokens import estimate_tokens, tokens_of_length
 from app.settings.settings import Settings
 
+PADDING = " "
+"""Filler at the end of readers' results from sensitive content; no result itself ends in it."""
 _NUL, _SHOWN_NUL = "\x00", "\ufffd"
 
 
@@ -60,7 +62,7 @@ class Prepared:
         }
 
     def sized_as(self, data: bytes) -> "Prepared":
-        """Return the same properties for content padded with blanks or other filler."""
+        """Return the same properties for padded content."""
         digest = hashlib.sha256(data).digest()
         return replace(self, size=len(data), sha256=digest, token_estimate=estimate_tokens(data))
 

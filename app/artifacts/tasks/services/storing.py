@@ -28,10 +28,11 @@ from app.artifacts.tasks.services.outputs import (
     decide,
     handling,
     items_of,
+    named_as,
 )
 from app.artifacts.tasks.services.preparing import Prepared, check_choice, prepare
 from app.artifacts.tasks.services.tasks import TaskService
-from app.artifacts.tasks.services.views import prompt_text, warned
+from app.artifacts.tasks.services.views import prompt_text, usable, warned
 from app.artifacts.tasks.store import contents, erasure, repository
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
@@ -39,7 +40,6 @@ from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName, ToolPolicyName
-from app.kernel.permissions import Permission
 from app.kernel.wire.privacy_config import Place
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow, name_of
@@ -119,7 +119,8 @@ class StoringService:
         A retry returns the first response, even if rules have changed since.
 
         Raises:
-            InvalidArgument: the output has an unsupported kind.
+            AlreadyExists: one of the names is taken.
+            InvalidArgument: the output has an unsupported kind, or `as` cannot name it.
             NotFound: the engine does not exist, or the caller has no access to the user.
             PermissionDenied: the request names a remote embedder, which the caller may not choose.
             ResourceExhausted: the output is too long, or a quota is used up.
@@ -135,7 +136,8 @@ class StoringService:
             )
         namespace = request.namespace or new_namespace()
         place = NamespaceName(name, namespace)
-        reference = await self._store(place, beginning, decided.items, once)
+        items = named_as(decided.items, request.as_)
+        reference = await self._store(place, beginning, items, once)
         return ProcessOutputResponse(
             disposition=Disposition.STORED,
             passthrough=list(decided.passed) or None,
@@ -149,11 +151,7 @@ class StoringService:
         once: IdempotencyKey | None,
         caller: Caller,
     ) -> StoreArtifactsResponse:
-        """Store artifacts in a namespace, all or none; further errors are as for `process`.
-
-        Raises:
-            AlreadyExists: one of the names is taken.
-        """
+        """Store artifacts in a namespace, all or none; errors are as for `process`."""
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         sent = [(f"artifacts[{n}]", artifact) for n, artifact in enumerate(request.artifacts)]
         artifacts = await self._admitted(name.memory.engine, sent)
@@ -312,20 +310,27 @@ class StoringService:
         now = await database_now(session)
         for name, artifact in known.items():
             if artifact.expire_time > now:
-                message = f"artifacts/{name} exists; choose another name."
-                raise AlreadyExists(message, Reason.ID_TAKEN)
+                raise taken(name)
             await erasure.remove_artifact(session, row, artifact)
             row = await self.tasks.places.uncount(session, row, artifact)
         return row
 
 
+def taken(name: str) -> AlreadyExists:
+    """Return the error for a chosen name that another artifact has."""
+    return AlreadyExists(f"artifacts/{name} exists; choose another name.", Reason.ID_TAKEN)
+
+
 def _shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> dict[str, Any]:
     tool, activity = request.tool or _STORED, request.activity or _STORED
-    may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
+    # A repeated request may come with another key than the first one.
+    reference = reference.model_copy(
+        update={"readable_with": usable(reference.readable_with, caller)}
+    )
     return {
         "reference": reference,
-        "prompt_text": prompt_text(reference, tool, activity, may_derive=may_derive),
-        "warnings": warned(reference, may_derive=may_derive) or None,
+        "prompt_text": prompt_text(reference, tool, activity),
+        "warnings": warned(reference) or None,
     }
 
 

@@ -112,7 +112,7 @@ class TaskService:
     # Namespaces
 
     async def list_namespaces(
-        self, name: TaskMemoryName, page: PageRequest
+        self, name: TaskMemoryName, page: PageRequest, caller: Caller
     ) -> ListNamespacesResponse:
         """Return a page of namespaces, newest first, each with its first artifacts."""
         asked = repository.NAMESPACES.page(page, memory=f"{name.engine.engine}/{name.memory}")
@@ -125,15 +125,16 @@ class TaskService:
             )
         return ListNamespacesResponse(
             namespaces=[
-                namespace_of(self.settings, memory, row, inside.get(row.namespace)) for row in rows
+                namespace_of(self.settings, memory, row, inside.get(row.namespace), caller)
+                for row in rows
             ],
             next_page_token=token,
         )
 
-    async def get_namespace(self, name: NamespaceName) -> Namespace:
+    async def get_namespace(self, name: NamespaceName, caller: Caller) -> Namespace:
         """Return a namespace, or raise NotFound."""
         async with self.db.snapshot() as session:
-            return await self._read_namespace(session, name, self.clock.now())
+            return await self._read_namespace(session, name, self.clock.now(), caller)
 
     async def update_namespace(
         self,
@@ -173,7 +174,7 @@ class TaskService:
                     await indexing.remove(session, name)
                 if "embedding_model" in values:
                     await embed_later(session, self.settings, name_of(engine), row, now)
-            return await self._read_namespace(session, name, now)
+            return await self._read_namespace(session, name, now, caller)
 
     def _changed(self, request: UpdateNamespaceRequest, now: datetime) -> dict[str, Any]:
         sent = request.model_fields_set
@@ -189,7 +190,7 @@ class TaskService:
         return values
 
     async def _read_namespace(
-        self, session: Session, name: NamespaceName, now: datetime
+        self, session: Session, name: NamespaceName, now: datetime, caller: Caller
     ) -> Namespace:
         engine = await engines.get(session, name.memory.engine)
         row = await repository.get_namespace(session, name, now)
@@ -197,7 +198,7 @@ class TaskService:
             session, name.memory, [name.namespace], now, MAX_LISTED
         )
         memory = TaskMemoryName(name_of(engine), name.memory.memory)
-        return namespace_of(self.settings, memory, row, inside.get(row.namespace))
+        return namespace_of(self.settings, memory, row, inside.get(row.namespace), caller)
 
     # Artifacts
 
@@ -245,7 +246,7 @@ class TaskService:
             TaskMemoryName(engine, namespace.memory),
             namespace,
             row,
-            may_see_content=caller.may(Permission.ARTIFACTS_CONTENT),
+            caller,
             is_silent=row.content_id in indexing_failed,
         )
 

@@ -14,7 +14,9 @@ from app.artifacts.tasks.schemas import (
 )
 from app.artifacts.tasks.store.listing import Contents, ListedArtifact
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
+from app.kernel.auth import Caller
 from app.kernel.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
+from app.kernel.permissions import Permission
 from app.settings.settings import Settings
 
 _EMPTY = Contents(0, 0, has_text=False)
@@ -29,7 +31,10 @@ _TEXT = (
 
 
 def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None) -> Reference:
-    """Return the reference of a namespace; prompts may show it."""
+    """Return the reference of a namespace; prompts may show it.
+
+    Its readers are those that can use it: see `usable`.
+    """
     contents = inside or _EMPTY
     sources = list(
         dict.fromkeys(
@@ -80,8 +85,8 @@ def artifact_of(
     memory: TaskMemoryName,
     namespace: NamespaceRow,
     row: ArtifactRow,
+    caller: Caller,
     *,
-    may_see_content: bool,
     is_silent: bool,
 ) -> Artifact:
     """Return an artifact, with sniffed type and digest only for callers who may see content.
@@ -89,6 +94,7 @@ def artifact_of(
     `is_silent`: whether the indexing of its text was given up.
     """
     sources = [Source(namespace=source[0], name=source[1]) for source in _sources(row.derived_from)]
+    may_see_content = caller.may(Permission.ARTIFACTS_CONTENT)
     state = ArtifactState.READY if is_silent else ArtifactState(row.state)
     return Artifact(
         name=str(ArtifactName(NamespaceName(memory, row.namespace), row.name)),
@@ -97,8 +103,11 @@ def artifact_of(
         size_bytes=row.size_bytes,
         token_estimate=row.token_estimate,
         state=state,
-        readable_with=_readers(
-            settings, namespace, has_text=row.chunks > 0 or state is ArtifactState.INDEXING
+        readable_with=usable(
+            _readers(
+                settings, namespace, has_text=row.chunks > 0 or state is ArtifactState.INDEXING
+            ),
+            caller,
         ),
         derived_from=sources[:MAX_LISTED] or None,
         source_deleted=row.source_deleted or None,
@@ -112,12 +121,18 @@ def artifact_of(
 
 
 def namespace_of(
-    settings: Settings, memory: TaskMemoryName, row: NamespaceRow, inside: Contents | None
+    settings: Settings,
+    memory: TaskMemoryName,
+    row: NamespaceRow,
+    inside: Contents | None,
+    caller: Caller,
 ) -> Namespace:
     """Return a namespace in wire form."""
+    reference = reference_of(settings, row, inside)
+    readers = usable(reference.readable_with, caller)
     return Namespace(
         name=str(NamespaceName(memory, row.namespace)),
-        reference=reference_of(settings, row, inside),
+        reference=reference.model_copy(update={"readable_with": readers}),
         user_id=row.user_id,
         tool=row.tool,
         activity=row.activity,
@@ -152,23 +167,25 @@ def readable_with(*, has_text: bool, has_reader: bool, has_sinks: bool) -> list[
     return [*reading, Reader.EXPORT] if has_sinks else reading
 
 
-def warned(reference: Reference, *, may_derive: bool) -> list[Warned]:
+def usable(readers: list[Reader], caller: Caller) -> list[Reader]:
+    """Return the readers that a caller may use: all of them need the same permission."""
+    return readers if caller.may(Permission.ARTIFACTS_DERIVE) else []
+
+
+def warned(reference: Reference) -> list[Warned]:
     """Return the warnings for an agent's developer about a stored output."""
-    can_read = may_derive and Reader.QUERY in reference.readable_with
-    return [] if can_read else [Warned.NO_READER]
+    return [] if Reader.QUERY in reference.readable_with else [Warned.NO_READER]
 
 
-def prompt_text(reference: Reference, tool: str, activity: str, *, may_derive: bool) -> str:
+def prompt_text(reference: Reference, tool: str, activity: str) -> str:
     """Return the prompt text for a stored output: at most 400 characters.
 
-    Without `may_derive`, the text names no reader. The names of memory and namespace are never cut,
-    since tools need them. Tool, activity and media types share the remaining room.
+    The names of memory and namespace are never cut, since tools need them. Tool, activity and media
+    types share the remaining room.
     """
     types = (
         ", ".join(dict.fromkeys(artifact.media_type for artifact in reference.artifacts)) or "none"
     )
-    if not may_derive:
-        reference = reference.model_copy(update={"readable_with": []})
     room = MAX_PROMPT_CHARS - len(_filled(reference, "", "", ""))
     return _filled(reference, *_shortened((tool, activity, types), room))
 

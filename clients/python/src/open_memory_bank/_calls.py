@@ -759,7 +759,13 @@ EXPORT_NAMESPACE: Call[types.ExportNamespaceResponse] = Call(
     "exportNamespace",
     "POST",
     "{engine}/taskMemories/{task_memory}/namespaces/{namespace}:export",
-    body={"sink": "sink", "directory": "directory", "artifacts": "artifacts"},
+    body={
+        "sink": "sink",
+        "directory": "directory",
+        "artifacts": "artifacts",
+        "file_name": "fileName",
+        "overwrite": "overwrite",
+    },
     is_change=True,
 )
 
@@ -774,6 +780,10 @@ class ExportNamespace(TypedDict, total=False):
     in the sink."""
     artifacts: Sequence[str] | None
     """Names of the artifacts to export; absent: all."""
+    file_name: str | None
+    """Name of the file, where one artifact is exported; absent: the artifact's name."""
+    overwrite: bool
+    """True: existing files are replaced. False: an existing file is ID_TAKEN, and stays."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
 
@@ -1567,6 +1577,7 @@ PROCESS_OUTPUT: Call[types.ProcessOutputResponse] = Call(
         "call_id": "callId",
         "namespace": "namespace",
         "off_prompt": "offPrompt",
+        "as_": "as",
         "output": "output",
     },
     is_change=True,
@@ -1600,6 +1611,9 @@ class ProcessOutput(TypedDict, total=False):
     off_prompt: bool | Literal["auto"] | None
     """Rule for storing the output: false, true or `auto`; absent: from the tool's
     policy, or false without one."""
+    as_: str | None
+    """Name of the artifact if one is stored; without an extension, it gets the one of
+    the media type. Ignored where nothing is stored."""
     output: Required[types.Output]
     """The tool's output."""
     idempotency_key: str | None
@@ -1655,6 +1669,7 @@ QUERY_NAMESPACE: Call[types.QueryNamespaceResponse] = Call(
     body={
         "model": "model",
         "off_prompt": "offPrompt",
+        "as_": "as",
         "wait": "wait",
         "query": "query",
         "top_k": "topK",
@@ -1673,6 +1688,9 @@ class QueryNamespace(TypedDict, total=False):
     any."""
     off_prompt: bool
     """True: store the result and return only its reference."""
+    as_: str | None
+    """Name of the stored result, with `offPrompt` only; without an extension, it gets
+    `.txt`. No two results of a namespace may have the same."""
     wait: bool
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     query: Required[str]
@@ -2076,6 +2094,7 @@ SUMMARIZE_NAMESPACE: Call[types.SummarizeNamespaceResponse] = Call(
     body={
         "model": "model",
         "off_prompt": "offPrompt",
+        "as_": "as",
         "wait": "wait",
         "instructions": "instructions",
         "template": "template",
@@ -2094,6 +2113,9 @@ class SummarizeNamespace(TypedDict, total=False):
     any."""
     off_prompt: bool
     """True: store the result and return only its reference."""
+    as_: str | None
+    """Name of the stored result, with `offPrompt` only; without an extension, it gets
+    `.txt`. No two results of a namespace may have the same."""
     wait: bool
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     instructions: str | None

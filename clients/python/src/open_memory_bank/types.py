@@ -401,7 +401,7 @@ class Artifact(TypedDict):
     state: ArtifactState
     """`ready` once readers can use it; before that `uploading` or `indexing`."""
     readableWith: list[Reader]
-    """Readers that can use it; empty if none can."""
+    """Readers that can use it, and that the caller may use; empty: none."""
     derivedFrom: NotRequired[list[Source] | None]
     """Artifacts that it was made from; absent: none."""
     sourceDeleted: NotRequired[bool | None]
@@ -1468,6 +1468,10 @@ class ExportNamespaceRequest(TypedDict):
     in the sink."""
     artifacts: NotRequired[list[str] | None]
     """Names of the artifacts to export; absent: all."""
+    fileName: NotRequired[str | None]
+    """Name of the file, where one artifact is exported; absent: the artifact's name."""
+    overwrite: NotRequired[bool]
+    """True: existing files are replaced. False: an existing file is ID_TAKEN, and stays."""
 
 
 class ExportNamespaceResponse(TypedDict):
@@ -1478,7 +1482,7 @@ class ExportNamespaceResponse(TypedDict):
     files: list[ExportedFile]
     """Written files, one for each artifact, in the order of the artifacts."""
     totalBytes: str
-    """Size of all files together, in bytes."""
+    """Sum of `sizeBytes`."""
 
 
 class ExportedFile(TypedDict):
@@ -1489,7 +1493,7 @@ class ExportedFile(TypedDict):
     path: str
     """Path within the sink."""
     sizeBytes: str
-    """Size of the file in bytes."""
+    """Size of the artifact in bytes. The file of a padded result is shorter."""
 
 
 class ExtractedMemory(TypedDict):
@@ -2719,7 +2723,10 @@ class PrivacyRule(TypedDict):
     """Places that the rule is for; absent: everywhere."""
 
 
-class ProcessOutputRequest(TypedDict):
+_ProcessOutputRequestBase = TypedDict("_ProcessOutputRequestBase", {"as": str | None})
+
+
+class ProcessOutputRequest(_ProcessOutputRequestBase):
     """A tool's output; the service decides which part the prompt shows."""
 
     sensitive: NotRequired[bool | None]
@@ -2808,7 +2815,10 @@ class PurgeMemoriesResponse(_PurgeMemoriesResponseBase):
     without `sampleSize`."""
 
 
-class QueryNamespaceRequest(TypedDict):
+_QueryNamespaceRequestBase = TypedDict("_QueryNamespaceRequestBase", {"as": str | None})
+
+
+class QueryNamespaceRequest(_QueryNamespaceRequestBase):
     """A question about the content of a namespace."""
 
     model: NotRequired[str | None]
@@ -3201,7 +3211,7 @@ class Reference(TypedDict):
     expireTime: str
     """Time at which the namespace is deleted."""
     readableWith: list[Reader]
-    """Readers that can use it; empty: none."""
+    """Readers that can use it, and that the caller may use; empty: none."""
     derivedFrom: NotRequired[list[Source] | None]
     """The first 100 sources of the listed artifacts."""
 
@@ -3932,7 +3942,10 @@ class SummarisedRange(TypedDict):
     """Id of the summary."""
 
 
-class SummarizeNamespaceRequest(TypedDict):
+_SummarizeNamespaceRequestBase = TypedDict("_SummarizeNamespaceRequestBase", {"as": str | None})
+
+
+class SummarizeNamespaceRequest(_SummarizeNamespaceRequestBase):
     """Parameters of a summary of a whole namespace."""
 
     model: NotRequired[str | None]
