@@ -77,8 +77,8 @@ def test_the_table_has_a_line_for_each_length_and_strategy() -> None:
     assert [" ".join(line.split()) for line in lines[:4]] == [
         "Messages Strategy Tokens Cost Summaries Largest prompt First too large Saved Best cap",
         "100 inclusive 545,000 1.09 0 10,400 37",
-        "100 abstraction_inclusive cap=10 220,300 0.4406 10 3,650 59.6% 18 (0.3978)",
-        "100 fully_abstracted cap=10 132,550 0.2651 10 1,650 75.7% 3 (0.22258)",
+        "100 abstraction_inclusive cap=10 222,280 0.44456 10 3,672 59.2% 18 (0.401408)",
+        "100 fully_abstracted cap=10 134,530 0.26906 10 1,672 75.3% 3 (0.226848)",
     ]
 
 
