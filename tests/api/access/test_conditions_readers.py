@@ -90,6 +90,19 @@ async def test_what_was_made_for_others_is_not_found_again(
     assert refusal(await query(mine, _path("7"), offPrompt=True, model="builtin")) == GONE
 
 
+async def test_a_chosen_name_is_taken_by_a_result_of_the_same_namespace(
+    bound: Bound, kept: httpx.AsyncClient
+) -> None:
+    more: Json = {"offPrompt": True, "model": "builtin"}
+    for user in USERS:
+        ok(await query(kept, _path(user), **more, **{"as": "a.txt"}))
+    for user in bound.kind.users:
+        more["query"] = f"Which kettle has {user}?"
+        taken = await query(bound.client, _path(user), **more, **{"as": "a.txt"})
+        assert taken.status_code == 409
+        ok(await query(bound.client, _path(user), **more, **{"as": "b.txt"}))
+
+
 class TestLater:
     """A service that has texts cut by a worker."""
 
