@@ -222,7 +222,7 @@ class Visit:
         # A filter that is applied while it is typed has an address without empty parameters.
         if self.request.headers.get("hx-target", "").endswith("results"):
             query = row.query()
-            answer.headers["HX-Replace-Url"] = self.path + (f"?{query}" if query else "")
+            answer.headers["HX-Replace-Url"] = quote(self.path) + (f"?{query}" if query else "")
         return answer
 
     def chosen(self) -> frozenset[str]:
