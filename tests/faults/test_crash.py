@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -14,7 +13,7 @@ import httpx
 import pytest
 
 from app.adapters.postgres.programs import open_private, try_lock
-from tests.support import live
+from tests.support import forks, live
 from tests.support.live import LiveServer
 from tests.support.traffic import Acknowledged, Traffic, open_client, read_all
 
@@ -24,6 +23,11 @@ KILLS = 10
 NIGHTLY_KILLS = 40
 _LONGEST_PAUSE_SECONDS = 0.05
 _SOON_SECONDS = 20
+_IN_ITS_OWN_GROUP = """
+import os, runpy
+os.setsid()
+runpy.run_module("app.process.cli", run_name="__main__", alter_sys=True)
+"""
 
 
 @pytest.fixture
@@ -183,11 +187,10 @@ def test_a_signal_to_the_whole_group_leaves_no_process(
 ) -> None:
     """As a terminal does it: Ctrl-C reaches the database and the worker as well as the service."""
     port = live.free_port()
-    command = ["env", f"MEMORY_BANK_ADMIN_KEY={live.KEY}", "MEMORY_BANK_EMBEDDER=hash"]
-    command += [sys.executable, "-m", "app.process.cli", "serve"]
-    command += ["--port", str(port), "--data-dir", str(data_dir)]
-    silent = subprocess.DEVNULL
-    process = subprocess.Popen(command, start_new_session=True, stdout=silent, stderr=silent)
+    given = {"MEMORY_BANK_ADMIN_KEY": live.KEY, "MEMORY_BANK_EMBEDDER": "hash"}
+    arguments = ["-c", _IN_ITS_OWN_GROUP, "serve", "--port", str(port), "--data-dir", str(data_dir)]
+    with Path(os.devnull).open("wb") as silent:
+        process = forks.start(arguments, {**os.environ, **given}, silent, silent)
     server = LiveServer(port, process)
     try:
         deadline = time.monotonic() + _SOON_SECONDS

@@ -11,7 +11,7 @@ from tests.support.kills import mortal_server
 from tests.support.person import positive
 from tests.support.traffic import ENGINE
 
-KILLS, NIGHTLY_KILLS = 2, 20
+KILLS, NIGHTLY_KILLS = 1, 20
 _MEMORIES_PER_KILL = 100
 """So many that an erasure has rarely ended when the last kill comes."""
 _BATCH = 2

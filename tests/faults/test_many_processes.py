@@ -35,7 +35,7 @@ from tests.support.workers import own_database
 
 _ENGINE = "/reasoningEngines/1"
 _COUNT = 4
-_REQUESTS = 1_000
+_REQUESTS = 240
 _CONNECTIONS = 24
 """Enough that each of four processes has some of them."""
 _REVOKED_SECONDS = 1.0
@@ -254,15 +254,7 @@ def _open(folder: Path) -> Path:
 
 def _run(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     given = {f"MEMORY_BANK_{name.upper()}": text for name, text in settings.items()}
-    command = [sys.executable, "-m", "app.process.cli", *arguments]
-    return subprocess.run(
-        command,
-        env={**os.environ, **given},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return forks.run(["-m", "app.process.cli", *arguments], {**os.environ, **given}, timeout=120)
 
 
 @pytest.mark.parametrize("command", ["serve", "worker"])

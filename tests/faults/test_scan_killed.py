@@ -6,9 +6,9 @@ from tests.packaging.checkout import scratch_folder
 from tests.support.kills import mortal_server
 from tests.support.traffic import ENGINE
 
-MEMORIES = 200
+MEMORIES = 100
 """So many that a scan has rarely ended when the last kill comes."""
-KILLS = 2
+KILLS = 1
 _BATCH = 2
 """Few rows, so that a scan has many steps."""
 _MAIL = "anna.k@example.com"

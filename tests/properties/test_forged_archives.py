@@ -26,7 +26,7 @@ from tests.support.restores import GZIP
 
 _API = "http://test/v1beta1"
 _ENGINES = f"{_API}/projects/default/locations/local/reasoningEngines"
-_SHARE = 10
+_SHARE = 30
 """Of the cases, one of so many is tried but in `make test-nightly`."""
 _TABLES = sorted({kind.table for kind in KINDS} - {"engines"})
 _ALL = {"pageSize": "100"}

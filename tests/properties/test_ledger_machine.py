@@ -25,7 +25,7 @@ from tests.support.ledger_talks import LEAST, Talks
 from tests.support.ledger_wire import undo_told, wire_bank, wire_revising, wire_ttl
 from tests.support.telling import WAYS
 
-EXAMPLES = settings().max_examples * 3 // 4
+EXAMPLES = settings().max_examples * 3 // 10
 STEPS = 20
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

@@ -2,25 +2,30 @@
 
 import os
 import pty
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from select import select
+
+from tests.support import forks
 
 _SECONDS = 120
 """Longer than anything takes beside load: to fail by, not to measure with."""
 _INTERRUPT = b"\x03"
+# As a shell does: Ctrl-C goes to the whole group in the foreground.
+_PROGRAM = """
+import os, runpy
+os.login_tty(0)
+runpy.run_module("app.process.cli", run_name="__main__", alter_sys=True)
+"""
 
 
 @dataclass
 class Terminal:
     """A terminal with a process in its foreground."""
 
-    process: "subprocess.Popen[bytes]"
+    process: forks.Process
     descriptor: int
     _shown: bytearray = field(default_factory=bytearray)
 
@@ -61,29 +66,21 @@ class Terminal:
 def terminal(*arguments: str, **settings: str) -> Iterator[Terminal]:
     """Run a command in a terminal beside the block; settings by their names in lower case."""
     given = {f"MEMORY_BANK_{name.upper()}": value for name, value in settings.items()}
-    with _opened([sys.executable, "-m", "app.process.cli", *arguments], given) as found:
+    with _opened(["-c", _PROGRAM, *arguments], given) as found:
         yield found
 
 
 @contextmanager
-def _opened(command: list[str], given: Mapping[str, str]) -> Iterator[Terminal]:
+def _opened(arguments: Sequence[str], given: Mapping[str, str]) -> Iterator[Terminal]:
     own, theirs = pty.openpty()
-    # As a shell does: Ctrl-C goes to the whole group in the foreground.
-    shell = "import os, pty, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"
+    variables = {**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **given}
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-c", shell, *command],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **given},
-        )
-        os.close(theirs)
+        with os.fdopen(theirs, "r+b", buffering=0) as screen:
+            process = forks.start(arguments, variables, screen, screen, screen)
         try:
             yield Terminal(process, own)
         finally:
-            with suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGKILL)
+            process.kill()
             process.wait()
     finally:
         os.close(own)
