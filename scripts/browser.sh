@@ -8,4 +8,5 @@ if ! chromium=$(.venv/bin/python tests/browser/chromium.py); then
     exit
 fi
 sh scripts/prepare_apart.sh browser tests/browser/requirements.lock
-exec .venv/browser/bin/python -m pytest -c tests/browser/pytest.ini --rootdir=. "$@"
+exec .venv/browser/bin/python -m pytest -c tests/browser/pytest.ini --rootdir=. \
+    -n auto --dist loadfile "$@"

@@ -48,7 +48,6 @@ class Kind:
 
 
 KINDS: Mapping[str, Kind] = {
-    "one value": Kind({"user_id": ["42"]}, ("mine", "mine-app"), ("42",)),
     "two values": Kind({"user_id": ["42", "43"]}, ("mine", "other", "mine-app"), ("42", "43")),
     "two keys": Kind({"user_id": ["42"], "app": ["x", "y"]}, ("mine-app",), ()),
     "a key that sessions lack": Kind({"app": ["x"]}, ("mine-app", "theirs-app"), ()),

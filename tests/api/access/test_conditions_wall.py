@@ -111,7 +111,7 @@ async def test_a_read_finds_what_it_would_if_nothing_else_were_there(
 
 
 async def _remove_foreign(database: Database) -> None:
-    mine = KINDS["one value"].memories
+    mine = ("mine", "mine-app")
     async with database.transaction() as session:
         await session.execute(delete(MemoryRow).where(MemoryRow.memory_id.not_in(mine)))
         await session.execute(delete(SessionRow).where(SessionRow.user_id != "42"))

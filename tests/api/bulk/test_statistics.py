@@ -18,7 +18,7 @@ from app.settings.settings import Settings
 from tests.support.bank import ok
 
 _SOON_SECONDS = 30
-_QUIET_SECONDS = 0.02
+_QUIET_SECONDS = 0.2
 _TABLES = ("memories", "memory_revisions", "memory_vectors")
 _COUNTS = b"select relname, analyze_count from pg_stat_user_tables where relname = any(%s)"
 
