@@ -49,17 +49,20 @@ async def _session(
     with psycopg.connect(url) as connection:
         for statement in (_EVENTS, _PLACE, summaries):
             connection.execute(statement, values)
-    with psycopg.connect(url, autocommit=True) as connection:
-        # Rows that former tests have deleted are still in the indexes, and would be read, too.
-        connection.execute(b"vacuum (analyze) session_events, session_summaries")
+        connection.execute(b"analyze session_events, session_summaries")
     return f"/sessions/{session_id}"
 
 
 def _blocks(url: str, sent: Sent) -> int:
-    """Return how many blocks statements on events and summaries read."""
+    """Return how many blocks statements on events and summaries read.
+
+    The service may analyse the tables at the same time, which is no part of a context.
+    """
     total = 0
     with psycopg.connect(url) as connection:
         for text, values in sent:
+            if text.startswith("analyze"):
+                continue
             if "session_events" in text or "session_summaries" in text:
                 explain = "explain (analyze, buffers, format json) " + text
                 ((plan,),) = connection.execute(explain.encode(), values).fetchall()
