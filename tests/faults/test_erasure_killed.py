@@ -12,7 +12,7 @@ from tests.support.person import positive
 from tests.support.traffic import ENGINE
 
 KILLS, NIGHTLY_KILLS = 1, 20
-_MEMORIES_PER_KILL = 100
+_MEMORIES_PER_KILL = 200
 """So many that an erasure has rarely ended when the last kill comes."""
 _BATCH = 2
 """Few rows, so that an erasure has many steps."""

@@ -6,9 +6,8 @@ from tests.packaging.checkout import scratch_folder
 from tests.support.kills import mortal_server
 from tests.support.traffic import ENGINE
 
-MEMORIES = 100
-"""So many that a scan has rarely ended when the last kill comes."""
-KILLS = 1
+MEMORIES = 200
+"""So many that a scan has rarely ended when the kill comes."""
 _BATCH = 2
 """Few rows, so that a scan has many steps."""
 _MAIL = "anna.k@example.com"
@@ -32,7 +31,7 @@ def _fill(client: httpx.Client) -> None:
         assert client.post(f"{ENGINE}/memories:batchCreate", json=body).status_code == 200
 
 
-def test_a_scan_goes_on_after_each_kill() -> None:
+def test_a_scan_goes_on_after_a_kill() -> None:
     """Whenever its worker dies, a scan ends with the counts of one that nobody killed."""
     with scratch_folder() as folder, mortal_server(folder, _BATCH) as server:
         with server.client() as client:
@@ -40,7 +39,7 @@ def test_a_scan_goes_on_after_each_kill() -> None:
             counted = server.ended(_scan(client, "REPORT"))["counts"]
             assert counted["memories"] == {"EMAIL": MEMORIES}
             name = _scan(client, "MASK")
-        server.kill_during(name, KILLS)
+        server.kill_during(name, 1)
         assert server.ended(name)["counts"] == counted
         with server.client() as client:
             left = server.ended(_scan(client, "REPORT"))["counts"]

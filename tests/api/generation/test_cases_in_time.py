@@ -88,7 +88,7 @@ def reader(request: pytest.FixtureRequest, resources: Resources) -> Runner:
 
 @pytest.fixture
 def send(request: pytest.FixtureRequest) -> Send:
-    """One of the three sources, which cases take in turn: together they have them all."""
+    """One of the three sources, by a digest of the case's name; each test meets all three."""
     return SOURCES[crc32(request.node.name.encode()) % len(SOURCES)]
 
 
