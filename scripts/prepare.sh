@@ -52,4 +52,6 @@ find_index
 python=.venv/bin/python
 .venv/bin/uv pip sync --quiet --python "$python" "$lock"
 .venv/bin/uv pip install --quiet --python "$python" --no-deps --no-build-isolation --editable .
+# It takes 40 MB, and a service does not need it; the next set-up installs it again.
+[ "$lock" != requirements-run.lock ] || .venv/bin/uv pip uninstall --quiet --python "$python" uv
 state "$lock" > "$installed"

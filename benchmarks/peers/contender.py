@@ -175,6 +175,8 @@ def _server(
         "MEMORY_BANK_DATA_DIR": str(folder),
         "MEMORY_BANK_ADMIN_KEY": KEY,
         "MEMORY_BANK_PORT": "0",
+        # As in the image: the other form is for people at a terminal.
+        "MEMORY_BANK_LOG_FORMAT": "json",
         # Connections wait while others are loaded and measured. Questions come again, and each is
         # embedded, as by the others, which remember none.
         "MEMORY_BANK_TUNING": json.dumps(

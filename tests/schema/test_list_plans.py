@@ -8,7 +8,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import event
 
 from app.adapters.db import migrate
 from app.settings.settings import Settings
@@ -21,6 +20,7 @@ from tests.schema.test_plans import (
     explained_for_any_values,
     indexes,
     serving,
+    statements_sent,
 )
 from tests.support.errors import violations
 
@@ -81,14 +81,9 @@ async def _statements(
     conditions: dict[str, list[str]] | None,
 ) -> tuple[list[Statement], dict[str, Any]]:
     """Ask for the second page of a list; return its statements on the tables, and the first."""
-    found: list[Statement] = []
     async with serving(url, settings, conditions) as (client, database):
         first = (await client.get(ENGINE + path, params=params)).json()
-
-        def note(*arguments: Any) -> None:
-            found.append((arguments[2], arguments[3]))
-
-        event.listen(database.engine.sync_engine, "before_cursor_execute", note)
+        found = statements_sent(database)
         token = {"pageToken": first["nextPageToken"]} if "nextPageToken" in first else {}
         answer = await client.get(ENGINE + path, params={**params, **token})
     assert answer.status_code == 200, answer.text

@@ -61,6 +61,24 @@ async def serving(
         await database.close()
 
 
+def statements_sent(database: Database) -> list[Statement]:
+    """Return the list to which every statement is added from now on, a hot one, too."""
+    found: list[Statement] = []
+
+    def note(*arguments: Any) -> None:
+        found.append((arguments[2], arguments[3]))
+
+    event.listen(database.engine.sync_engine, "before_cursor_execute", note)
+    run = database.server.direct.run
+
+    async def noting(statement: bytes, values: Any, options: Sequence[bytes] = ()) -> Any:
+        found.append((statement.decode(), values))
+        return await run(statement, values, options)
+
+    database.server.direct.run = noting  # type: ignore[method-assign]  # put in between
+    return found
+
+
 async def statements_of(
     url: str,
     settings: Settings,
@@ -70,20 +88,8 @@ async def statements_of(
     """Send a request; return the statements on memories that it led to, and its answer."""
     method, path, content = request
     path = path.format(memory=a_memory(url))
-    found: list[Statement] = []
-
-    def note(*arguments: Any) -> None:
-        found.append((arguments[2], arguments[3]))
-
     async with serving(url, settings, conditions) as (client, database):
-        event.listen(database.engine.sync_engine, "before_cursor_execute", note)
-        run = database.server.direct.run
-
-        async def noting(statement: bytes, values: Any, options: Sequence[bytes] = ()) -> Any:
-            found.append((statement.decode(), values))
-            return await run(statement, values, options)
-
-        database.server.direct.run = noting  # type: ignore[method-assign]  # put in between
+        found = statements_sent(database)
         if method == "POST":
             answer = await client.post(ENGINE + path, json=content)
         else:

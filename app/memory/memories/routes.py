@@ -112,7 +112,12 @@ async def list_memories(
     return await json_answer(listed)
 
 
-@router.get(_COLLECTION + ":listScopes", summary="List scopes", operation_id="listScopes")
+@router.get(
+    _COLLECTION + ":listScopes",
+    summary="List scopes",
+    operation_id="listScopes",
+    response_model=ListScopesResponse,
+)
 async def list_scopes(
     context: Context,
     engine: EnginePath,
@@ -126,16 +131,17 @@ async def list_scopes(
             " recovered; needs `revisions.list`.",
         ),
     ] = None,
-) -> ListScopesResponse:
+) -> JSONResponse:
     """List the scopes that memories have, with the number of live memories of each.
 
     Filter by `scope` and `scope."key"`. The order is stable and has no meaning.
     """
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
-    return await listing.list_scopes(
+    listed = await listing.list_scopes(
         context.resources, engine, filter, page, show_deleted=bool(show_deleted)
     )
+    return JSONResponse(listed)
 
 
 @router.get(_ONE, summary="Get a memory", operation_id="getMemory", response_model=Memory)

@@ -15,6 +15,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.kernel.ids import scope_hash
+from app.platform.engines.services.engine_cache import EngineCache
 from app.process.main import create_app
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY, START
@@ -48,6 +49,15 @@ async def _counts(client: httpx.AsyncClient, **params: str | int) -> dict[str, i
 
 def _by_text(*scopes: tuple[dict[str, str], int]) -> dict[str, int]:
     return {json.dumps(dict(sorted(scope.items()))): count for scope, count in scopes}
+
+
+async def _pages(client: httpx.AsyncClient, size: int) -> list[Json]:
+    page = await _page(client, pageSize=size)
+    pages = [page]
+    while "nextPageToken" in page:
+        page = await _page(client, pageSize=size, pageToken=page["nextPageToken"])
+        pages.append(page)
+    return pages
 
 
 @pytest.fixture
@@ -221,3 +231,21 @@ async def test_a_list_that_takes_too_long_is_refused(
             async with client_with(impatient, secret) as client:
                 answer = await client.get("/memories:listScopes", params=params)
                 assert "takes too long" in violations(answer)["filter"]
+
+
+async def test_a_process_that_knows_the_engine_pages_as_one_that_does_not(
+    bank: httpx.AsyncClient, resources: Resources
+) -> None:
+    first = await _pages(bank, 1)
+    EngineCache.of(resources).forget(1)
+    assert await _pages(bank, 1) == first == await _pages(bank, 1)
+    assert [len(page["scopes"]) for page in first] == [1, 1, 1]
+
+
+async def test_the_scopes_of_an_engine_that_another_process_deleted_are_not_listed(
+    bank: httpx.AsyncClient, database: Database
+) -> None:
+    assert len(await _counts(bank)) == 3
+    async with database.transaction() as session:
+        await session.execute(text("update engines set delete_time = now(), version = version + 1"))
+    assert refusal(await bank.get("/memories:listScopes")) == NOT_FOUND

@@ -13,10 +13,11 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.names import EngineName, MemoryName
 from app.kernel.paging import PageRequest
 from app.memory.memories.schemas.fast_json import memory_json
-from app.memory.memories.schemas.memories import ListScopesResponse, Memory, ScopeInUse
+from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.store import listing, repository
 from app.memory.memories.store.listing import MAX_COUNT, DeletedBy
 from app.memory.memories.store.tables import MemoryRow
+from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import name_of
 
@@ -84,8 +85,8 @@ async def list_scopes(
     page: PageRequest,
     *,
     show_deleted: bool,
-) -> ListScopesResponse:
-    """Return a page of the scopes of live memories, or also of recoverable ones.
+) -> dict[str, Any]:
+    """Return a page of the scopes of live memories, or also of recoverable ones, as JSON.
 
     Raises:
         InvalidArgument: the filter or the token is invalid, or too many scopes must be examined.
@@ -95,23 +96,25 @@ async def list_scopes(
         page, settings, filter_text, engine=name.engine, deleted=show_deleted
     )
     visible = repository.is_known if show_deleted else repository.is_live
-    async with resources.db.snapshot() as session:
-        await engines.get(session, name)
-        # A filter, or the conditions of a key, may skip all scopes of the engine.
-        async with limited(session, settings.filter_timeout_seconds):
-            read = await listing.read_scopes(session, name.engine, visible, wanted, now)
-    rows, token = wanted.cut(read)
-    return ListScopesResponse(
-        scopes=[
-            ScopeInUse(
-                scope=scope,
-                memory_count=min(count, MAX_COUNT),
-                is_capped=True if count > MAX_COUNT else None,
-            )
-            for _, scope, count, _ in rows
-        ],
-        next_page_token=token,
-    )
+    cache, known = EngineCache.of(resources), None
+    # A filter, or the conditions of a key, may skip all scopes of the engine.
+    is_hot = filter_text is None and resources.db.sees_all
+    if is_hot and (engine := cache.find(name)) is not None:
+        known = await listing.find_scopes(resources.db, engine, visible, wanted, now)
+    if known is None:
+        async with resources.db.snapshot() as session:
+            engine = await engines.get(session, name)
+            async with limited(session, settings.filter_timeout_seconds):
+                known = await listing.read_scopes(session, name.engine, visible, wanted, now)
+        cache.note(engine)
+    rows, token = wanted.cut(known)
+    scopes = [_scope_json(row.scope, row.memories) for row in rows]
+    return {"scopes": scopes} | ({} if token is None else {"nextPageToken": token})
+
+
+def _scope_json(scope: dict[str, str], count: int) -> dict[str, Any]:
+    shown = {"scope": scope, "memoryCount": min(count, MAX_COUNT)}
+    return shown | {"isCapped": True} if count > MAX_COUNT else shown
 
 
 async def find_known(session: Session, name: MemoryName, now: datetime) -> MemoryRow | None:

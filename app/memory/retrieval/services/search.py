@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from cachetools import LRUCache
 from typing_extensions import override
 
+from app.adapters.db.lists import FEW
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
@@ -219,6 +220,15 @@ class FastSearch(Search):
     engine: EngineRow
     larger: LargeScopeSearch
     index: ScopeIndex | None
+
+    @override
+    async def by_distance(self, vector: Vector) -> Hits | None:
+        if self.index is not None or self.count > FEW:
+            return await super().by_distance(vector)
+        read = await fast_sql.read_nearest(
+            self.db, self.engine, self.query, vector, self.count, self.max_bytes
+        )
+        return None if read is None else _by_distances(*read, self.embedded)
 
     @override
     async def find_nearest(self, vector: Vector) -> Mapping[str, float]:

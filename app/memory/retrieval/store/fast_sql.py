@@ -18,11 +18,11 @@ from typing import Any
 from sqlalchemy import Integer, Select, Text, bindparam, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from app.adapters.db.hot_sql import prepared
+from app.adapters.db.hot_sql import at_once, filled, prepared, text_of
 from app.adapters.db.lists import FEW, ReadRows, Slice, bytes_of, read_by_key
 from app.adapters.db.server import Row
 from app.adapters.db.session import Database
-from app.adapters.db.vectors import EMBEDDING
+from app.adapters.db.vectors import EMBEDDING, HalfVector
 from app.kernel.paging import first_within
 from app.kernel.reads import hold
 from app.language.bm25 import Bm25, count_holding
@@ -83,6 +83,15 @@ where {_AS_READ}
 """
 _BY_IDS = f"select {COLUMNS}, {_SIZE} {_OF_IDS}".encode()
 _SIZES_BY_IDS = f"select m.memory_id, {_SIZE} {_OF_IDS}".encode()
+_BY_DISTANCE = f"""
+select {COLUMNS}, {_SIZE}, near.distance
+from engines e
+cross join near
+join memories m on m.engine_id = %(engine_id)s and m.memory_id = near.memory_id
+where e.engine_id = %(engine_id)s and e.delete_time is null
+    and e.version = %(version)s and e.embedding_model = %(model_id)s
+order by near.distance, near.memory_id
+"""  # noqa: S608 - of constants
 _OF_NEWEST = f"""
 from engines e
 join memories m on {_LIVE} and m.memory_type = any($6)
@@ -151,6 +160,33 @@ def _nearest(dimensions: int | None) -> Select[*tuple[Any, ...]]:
         .order_by(near.c.distance, near.c.memory_id)
         .limit(limit)
     )
+
+
+async def read_nearest(
+    db: Database, engine: EngineRow, query: ScopeQuery, vector: Vector, limit: int, max_bytes: int
+) -> tuple[dict[str, float], dict[str, MemoryRecord]] | None:
+    """Return what `find_nearest` and then `find_by_ids` do, in one statement; for a few memories.
+
+    Return None if there are none, or if the engine has changed since it was read.
+    """
+    text, values = _rows_of_nearest()
+    values = values | query.values() | {"version": engine.version, "count": limit}
+    values |= {"model_id": engine.embedding_model, "vector": HalfVector(vector)}
+    read = [
+        (MemoryRecord(*row), size, distance)
+        for *row, size, distance in await db.run(*filled(text, values))
+    ]
+    hold(sum(size for _, size, _ in read))
+    near = {row.memory_id: distance for row, _, distance in read}
+    rows = {row.memory_id: row for row, _, _ in read}
+    kept = first_within({row.memory_id: size for row, size, _ in read}, list(near), max_bytes)
+    return (near, {key: rows[key] for key in kept}) if near else None
+
+
+@cache
+def _rows_of_nearest() -> tuple[str, dict[str, Any]]:
+    text, values = text_of(_nearest(None))
+    return at_once({"near": text}, _BY_DISTANCE), values
 
 
 async def find_near_by_ids(
