@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.conversation.contexts.schemas import ComposeContextRequest, SummaryState
+from app.conversation.contexts.services.carrying import Carried
 from app.conversation.strategies.logic.rendering import (
     BudgetTooSmall,
     ContextContent,
@@ -64,6 +65,7 @@ class Composed:
     """A composed context before rendering.
 
     Attributes:
+        carried: content of former sessions; None: the policy carries nothing over.
         memories: name and fact of each memory, best first.
         raw: raw events as JSON texts, by seq.
     """
@@ -75,6 +77,7 @@ class Composed:
     content: SessionInput
     composition: Composition
     state: SummaryState
+    carried: Carried | None = None
     memories: Sequence[tuple[str, str]] = ()
     raw: Mapping[int, str] = field(default_factory=dict)
 
@@ -94,14 +97,14 @@ class Composed:
         """Approximate number of shown characters, plus the fixed work of counting each text."""
         shown = self._to_shown()
         texts = [text for _, text in (*shown.summaries, *shown.memories)]
-        texts += [event.text for event in shown.said]
+        texts += [shown.carried, *(event.text for event in shown.said)]
         texts += shown.raw.values()
         return sum(map(len, texts)) + WORK_PER_TEXT * len(texts)
 
     def answer(self) -> dict[str, Any]:
         """Return the JSON form of a `ContextResponse`; equal content gives equal output."""
         scale = self.frame.scale
-        return {
+        answer = {
             **render(self._to_shown(), scale.rules, scale.form, scale.counter.count),
             "tokens": self._tokens(),
             "coverage": self._coverage(),
@@ -113,16 +116,22 @@ class Composed:
             "policyKey": scale.rules.key,
             "lastSeq": self.content.history.last_seq,
         }
+        if self.carried is not None:
+            sessions, omitted = self.carried.sessions, self.carried.omitted
+            answer["carriedOver"] = {"sessions": sessions, "omittedEvents": omitted}
+        return answer
 
     def _to_shown(self) -> ContextContent:
         rows = self.content.summaries
-        chosen = self.composition.summaries
+        chosen, carried = self.composition.summaries, self.carried
         return ContextContent(
             session=str(self.session),
             system=self.request.system_prompt,
             summaries=[
                 (summary.summary_id, rows[summary.summary_id].text or "") for summary in chosen
             ],
+            carried=carried.text if carried else "",
+            carried_from=[one["session"] for one in carried.sessions] if carried else (),
             said=[self.content.said[turn.seq] for turn in self.composition.turns],
             cut=self.composition.cut,
             memories=self.memories,
@@ -131,9 +140,10 @@ class Composed:
         )
 
     def _parts(self) -> dict[str, int]:
-        cut = self.composition.cut
+        cut, carried = self.composition.cut, self.carried
         return {
             "system": self.frame.fixed.system,
+            **({} if carried is None else {"carriedOver": carried.tokens}),
             "summaries": sum(summary.tokens for summary in self.composition.summaries),
             "events": sum(cut.get(turn.seq, turn.tokens) for turn in self.composition.turns),
             "memories": self.frame.scale.of_facts([fact for _, fact in self.memories]),
@@ -142,8 +152,9 @@ class Composed:
 
     @property
     def _framing(self) -> int:
-        composition = self.composition
-        return composition.frame + sum(summary.framing for summary in composition.summaries)
+        composition, carried = self.composition, self.carried
+        separators = sum(summary.framing for summary in composition.summaries)
+        return composition.frame + separators + (carried.framing if carried else 0)
 
     def _tokens(self) -> dict[str, Any]:
         rules = self.frame.scale.rules

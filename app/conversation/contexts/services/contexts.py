@@ -19,6 +19,7 @@ from app.conversation.contexts.schemas import (
     SummaryState,
 )
 from app.conversation.contexts.services.answers import Composed, Frame, encoded
+from app.conversation.contexts.services.carrying import beside, carry, length_of, read_former
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
 from app.conversation.strategies.logic.rendering import compose, shares_of
 from app.conversation.strategies.logic.turns import Composition, Fixed, Shares, SourceField
@@ -140,11 +141,14 @@ class ContextComposer:
 
     async def _find(self) -> _Current:
         request, name, frame = self.request, self.name, await self._read_frame()
-        scale = frame.scale
+        scale, now = frame.scale, self.resources.clock.now()
+        mode, former = scale.rules.carry_over, None
         async with self.resources.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
-            row = await sessions.get(session, name, self.resources.clock.now())
+            row = await sessions.get(session, name, now)
             _check_as_of(request, row)
+            if mode is not None:
+                former = await read_former(session, row, mode, now)
             reader = SessionReader(session, row, name, scale)
             content = await reader.newest(frame.room, request.as_of_seq)
             due = _NOT_DUE
@@ -160,6 +164,11 @@ class ContextComposer:
             composition=_compose(scale, content, frame.shares),
             state=due.state,
         )
+        if former is not None:
+            chosen, place = composed.composition, composed.session.engine
+            carried = await offloaded(length_of(former), carry, former, chosen, scale, place)
+            chosen = beside(chosen, carried, scale)
+            composed = replace(composed, carried=carried, composition=chosen)
         return _Current(composed, due, query)
 
     async def _read_frame(self) -> Frame:

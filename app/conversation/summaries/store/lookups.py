@@ -4,7 +4,7 @@ With thousands of summaries, columns that are not needed would dominate the time
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import (
@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from app.adapters.db.bulk import any_of
 from app.adapters.db.session import Session
 from app.conversation.summaries.store.repository import IS_ACTIVE, StoredSummaryState, of
 from app.conversation.summaries.store.tables import SessionSummaryRow
@@ -32,6 +33,8 @@ from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationSta
 from app.platform.operations.store.tables import OperationRow
 
 _R = SessionSummaryRow
+MAX_TEXT_CHARS = 50_000
+"""Maximum number of characters read of each summary of several sessions."""
 _PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
 _RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 
@@ -138,6 +141,41 @@ async def list_as_of(
             ends.insert(place, last)
     statement = _listed(and_(of(name), _R.summary_id.in_(chosen)), with_text=True)
     return _without_gap(await _read(session, statement.order_by(_R.last_seq)), cleared_seq)
+
+
+async def list_of_sessions(
+    session: Session, engine_id: int, session_ids: Sequence[str], limit: int
+) -> Mapping[str, Sequence[ListedSummary]]:
+    """Return the last `limit` active summaries of each session that has one, oldest first.
+
+    They are of the policy that made the last one. A text of more than `MAX_TEXT_CHARS` is cut.
+    """
+    last_first = (_R.last_seq.desc(), _R.summary_id.desc())
+    place = func.row_number().over(partition_by=_R.session_id, order_by=last_first)
+    named = (_R.session_id, _R.policy_key, place.label("place"))
+    which = and_(
+        _R.engine_id == engine_id, _R.session_id == any_of(session_ids), IS_ACTIVE, _R.text != ""
+    )
+    each = _listed(which, with_text=True).add_columns(*named).subquery().c
+    statement = (
+        select(
+            each.session_id,
+            each.policy_key,
+            each.summary_id,
+            each.first_seq,
+            each.last_seq,
+            each.last_exchange,
+            func.left(each.text, MAX_TEXT_CHARS),
+        )
+        .where(each.place <= limit)
+        .order_by(each.place)
+    )
+    policies: dict[str, str] = {}
+    found: dict[str, list[ListedSummary]] = {}
+    for session_id, policy_key, *summary in await session.execute(statement):
+        if policies.setdefault(session_id, policy_key) == policy_key:
+            found.setdefault(session_id, []).insert(0, ListedSummary(*summary))
+    return found
 
 
 async def count_active(session: Session, name: SessionName, policy_key: str) -> int:
