@@ -224,9 +224,7 @@ class CarriedSession(SeqRange):
     """A former session whose content the context has, with its first and last event there."""
 
     session: str = Field(description="Name of the session.")
-    summaries: list[str] = Field(
-        description="Ids of the summaries that stand for its events; empty: the events themselves."
-    )
+    summaries: list[str] = Field(description="Ids of its summaries there; empty: its events.")
 
 
 class CarriedOver(WireModel):
@@ -236,8 +234,7 @@ class CarriedOver(WireModel):
         description="Former sessions that it came from, oldest first; empty: none."
     )
     omitted_events: int = Field(
-        description="Number of events of the sessions read, at most 20 of the user's, that are"
-        " neither in it nor covered by its summaries, erased ones included."
+        description="Number of the other events of the sessions read, erased ones included."
     )
 
 
@@ -310,9 +307,7 @@ class ContextResponse(WireModel):
         " the last attempt failed and will be retried.",
     )
     carried_over: CarriedOver | None = Field(
-        None,
-        description="Former sessions that the policy's `carryOver` took content of; absent without"
-        " it.",
+        None, description="Account of former sessions; absent without `carryOver`."
     )
     truncated_events: list[TruncatedEvent] = Field(
         description="Events that are shown only in part, from their beginning; empty: none."

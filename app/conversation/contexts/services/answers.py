@@ -65,7 +65,6 @@ class Composed:
     """A composed context before rendering.
 
     Attributes:
-        carried: content of former sessions; None: the policy carries nothing over.
         memories: name and fact of each memory, best first.
         raw: raw events as JSON texts, by seq.
     """
@@ -76,8 +75,8 @@ class Composed:
     frame: Frame
     content: SessionInput
     composition: Composition
+    carried: Carried
     state: SummaryState
-    carried: Carried | None = None
     memories: Sequence[tuple[str, str]] = ()
     raw: Mapping[int, str] = field(default_factory=dict)
 
@@ -85,6 +84,12 @@ class Composed:
     def total(self) -> int:
         """All tokens of the context, with the marks around its summaries."""
         return sum(self._parts().values()) + self._framing
+
+    @property
+    def left(self) -> int | None:
+        """Tokens of the budget that memories may take; None: no limit."""
+        left, carried = self.composition.left, self.carried
+        return None if left is None else left - carried.tokens - carried.framing
 
     @property
     def whole_seqs(self) -> list[int]:
@@ -116,22 +121,22 @@ class Composed:
             "policyKey": scale.rules.key,
             "lastSeq": self.content.history.last_seq,
         }
-        if self.carried is not None:
+        if scale.rules.carry_over is not None:
             sessions, omitted = self.carried.sessions, self.carried.omitted
             answer["carriedOver"] = {"sessions": sessions, "omittedEvents": omitted}
         return answer
 
     def _to_shown(self) -> ContextContent:
         rows = self.content.summaries
-        chosen, carried = self.composition.summaries, self.carried
+        chosen = self.composition.summaries
         return ContextContent(
             session=str(self.session),
             system=self.request.system_prompt,
             summaries=[
                 (summary.summary_id, rows[summary.summary_id].text or "") for summary in chosen
             ],
-            carried=carried.text if carried else "",
-            carried_from=[one["session"] for one in carried.sessions] if carried else (),
+            carried=self.carried.text,
+            carried_from=[one["session"] for one in self.carried.sessions],
             said=[self.content.said[turn.seq] for turn in self.composition.turns],
             cut=self.composition.cut,
             memories=self.memories,
@@ -140,10 +145,10 @@ class Composed:
         )
 
     def _parts(self) -> dict[str, int]:
-        cut, carried = self.composition.cut, self.carried
+        cut, mode = self.composition.cut, self.frame.scale.rules.carry_over
         return {
             "system": self.frame.fixed.system,
-            **({} if carried is None else {"carriedOver": carried.tokens}),
+            **({} if mode is None else {"carriedOver": self.carried.tokens}),
             "summaries": sum(summary.tokens for summary in self.composition.summaries),
             "events": sum(cut.get(turn.seq, turn.tokens) for turn in self.composition.turns),
             "memories": self.frame.scale.of_facts([fact for _, fact in self.memories]),
@@ -152,9 +157,9 @@ class Composed:
 
     @property
     def _framing(self) -> int:
-        composition, carried = self.composition, self.carried
+        composition = self.composition
         separators = sum(summary.framing for summary in composition.summaries)
-        return composition.frame + separators + (carried.framing if carried else 0)
+        return composition.frame + separators + self.carried.framing
 
     def _tokens(self) -> dict[str, Any]:
         rules = self.frame.scale.rules

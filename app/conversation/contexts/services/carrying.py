@@ -4,24 +4,23 @@ It takes what the events of the session itself leave free, up to the policy's `c
 model is called: an abstraction selects sentences, of summaries that a model may have written.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from app.adapters.db.session import Session
-from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import cut_text
-from app.conversation.strategies.logic.turns import Composition, label_of, lines_of
+from app.conversation.strategies.logic.turns import Composition, label_of, line_of
 from app.conversation.strategies.service import WORK_PER_TEXT, Scale
 from app.conversation.summaries.logic import Utterance, extract
 from app.conversation.summaries.store import lookups
-from app.conversation.summaries.store.lookups import ListedSummary
 from app.kernel.names import EngineName, SessionName
 from app.kernel.wire.memory_policy import CarryOver
 from app.language.sentences import longest_fitting
 from app.language.tokens import CHARS_PER_TOKEN
-from app.platform.sessions.logic.event_text import EventRange, EventText
+from app.platform.sessions.logic.event_text import EventRange, Speaker
 from app.platform.sessions.store import event_texts
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
@@ -34,14 +33,27 @@ MAX_SUMMARIES = 16
 """Maximum number of summaries read of each, the last ones."""
 
 
-class FormerSession(NamedTuple):
-    """Content read of a former session: its last summaries or its newest events, oldest first."""
+class Piece(NamedTuple):
+    """A summary of a former session, or an event of a session without one, with its speaker."""
 
     session_id: str
+    first_seq: int
+    last_seq: int
+    text: str
+    summary_id: str | None = None
+    speaker: Speaker | None = None
+
+
+class FormerSessions(NamedTuple):
+    """Content read of former sessions, oldest first, and the number of their events."""
+
+    pieces: Sequence[Piece]
     events: int
-    """Number of its events that are not cleared."""
-    summaries: Sequence[ListedSummary]
-    said: Sequence[EventText]
+
+    @property
+    def length(self) -> int:
+        """Approximate work of carrying them over, in characters."""
+        return sum(len(piece.text) + WORK_PER_TEXT for piece in self.pieces)
 
 
 @dataclass(frozen=True)
@@ -49,9 +61,8 @@ class Carried:
     """Content of former sessions in a context; an empty text: none.
 
     Attributes:
-        framing: tokens that it takes beyond its text within the marks, and between summaries.
-        sessions: the range of events that it shows or covers of each session, and the summaries.
-        omitted: number of events of the sessions read that it neither shows nor covers.
+        framing: tokens beyond the text: a separator, and the marks if no summary brings them.
+        omitted: number of events of the sessions read that it is not made of.
     """
 
     text: str
@@ -62,135 +73,78 @@ class Carried:
 
 
 async def read_former(
-    session: Session, row: SessionRow, mode: CarryOver, now: datetime
-) -> list[FormerSession]:
-    """Return the former sessions to carry over from, newest first."""
-    is_last, engine_id = mode is CarryOver.LAST, row.engine_id
-    most = 1 if is_last else MAX_SESSIONS
+    session: Session, row: SessionRow, mode: CarryOver | None, now: datetime
+) -> FormerSessions:
+    """Return the content of the former sessions of a session's user; without a mode, nothing."""
+    if mode is None:
+        return FormerSessions((), 0)
+    most, of_each = (1, 1) if mode is CarryOver.LAST else (MAX_SESSIONS, MAX_SUMMARIES)
     listed = await sessions.list_former(session, row, now, most)
-    summaries: Mapping[str, Sequence[ListedSummary]] = {}
-    if listed and mode is not CarryOver.ALL:
-        ids = [former.session_id for former in listed]
-        most = 1 if is_last else MAX_SUMMARIES
-        summaries = await lookups.list_of_sessions(session, engine_id, ids, most)
+    found: dict[str, list[Piece]] = {former.session_id: [] for former in reversed(listed)}
+    if found and mode is not CarryOver.ALL:
+        for summary in await lookups.list_of_sessions(session, row.engine_id, [*found], of_each):
+            found[summary.session_id].append(Piece(*summary[:5]))
     ranges, left = [], MAX_EVENTS
     for former in listed:
-        if left and former.session_id not in summaries:
+        if left and not found[former.session_id]:
             first = max(former.cleared_seq, former.last_seq - left) + 1
             ranges.append(EventRange(former.session_id, first, former.last_seq))
             left -= former.last_seq - first + 1
-    newest = await event_texts.list_newest_texts(session, engine_id, ranges) if ranges else []
-    return [
-        FormerSession(
-            session_id=former.session_id,
-            events=former.last_seq - former.cleared_seq,
-            summaries=summaries.get(former.session_id, ()),
-            said=[
-                event
-                for event in reversed(newest)
-                if event.session_id == former.session_id and event.text
-            ],
-        )
-        for former in listed
-    ]
-
-
-def length_of(read: Sequence[FormerSession]) -> int:
-    """Return the approximate work of carrying sessions over, in characters."""
-    texts = [event.text for former in read for event in former.said]
-    texts += [summary.text or "" for former in read for summary in former.summaries]
-    return sum(map(len, texts)) + WORK_PER_TEXT * len(texts)
+    if ranges:
+        newest = await event_texts.list_newest_texts(session, row.engine_id, ranges)
+        for event in reversed([event for event in newest if event.text]):
+            seq, name = event.seq, event.session_id
+            found[name].append(Piece(name, seq, seq, event.text, speaker=event.speaker))
+    pieces = [piece for each in found.values() for piece in each]
+    return FormerSessions(pieces, sum(former.last_seq - former.cleared_seq for former in listed))
 
 
 def carry(
-    read: Sequence[FormerSession], composition: Composition, scale: Scale, engine: EngineName
+    read: FormerSessions, composition: Composition, scale: Scale, engine: EngineName
 ) -> Carried:
     """Return the content that fits beside the session's own; the oldest is left out first."""
-    rules, oldest_first = scale.rules, read[::-1]
-    most = rules.carry_over_tokens
-    room = None
+    rules, room, pieces = scale.rules, scale.rules.carry_over_tokens, read.pieces
+    marks = scale.frame - composition.frame
     if composition.left is not None:
-        room = composition.left - (scale.frame - composition.frame)
+        room = max(0, min(room, composition.left - marks))
+
+    def weigh(text: str) -> tuple[int, int]:
+        return scale.of_summary(text, is_first=not composition.frame)
 
     def fits(text: str) -> bool:
-        tokens, framing = _weigh(text, composition, scale)
-        return tokens <= most and (room is None or tokens + framing <= room)
+        return sum(weigh(text)) <= room
 
     if rules.carry_over is CarryOver.ABSTRACTION:
-        chars = (most if room is None else max(0, min(most, room))) * CHARS_PER_TOKEN
-        text = cut_text(extract(_utterances(oldest_first, rules), chars), fits)
-        shown = oldest_first
-    elif any(former.summaries for former in read):
-        text = cut_text(read[0].summaries[-1].text or "", fits)
-        shown = read
+        labels = [label_of(one.speaker, rules) if one.speaker else "" for one in pieces]
+        utterances = [
+            Utterance(label, one.text, is_summary=one.speaker is None)
+            for label, one in zip(labels, pieces, strict=True)
+        ]
+        text = cut_text(extract(utterances, room * CHARS_PER_TOKEN), fits)
     else:
-        text, shown = _newest_messages(oldest_first, rules, fits)
-    ranges = {
-        former.session_id: (
-            [(summary.first_seq, summary.last_seq) for summary in former.summaries]
-            or [(event.seq, event.seq) for event in former.said]
-        )
-        for former in shown
-        if text
-    }
-    tokens, framing = _weigh(text, composition, scale)
-    counted = sum(last - first + 1 for each in ranges.values() for first, last in each)
-    return Carried(
-        text=text,
-        tokens=tokens,
-        framing=framing,
-        sessions=[
-            {
-                "session": str(SessionName(engine, former.session_id)),
-                "firstSeq": ranges[former.session_id][0][0],
-                "lastSeq": ranges[former.session_id][-1][1],
-                "summaries": [summary.summary_id for summary in former.summaries],
-            }
-            for former in shown
-            if ranges.get(former.session_id)
-        ],
-        omitted=sum(former.events for former in read) - counted,
-    )
-
-
-def beside(composition: Composition, carried: Carried, scale: Scale) -> Composition:
-    """Return a composition with the room and the marks that carried content leaves."""
-    if not carried.text:
-        return composition
-    left = composition.left
-    if left is not None:
-        left -= scale.frame - composition.frame + carried.tokens + carried.framing
-    return replace(composition, left=left, frame=scale.frame)
-
-
-def _weigh(text: str, composition: Composition, scale: Scale) -> tuple[int, int]:
-    return scale.of_summary(text, is_first=not composition.frame)
-
-
-def _utterances(oldest_first: Sequence[FormerSession], rules: Rules) -> Iterator[Utterance]:
-    for former in oldest_first:
-        for summary in former.summaries:
-            yield Utterance("", summary.text or "", is_summary=True)
-        for event in former.said:
-            yield Utterance(label_of(event.speaker, rules), event.text)
-
-
-def _newest_messages(
-    oldest_first: Sequence[FormerSession], rules: Rules, fits: Callable[[str], bool]
-) -> tuple[str, Sequence[FormerSession]]:
-    """Return the newest messages that fit as lines, or the newest one cut, and their sessions."""
-    said = [event for former in oldest_first for event in former.said]
-    lines = lines_of(said, rules)
-    low, high = 0, min(1, len(lines))
-    # All lines together may be far too many to count.
-    while high < len(lines) and fits("\n".join(lines[-high:])):
-        low, high = high, min(2 * high, len(lines))
-    count = longest_fitting(high, lambda count: fits("\n".join(lines[-count:])), low)
-    text = "\n".join(lines[-count:]) if count else ""
-    if lines and not count:
-        text, count = cut_text(lines[-1], fits), 1
-    kept = {(event.session_id, event.seq) for event in said[len(said) - count :]}
-    return text, [
-        former._replace(said=[one for one in former.said if (one.session_id, one.seq) in kept])
-        for former in oldest_first
+        lines = [line_of(p.speaker, p.text, rules) if p.speaker else p.text for p in pieces]
+        text, count = _newest(lines, fits)
+        pieces = pieces[len(pieces) - count :]
+    if not text:
+        return Carried("", 0, 0, (), read.events)
+    tokens, separator = weigh(text)
+    grouped = [list(group) for _, group in groupby(pieces, key=lambda piece: piece.session_id)]
+    carried = [
+        {
+            "session": str(SessionName(engine, group[0].session_id)),
+            "firstSeq": group[0].first_seq,
+            "lastSeq": group[-1].last_seq,
+            "summaries": [piece.summary_id for piece in group if piece.summary_id],
+        }
+        for group in grouped
     ]
+    shown = sum(piece.last_seq - piece.first_seq + 1 for piece in pieces)
+    return Carried(text, tokens, separator + marks, carried, read.events - shown)
+
+
+def _newest(lines: Sequence[str], fits: Callable[[str], bool]) -> tuple[str, int]:
+    """Return the newest lines that fit, or the newest one cut, and their number."""
+    count = longest_fitting(len(lines), lambda count: fits("\n".join(lines[-count:])))
+    if lines and not count:
+        return cut_text(lines[-1], fits), 1
+    return "\n".join(lines[len(lines) - count :]), count

@@ -19,7 +19,7 @@ from app.conversation.contexts.schemas import (
     SummaryState,
 )
 from app.conversation.contexts.services.answers import Composed, Frame, encoded
-from app.conversation.contexts.services.carrying import beside, carry, length_of, read_former
+from app.conversation.contexts.services.carrying import carry, read_former
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
 from app.conversation.strategies.logic.rendering import compose, shares_of
 from app.conversation.strategies.logic.turns import Composition, Fixed, Shares, SourceField
@@ -142,33 +142,29 @@ class ContextComposer:
     async def _find(self) -> _Current:
         request, name, frame = self.request, self.name, await self._read_frame()
         scale, now = frame.scale, self.resources.clock.now()
-        mode, former = scale.rules.carry_over, None
         async with self.resources.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
             row = await sessions.get(session, name, now)
             _check_as_of(request, row)
-            if mode is not None:
-                former = await read_former(session, row, mode, now)
+            former = await read_former(session, row, scale.rules.carry_over, now)
             reader = SessionReader(session, row, name, scale)
             content = await reader.newest(frame.room, request.as_of_seq)
             due = _NOT_DUE
             if request.as_of_seq is None and frame.is_due(content.history):
                 due = await _due(session, row, name, scale.rules.key)
             query = await _query(session, row, name, request)
+        chosen, place = _compose(scale, content, frame.shares), name_of(engine)
+        carried = await offloaded(former.length, carry, former, chosen, scale, place)
         composed = Composed(
             request=request,
-            session=SessionName(name_of(engine), row.session_id),
+            session=SessionName(place, row.session_id),
             user_id=row.user_id,
             frame=frame,
             content=content,
-            composition=_compose(scale, content, frame.shares),
+            composition=chosen,
+            carried=carried,
             state=due.state,
         )
-        if former is not None:
-            chosen, place = composed.composition, composed.session.engine
-            carried = await offloaded(length_of(former), carry, former, chosen, scale, place)
-            chosen = beside(chosen, carried, scale)
-            composed = replace(composed, carried=carried, composition=chosen)
         return _Current(composed, due, query)
 
     async def _read_frame(self) -> Frame:
@@ -234,8 +230,7 @@ class ContextComposer:
         asked, composed = self.request.include_memories, current.composed
         if asked is None or current.query is None:
             return composed
-        left = composed.composition.left
-        bounds = [bound for bound in (left, asked.max_tokens) if bound is not None]
+        bounds = [bound for bound in (composed.left, asked.max_tokens) if bound is not None]
         scope = asked.scope or {"user_id": composed.user_id}
         engine = composed.session.engine
         memories = await find_memories(self.resources, engine, asked, current.query, scope)

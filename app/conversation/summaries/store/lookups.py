@@ -4,13 +4,15 @@ With thousands of summaries, columns that are not needed would dominate the time
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Double,
+    Row,
     Select,
     and_,
     case,
@@ -33,7 +35,7 @@ from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationSta
 from app.platform.operations.store.tables import OperationRow
 
 _R = SessionSummaryRow
-MAX_TEXT_CHARS = 50_000
+_MAX_CHARS = 50_000
 """Maximum number of characters read of each summary of several sessions."""
 _PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
 _RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
@@ -145,37 +147,24 @@ async def list_as_of(
 
 async def list_of_sessions(
     session: Session, engine_id: int, session_ids: Sequence[str], limit: int
-) -> Mapping[str, Sequence[ListedSummary]]:
-    """Return the last `limit` active summaries of each session that has one, oldest first.
+) -> list[Row[Any]]:
+    """Return session, range, text and id of each session's last `limit` summaries, oldest first.
 
-    They are of the policy that made the last one. A text of more than `MAX_TEXT_CHARS` is cut.
+    They are active and of the policy of the session's last one. Long texts are cut.
     """
     last_first = (_R.last_seq.desc(), _R.summary_id.desc())
     place = func.row_number().over(partition_by=_R.session_id, order_by=last_first)
-    named = (_R.session_id, _R.policy_key, place.label("place"))
-    which = and_(
-        _R.engine_id == engine_id, _R.session_id == any_of(session_ids), IS_ACTIVE, _R.text != ""
+    text, of_sessions = func.left(_R.text, _MAX_CHARS), _R.session_id == any_of(session_ids)
+    each = (
+        select(_R.session_id, _R.first_seq, _R.last_seq, text.label("text"), _R.summary_id)
+        .add_columns(_R.policy_key, place.label("place"))
+        .where(_R.engine_id == engine_id, of_sessions, IS_ACTIVE, _R.text != "")
+        .subquery()
     )
-    each = _listed(which, with_text=True).add_columns(*named).subquery().c
-    statement = (
-        select(
-            each.session_id,
-            each.policy_key,
-            each.summary_id,
-            each.first_seq,
-            each.last_seq,
-            each.last_exchange,
-            func.left(each.text, MAX_TEXT_CHARS),
-        )
-        .where(each.place <= limit)
-        .order_by(each.place)
-    )
-    policies: dict[str, str] = {}
-    found: dict[str, list[ListedSummary]] = {}
-    for session_id, policy_key, *summary in await session.execute(statement):
-        if policies.setdefault(session_id, policy_key) == policy_key:
-            found.setdefault(session_id, []).insert(0, ListedSummary(*summary))
-    return found
+    statement = select(each).where(each.c.place <= limit).order_by(each.c.place.desc())
+    rows = (await session.execute(statement)).all()
+    policies = {row.session_id: row.policy_key for row in rows}
+    return [row for row in rows if row.policy_key == policies[row.session_id]]
 
 
 async def count_active(session: Session, name: SessionName, policy_key: str) -> int:
