@@ -94,10 +94,8 @@ async def test_every_event_is_in_one_place_and_the_budget_is_kept(
         dice = random.Random(f"{policy['strategy']} {seed}")
         # The sessions of former rounds are the user's former sessions.
         clock.advance(timedelta(minutes=1))
-        modes = [{}, *({"carryOver": mode.value} for mode in CarryOver)]
-        carried = modes[seed % len(modes)]
-        if carried:
-            carried["carryOverTokens"] = (16, 60, 300)[seed % 3]
+        mode, most = [None, *CarryOver][seed % 4], (16, 60, 300)[seed % 3]
+        carried = {} if mode is None else {"carryOver": mode, "carryOverTokens": most}
         path = await new_path(client, memoryPolicy={**policy, **carried, "tokenLimit": 2_000})
         last = await _live(client, path, runner, dice)
         for _ in range(2):

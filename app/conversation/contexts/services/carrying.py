@@ -82,8 +82,9 @@ async def read_former(
     listed = await sessions.list_former(session, row, now, most)
     found: dict[str, list[Piece]] = {former.session_id: [] for former in reversed(listed)}
     if found and mode is not CarryOver.ALL:
-        for summary in await lookups.list_of_sessions(session, row.engine_id, [*found], of_each):
-            found[summary.session_id].append(Piece(*summary[:5]))
+        for one in await lookups.list_of_sessions(session, row.engine_id, [*found], of_each):
+            piece = Piece(one.session_id, one.first_seq, one.last_seq, one.text, one.summary_id)
+            found[one.session_id].append(piece)
     ranges, left = [], MAX_EVENTS
     for former in listed:
         if left and not found[former.session_id]:
