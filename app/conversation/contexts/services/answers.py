@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.conversation.contexts.schemas import ComposeContextRequest, SummaryState
-from app.conversation.contexts.services.carrying import Carried
+from app.conversation.contexts.services.carrying import CarriedContent
 from app.conversation.strategies.logic.rendering import (
     BudgetTooSmall,
     ContextContent,
@@ -75,7 +75,7 @@ class Composed:
     frame: Frame
     content: SessionInput
     composition: Composition
-    carried: Carried
+    carried: CarriedContent
     state: SummaryState
     memories: Sequence[tuple[str, str]] = ()
     raw: Mapping[int, str] = field(default_factory=dict)

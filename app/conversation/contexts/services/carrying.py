@@ -5,7 +5,6 @@ model is called: an abstraction selects sentences, of summaries that a model may
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -33,7 +32,7 @@ MAX_SUMMARIES = 16
 """Maximum number of summaries read of each, the last ones."""
 
 
-class Piece(NamedTuple):
+class FormerPiece(NamedTuple):
     """A summary of a former session, or an event of a session without one, with its speaker."""
 
     session_id: str
@@ -47,7 +46,7 @@ class Piece(NamedTuple):
 class FormerSessions(NamedTuple):
     """Content read of former sessions, oldest first, and the number of their events."""
 
-    pieces: Sequence[Piece]
+    pieces: Sequence[FormerPiece]
     events: int
 
     @property
@@ -56,8 +55,7 @@ class FormerSessions(NamedTuple):
         return sum(len(piece.text) + WORK_PER_TEXT for piece in self.pieces)
 
 
-@dataclass(frozen=True)
-class Carried:
+class CarriedContent(NamedTuple):
     """Content of former sessions in a context; an empty text: none.
 
     Attributes:
@@ -80,10 +78,12 @@ async def read_former(
         return FormerSessions((), 0)
     most, of_each = (1, 1) if mode is CarryOver.LAST else (MAX_SESSIONS, MAX_SUMMARIES)
     listed = await sessions.list_former(session, row, now, most)
-    found: dict[str, list[Piece]] = {former.session_id: [] for former in reversed(listed)}
+    found: dict[str, list[FormerPiece]] = {former.session_id: [] for former in reversed(listed)}
     if found and mode is not CarryOver.ALL:
         for one in await lookups.list_of_sessions(session, row.engine_id, [*found], of_each):
-            piece = Piece(one.session_id, one.first_seq, one.last_seq, one.text, one.summary_id)
+            piece = FormerPiece(
+                one.session_id, one.first_seq, one.last_seq, one.text, one.summary_id
+            )
             found[one.session_id].append(piece)
     ranges, left = [], MAX_EVENTS
     for former in listed:
@@ -95,14 +95,14 @@ async def read_former(
         newest = await event_texts.list_newest_texts(session, row.engine_id, ranges)
         for event in reversed([event for event in newest if event.text]):
             seq, name = event.seq, event.session_id
-            found[name].append(Piece(name, seq, seq, event.text, speaker=event.speaker))
+            found[name].append(FormerPiece(name, seq, seq, event.text, speaker=event.speaker))
     pieces = [piece for each in found.values() for piece in each]
     return FormerSessions(pieces, sum(former.last_seq - former.cleared_seq for former in listed))
 
 
 def carry(
     read: FormerSessions, composition: Composition, scale: Scale, engine: EngineName
-) -> Carried:
+) -> CarriedContent:
     """Return the content that fits beside the session's own; the oldest is left out first."""
     rules, room, pieces = scale.rules, scale.rules.carry_over_tokens, read.pieces
     marks = scale.frame - composition.frame
@@ -127,7 +127,7 @@ def carry(
         text, count = _newest(lines, fits)
         pieces = pieces[len(pieces) - count :]
     if not text:
-        return Carried("", 0, 0, (), read.events)
+        return CarriedContent("", 0, 0, (), read.events)
     tokens, separator = weigh(text)
     grouped = [list(group) for _, group in groupby(pieces, key=lambda piece: piece.session_id)]
     carried = [
@@ -140,7 +140,7 @@ def carry(
         for group in grouped
     ]
     shown = sum(piece.last_seq - piece.first_seq + 1 for piece in pieces)
-    return Carried(text, tokens, separator + marks, carried, read.events - shown)
+    return CarriedContent(text, tokens, separator + marks, carried, read.events - shown)
 
 
 def _newest(lines: Sequence[str], fits: Callable[[str], bool]) -> tuple[str, int]:
