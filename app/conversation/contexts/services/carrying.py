@@ -90,7 +90,7 @@ async def read_former(
         if left and not found[former.session_id]:
             first = max(former.cleared_seq, former.last_seq - left) + 1
             ranges.append(EventRange(former.session_id, first, former.last_seq))
-            left -= former.last_seq - first + 1
+            left -= ranges[-1].width
     if ranges:
         newest = await event_texts.list_newest_texts(session, row.engine_id, ranges)
         for event in reversed([event for event in newest if event.text]):
