@@ -155,7 +155,8 @@ def _appended_at_once(names: Names) -> Json:
 
 
 def _context(_: Names) -> Json:
-    return {"pendingMessage": "Tea?", "tokenLimit": 4_000}
+    policy = {"strategy": "every_n", "every": 1, "carryOver": "ALL"}
+    return {"pendingMessage": "Tea?", "tokenLimit": 4_000, "policy": policy}
 
 
 def _recalled(_: Names) -> Json:

@@ -157,13 +157,16 @@ while '"done":false' in httpx.get(path, headers=headers).raise_for_status().text
 
 def test_contexts(server: LiveServer, engine: str) -> None:
     page = DOCS / "guides" / "contexts.md"
-    start, recall, everywhere = samples(page, "sh")
-    *_, context, spans, of_user = _shell(_placed(start, server, engine), recall, everywhere)
-    shown = _json(page, '"coverage"')
-    answered = {key: _steady(value) for key, value in context.items() if key in shown}
-    for message in answered["messages"]:
-        del message["source"]
-    assert answered == shown
+    start, next_session, recall, everywhere = samples(page, "sh")
+    *_, context, _, next_context, spans, of_user = _shell(
+        _placed(start, server, engine), next_session, recall, everywhere
+    )
+    for answer, key in ((context, '"coverage"'), (next_context, '"omittedEvents"')):
+        shown = _json(page, key)
+        answered = {key: _steady(value) for key, value in answer.items() if key in shown}
+        for message in answered["messages"]:
+            del message["source"]
+        assert answered == shown
     assert _steady(spans) == _json(page, '"spans"')
     assert [span["event"] for span in of_user["spans"]] == [spans["spans"][0]["event"]]
 

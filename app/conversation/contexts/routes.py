@@ -42,12 +42,13 @@ async def compose_context(
 ) -> Response:
     """Compose a prompt's view of a session within its token limit, and account for every event.
 
-    The order is: system prompt, summaries (oldest first), events, memories, pending message. If the
-    budget is too small, memories are left out first, then the oldest events, then the oldest
-    summaries. No event is changed; due summaries are enqueued. The same state gives the same bytes.
-    The call also needs the permission to update sessions, since it may enqueue summaries, and with
-    memories the permission to retrieve them. With `preview`, nothing is enqueued, and the
-    permission to update sessions is not needed.
+    The order is: system prompt, content of former sessions (`carryOver`), summaries (oldest first),
+    events, memories, pending message. If the budget is too small, memories are left out first, then
+    content of former sessions, then the oldest events, then the oldest summaries. No event is
+    changed; due summaries are enqueued. The same state gives the same bytes. The call also needs
+    the permission to update sessions, since it may enqueue summaries, and with memories the
+    permission to retrieve them. With `preview`, nothing is enqueued, and the permission to update
+    sessions is not needed.
     """
     asked = body or ComposeContextRequest()
     if not asked.preview:

@@ -176,8 +176,9 @@ class ContextMessage(WireModel):
     source: dict[str, Any] | None = Field(
         None,
         description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and its"
-        " source: the `summary` (of several, the oldest, and all as `summaries`), the `event` and"
-        " `seq`, or the `memories`; only in `messages`.",
+        " source: the `summary` (of several, the oldest, and all as `summaries`), the former"
+        " `sessions` carried over from, the `event` and `seq`, or the `memories`; only in"
+        " `messages`.",
     )
     raw_event: dict[str, Any] | None = Field(
         None,
@@ -219,11 +220,32 @@ class ContextCoverage(WireModel):
     )
 
 
+class CarriedSession(SeqRange):
+    """A former session whose content the context has, with its first and last event there."""
+
+    session: str = Field(description="Name of the session.")
+    summaries: list[str] = Field(description="Ids of its summaries there; empty: its events.")
+
+
+class CarriedOver(WireModel):
+    """Content of former sessions in a context; no event of the session itself is in it."""
+
+    sessions: list[CarriedSession] = Field(
+        description="Former sessions that it came from, oldest first; empty: none."
+    )
+    omitted_events: int = Field(
+        description="Number of the other events of the sessions read, erased ones included."
+    )
+
+
 class ContextTokens(WireModel):
     """Tokens of a context in the model's window, by its counter."""
 
     total: int = Field(description="Tokens of all parts, with the marks around summaries.")
     system: int = Field(description="Tokens of the system prompt.")
+    carried_over: int | None = Field(
+        None, description="Tokens of former sessions' content; absent without `carryOver`."
+    )
     summaries: int = Field(description="Tokens of summaries.")
     events: int = Field(description="Tokens of events shown word for word.")
     memories: int = Field(description="Tokens of facts of the memory bank.")
@@ -283,6 +305,9 @@ class ContextResponse(WireModel):
     summary_state: SummaryState = Field(
         description="`current`: nothing is due; `pending`: summaries are being made; `failed`:"
         " the last attempt failed and will be retried.",
+    )
+    carried_over: CarriedOver | None = Field(
+        None, description="Account of former sessions; absent without `carryOver`."
     )
     truncated_events: list[TruncatedEvent] = Field(
         description="Events that are shown only in part, from their beginning; empty: none."

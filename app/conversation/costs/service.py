@@ -246,6 +246,10 @@ def _case(request: EstimateContextCostsRequest, place: int) -> Case:
         course = _shared(rules, summarising, request, sizes, field)
     else:
         course = blocks_of(summarising, sizes)
+    if rules.carry_over is not None and request.accounting is not Accounting.PUBLISHED_TABLES:
+        # The marks around it stand in every prompt, also before the first summary.
+        system = sizes.system + rules.carry_over_tokens + sizes.frame
+        course = replace(course, sizes=replace(course.sizes, system=system, frame=0))
     _, answer = _events(request.message_tokens)
     if window is not None:
         # The estimates already include the answer, but more tokens may be reserved for it.

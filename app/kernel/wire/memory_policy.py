@@ -28,9 +28,12 @@ BUILTIN = "builtin"
 """The name of the summariser that needs no model."""
 AGENT_RESERVE = 800
 """Tokens that `agent_summary` reserves for the answer, unless its policy sets another number."""
+CARRY_OVER_TOKENS = 500
+"""Maximum tokens carried over from former sessions, unless a policy sets another number."""
 MAX_TEMPLATE_CHARS = 8_000
 MAX_TOKENS = 10_000_000
 _MAX_COUNT = 1_000
+_MAX_CARRIED_TOKENS = 100_000
 _MAX_LABEL_CHARS = 64
 _CONTROLS = frozenset({"Cc", "Zl", "Zp"})
 
@@ -89,6 +92,17 @@ class FormerSummaryRole(StrEnum):
     SYSTEM = "system"
 
 
+class CarryOver(StrEnum):
+    """The content of a user's former sessions that stands first in a context."""
+
+    LAST = "LAST"
+    """The last summary of the newest one; without summaries, its newest messages."""
+    ALL = "ALL"
+    """The newest messages of all."""
+    ABSTRACTION = "ABSTRACTION"
+    """The most important sentences of the summaries of all."""
+
+
 class Split(WireModel):
     """The division of the budget between events (`stm`) and their summary (`lts`)."""
 
@@ -121,7 +135,7 @@ _Label = Annotated[_Joiner, AfterValidator(_check_label)]
 
 _EVERYWHERE = frozenset(
     {"strategy", "token_limit", "reserve_output_tokens", "counter", "per_message_overhead"}
-    | {"human_label", "ai_label", "framing"}
+    | {"human_label", "ai_label", "framing", "carry_over", "carry_over_tokens"}
 )
 _SUMMARISING = frozenset(
     {"summary_model", "template", "summary_tokens", "summary_role", "lts_role"}
@@ -237,6 +251,19 @@ class MemoryPolicy(WireModel):
         description="False: summaries without the marks that declare them to be data, each as it"
         " was written; default true: one pair of marks around all of them.",
     )
+    carry_over: Annotated[CarryOver, one_of(CarryOver)] | None = Field(
+        None,
+        description="Content of the user's former sessions that stands first, within the marks of"
+        " summaries: `LAST`: the last summary of the newest one, or its newest messages if it has"
+        " none; `ALL`: the newest messages of all; `ABSTRACTION`: the most important sentences of"
+        " the summaries of all, and of messages where there are none. Absent: none.",
+    )
+    carry_over_tokens: int | None = Field(
+        None,
+        ge=16,
+        le=_MAX_CARRIED_TOKENS,
+        description=f"`carryOver`: maximum tokens of that content; default {CARRY_OVER_TOKENS}.",
+    )
     summary_role: Annotated[SummaryRole, one_of(SummaryRole)] | None = Field(
         None,
         description="Summaries: role of their message, `user` (the default) or `system`; marked"
@@ -292,6 +319,8 @@ class MemoryPolicy(WireModel):
 
     @model_validator(mode="after")
     def _fits_the_strategy(self) -> Self:
+        if self.carry_over is None and self.carry_over_tokens is not None:
+            raise ValueError("carryOverTokens must be absent without carryOver")
         allowed = _EVERYWHERE | _TAKEN[self.strategy]
         given = {name for name in self.model_fields_set if getattr(self, name) is not None}
         if strange := sorted(given - allowed):

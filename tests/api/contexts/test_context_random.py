@@ -1,12 +1,15 @@
 """Whatever a session is like: every event is in one place, in its order, and the budget is kept."""
 
 import random
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 from hypothesis import settings
 
+from app.kernel.clock import FixedClock
+from app.kernel.wire.memory_policy import CarryOver
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.contexts import context, ranges, said, talk
@@ -66,7 +69,9 @@ def _check(found: Json, last: int, limit: int) -> None:
     assert shown == sorted(shown)
     tokens = found["tokens"]
     parts = ("system", "summaries", "events", "memories", "pending", "framingTokens")
-    assert tokens["total"] == sum(tokens[part] for part in parts)
+    carried = tokens.get("carriedOver", 0)
+    assert carried <= found["policy"].get("carryOverTokens", 0)
+    assert tokens["total"] == carried + sum(tokens[part] for part in parts)
     assert tokens["total"] + tokens["reserved"] <= limit
 
 
@@ -83,11 +88,15 @@ def _shown_tokens(found: Json) -> int:
 
 @pytest.mark.parametrize("policy", _POLICIES, ids=lambda one: str(one["strategy"]))
 async def test_every_event_is_in_one_place_and_the_budget_is_kept(
-    client: httpx.AsyncClient, runner: Runner, policy: dict[str, Any]
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, policy: dict[str, Any]
 ) -> None:
     for seed in range(_SESSIONS):
         dice = random.Random(f"{policy['strategy']} {seed}")
-        path = await new_path(client, memoryPolicy={**policy, "tokenLimit": 2_000})
+        # The sessions of former rounds are the user's former sessions.
+        clock.advance(timedelta(minutes=1))
+        mode, most = [None, *CarryOver][seed % 4], (16, 60, 300)[seed % 3]
+        carried = {} if mode is None else {"carryOver": mode, "carryOverTokens": most}
+        path = await new_path(client, memoryPolicy={**policy, **carried, "tokenLimit": 2_000})
         last = await _live(client, path, runner, dice)
         for _ in range(2):
             limit = dice.choice([100, 150, 200, 400, 2_000])

@@ -315,3 +315,29 @@ def test_a_summariser_without_a_price_is_named_where_it_is_given() -> None:
     strategies = [_CELL, {**_CELL, "summaryModel": "medium"}]
     found = _refused(models=_MODELS, model="small", strategies=strategies)
     assert found == ["strategies[1].summaryModel"]
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [{"strategy": "inclusive"}, {"strategy": "every_n"}, {"strategy": "window", "window": 2}],
+    ids=lambda one: str(one["strategy"]),
+)
+def test_what_is_carried_over_is_in_each_prompt_with_its_marks(strategy: dict[str, Any]) -> None:
+    bare = _row({**strategy, "framing": False})
+    marked = _row({**strategy, "carryOver": "ALL", "carryOverTokens": 100})
+    assert _total(marked) - _total(bare) == 30 * (100 + 22)
+    assert marked.largest_prompt_tokens == (bare.largest_prompt_tokens or 0) + 122
+
+
+def test_without_a_number_500_tokens_are_carried_over() -> None:
+    for strategy in (_CELL, {**_AGENT, "framing": False}):
+        carried = {**strategy, "carryOver": "LAST"}
+        assert _total(_row(carried)) - _total(_row(strategy)) == 30 * 500
+        if strategy is _CELL:
+            published = {"accounting": "published_tables"}
+            assert _row(carried, **published).cost == _row(strategy, **published).cost
+
+
+def _total(row: ContextCost) -> int:
+    assert row.total_tokens is not None
+    return row.total_tokens

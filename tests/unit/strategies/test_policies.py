@@ -61,6 +61,7 @@ def test_equal_settings_under_two_names_have_the_same_summaries() -> None:
         {"reserveOutputTokens": 9},
         {"ltsRole": "assistant"},
         {"framing": False},
+        {"carryOver": "ALL", "carryOverTokens": 900},
         {"systemInstruction": True},
     ],
     ids=str,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.conversation.contexts.schemas import ComposeContextRequest, SummaryState
+from app.conversation.contexts.services.carrying import CarriedContent
 from app.conversation.strategies.logic.rendering import (
     BudgetTooSmall,
     ContextContent,
@@ -74,6 +75,7 @@ class Composed:
     frame: Frame
     content: SessionInput
     composition: Composition
+    carried: CarriedContent
     state: SummaryState
     memories: Sequence[tuple[str, str]] = ()
     raw: Mapping[int, str] = field(default_factory=dict)
@@ -82,6 +84,12 @@ class Composed:
     def total(self) -> int:
         """All tokens of the context, with the marks around its summaries."""
         return sum(self._parts().values()) + self._framing
+
+    @property
+    def left(self) -> int | None:
+        """Tokens of the budget that memories may take; None: no limit."""
+        left, carried = self.composition.left, self.carried
+        return None if left is None else left - carried.tokens - carried.framing
 
     @property
     def whole_seqs(self) -> list[int]:
@@ -94,14 +102,14 @@ class Composed:
         """Approximate number of shown characters, plus the fixed work of counting each text."""
         shown = self._to_shown()
         texts = [text for _, text in (*shown.summaries, *shown.memories)]
-        texts += [event.text for event in shown.said]
+        texts += [shown.carried, *(event.text for event in shown.said)]
         texts += shown.raw.values()
         return sum(map(len, texts)) + WORK_PER_TEXT * len(texts)
 
     def answer(self) -> dict[str, Any]:
         """Return the JSON form of a `ContextResponse`; equal content gives equal output."""
         scale = self.frame.scale
-        return {
+        answer = {
             **render(self._to_shown(), scale.rules, scale.form, scale.counter.count),
             "tokens": self._tokens(),
             "coverage": self._coverage(),
@@ -113,6 +121,10 @@ class Composed:
             "policyKey": scale.rules.key,
             "lastSeq": self.content.history.last_seq,
         }
+        if scale.rules.carry_over is not None:
+            sessions, omitted = self.carried.sessions, self.carried.omitted
+            answer["carriedOver"] = {"sessions": sessions, "omittedEvents": omitted}
+        return answer
 
     def _to_shown(self) -> ContextContent:
         rows = self.content.summaries
@@ -123,6 +135,8 @@ class Composed:
             summaries=[
                 (summary.summary_id, rows[summary.summary_id].text or "") for summary in chosen
             ],
+            carried=self.carried.text,
+            carried_from=[one["session"] for one in self.carried.sessions],
             said=[self.content.said[turn.seq] for turn in self.composition.turns],
             cut=self.composition.cut,
             memories=self.memories,
@@ -131,9 +145,10 @@ class Composed:
         )
 
     def _parts(self) -> dict[str, int]:
-        cut = self.composition.cut
+        cut, mode = self.composition.cut, self.frame.scale.rules.carry_over
         return {
             "system": self.frame.fixed.system,
+            **({} if mode is None else {"carriedOver": self.carried.tokens}),
             "summaries": sum(summary.tokens for summary in self.composition.summaries),
             "events": sum(cut.get(turn.seq, turn.tokens) for turn in self.composition.turns),
             "memories": self.frame.scale.of_facts([fact for _, fact in self.memories]),
@@ -143,7 +158,8 @@ class Composed:
     @property
     def _framing(self) -> int:
         composition = self.composition
-        return composition.frame + sum(summary.framing for summary in composition.summaries)
+        separators = sum(summary.framing for summary in composition.summaries)
+        return composition.frame + separators + self.carried.framing
 
     def _tokens(self) -> dict[str, Any]:
         rules = self.frame.scale.rules

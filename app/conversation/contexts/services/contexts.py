@@ -19,6 +19,7 @@ from app.conversation.contexts.schemas import (
     SummaryState,
 )
 from app.conversation.contexts.services.answers import Composed, Frame, encoded
+from app.conversation.contexts.services.carrying import carry, read_former
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
 from app.conversation.strategies.logic.rendering import compose, shares_of
 from app.conversation.strategies.logic.turns import Composition, Fixed, Shares, SourceField
@@ -140,24 +141,28 @@ class ContextComposer:
 
     async def _find(self) -> _Current:
         request, name, frame = self.request, self.name, await self._read_frame()
-        scale = frame.scale
+        scale, now = frame.scale, self.resources.clock.now()
         async with self.resources.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
-            row = await sessions.get(session, name, self.resources.clock.now())
+            row = await sessions.get(session, name, now)
             _check_as_of(request, row)
+            former = await read_former(session, row, scale.rules.carry_over, now)
             reader = SessionReader(session, row, name, scale)
             content = await reader.newest(frame.room, request.as_of_seq)
             due = _NOT_DUE
             if request.as_of_seq is None and frame.is_due(content.history):
                 due = await _due(session, row, name, scale.rules.key)
             query = await _query(session, row, name, request)
+        chosen, place = _compose(scale, content, frame.shares), name_of(engine)
+        carried = await offloaded(former.length, carry, former, chosen, scale, place)
         composed = Composed(
             request=request,
-            session=SessionName(name_of(engine), row.session_id),
+            session=SessionName(place, row.session_id),
             user_id=row.user_id,
             frame=frame,
             content=content,
-            composition=_compose(scale, content, frame.shares),
+            composition=chosen,
+            carried=carried,
             state=due.state,
         )
         return _Current(composed, due, query)
@@ -225,8 +230,7 @@ class ContextComposer:
         asked, composed = self.request.include_memories, current.composed
         if asked is None or current.query is None:
             return composed
-        left = composed.composition.left
-        bounds = [bound for bound in (left, asked.max_tokens) if bound is not None]
+        bounds = [bound for bound in (composed.left, asked.max_tokens) if bound is not None]
         scope = asked.scope or {"user_id": composed.user_id}
         engine = composed.session.engine
         memories = await find_memories(self.resources, engine, asked, current.query, scope)

@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from app.kernel.wire.memory_policy import (
     AGENT_RESERVE,
+    CARRY_OVER_TOKENS,
     CHARS4,
+    CarryOver,
     FormerSummaryRole,
     MemoryPolicy,
     Overflow,
@@ -81,6 +83,7 @@ class Rules:
         window: number of complete exchanges shown; None: no limit; see also `window_tokens`.
         framing: whether marks around the summaries declare them to be data.
         may_omit: whether events that do not fit are left out; otherwise they are an error.
+        carry_over: content of former sessions to show, up to `carry_over_tokens`; None: none.
         summarising: rules for making summaries; None: no summaries.
     """
 
@@ -99,15 +102,17 @@ class Rules:
     window: int | None = None
     window_tokens: int | None = None
     count_pending: bool = True
+    carry_over: CarryOver | None = None
+    carry_over_tokens: int = CARRY_OVER_TOKENS
     summarising: Summarising | None = None
 
     @property
     def key(self) -> str:
         """Key under which the summaries of a policy are stored.
 
-        Settings that do not affect a summary are excluded: roles, marks, and, except with `SPLIT`,
-        limits of the window. Fields that are None are excluded, so that a setting added by a later
-        release does not change existing keys.
+        Settings that do not affect a summary are excluded: roles, marks, content of former
+        sessions, and, except with `SPLIT`, limits of the window. Fields that are None are excluded,
+        so that a setting added by a later release does not change existing keys.
         """
         parts: dict[str, object] = {"labels": [self.human_label, self.ai_label]}
         if self.summarising is not None:
@@ -139,6 +144,8 @@ def rules_of(policy: MemoryPolicy) -> Rules:
         window=policy.window,
         window_tokens=policy.window_tokens,
         count_pending=_or(policy.count_pending, True),
+        carry_over=policy.carry_over,
+        carry_over_tokens=_or(policy.carry_over_tokens, CARRY_OVER_TOKENS),
         summarising=_summarising(policy),
     )
 

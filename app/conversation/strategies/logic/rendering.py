@@ -229,6 +229,7 @@ class ContextContent:
 
     Attributes:
         summaries: id and text of each summary.
+        carried: text of former sessions, named by `carried_from`; empty: none.
         cut: maximum tokens, with overhead, of each event to cut, by seq.
         memories: name and fact of each memory, best first.
         pending: message that the model must answer.
@@ -238,6 +239,8 @@ class ContextContent:
     session: str
     system: str | None = None
     summaries: Sequence[tuple[str, str]] = ()
+    carried: str = ""
+    carried_from: Sequence[str] = ()
     said: Sequence[EventText] = ()
     cut: Mapping[int, int] = field(default_factory=dict)
     memories: Sequence[tuple[str, str]] = ()
@@ -358,7 +361,7 @@ def _escape_markers(text: str) -> str:
 def _items(shown: ContextContent, rules: Rules, form: Format, count: Count) -> Iterator[ShownItem]:
     if shown.system:
         yield ShownItem("system", shown.system, {"kind": SourceField.SYSTEM})
-    yield from _summary_items([named for named in shown.summaries if named[1]], rules, form)
+    yield from _summary_items(shown, rules, form)
     for said in shown.said:
         if text := _event_text(said, shown.cut.get(said.seq), rules, form, count):
             name = f"{shown.session}/events/{said.event_id}"
@@ -373,19 +376,20 @@ def _items(shown: ContextContent, rules: Rules, form: Format, count: Count) -> I
         yield ShownItem("user", pending, {"kind": SourceField.PENDING})
 
 
-def _summary_items(
-    summaries: Sequence[tuple[str, str]], rules: Rules, form: Format
-) -> Iterator[ShownItem]:
-    sources: list[dict[str, Any]] = [
-        {"kind": SourceField.SUMMARY, "summary": summary_id} for summary_id, _ in summaries
-    ]
-    role, texts = rules.role.value, [text for _, text in summaries]
+def _summary_items(shown: ContextContent, rules: Rules, form: Format) -> Iterator[ShownItem]:
+    kind, role = SourceField.SUMMARY, rules.role.value
+    summaries = [named for named in shown.summaries if named[1]]
+    texts = [text for _, text in summaries]
+    sources: list[dict[str, Any]] = [{"kind": kind, "summary": named[0]} for named in summaries]
+    if shown.carried:
+        texts.insert(0, shown.carried)
+        sources.insert(0, {"kind": kind, "sessions": [*shown.carried_from]})
     if not rules.framing:
         for text, source in zip(texts, sources, strict=True):
             yield ShownItem(role, text, source)
     elif texts:
-        source = sources[0]
-        if len(texts) > 1:
+        source = (sources[1] if shown.carried and summaries else {}) | sources[0]
+        if len(summaries) > 1:
             source["summaries"] = [summary_id for summary_id, _ in summaries]
         block = _summary_block(rules.joiner.join(map(_escape_markers, texts)), form)
         yield ShownItem(role, block, source)

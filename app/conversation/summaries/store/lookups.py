@@ -6,11 +6,13 @@ With thousands of summaries, columns that are not needed would dominate the time
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Double,
+    Row,
     Select,
     and_,
     case,
@@ -24,6 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from app.adapters.db.bulk import any_of
 from app.adapters.db.session import Session
 from app.conversation.summaries.store.repository import IS_ACTIVE, StoredSummaryState, of
 from app.conversation.summaries.store.tables import SessionSummaryRow
@@ -32,6 +35,8 @@ from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationSta
 from app.platform.operations.store.tables import OperationRow
 
 _R = SessionSummaryRow
+_MAX_CHARS = 50_000
+"""Maximum number of characters read of each summary of several sessions."""
 _PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
 _RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 
@@ -138,6 +143,28 @@ async def list_as_of(
             ends.insert(place, last)
     statement = _listed(and_(of(name), _R.summary_id.in_(chosen)), with_text=True)
     return _without_gap(await _read(session, statement.order_by(_R.last_seq)), cleared_seq)
+
+
+async def list_of_sessions(
+    session: Session, engine_id: int, session_ids: Sequence[str], limit: int
+) -> list[Row[Any]]:
+    """Return session, range, text and id of each session's last `limit` summaries, oldest first.
+
+    They are active and of the policy of the session's last one. Long texts are cut.
+    """
+    last_first = (_R.last_seq.desc(), _R.summary_id.desc())
+    place = func.row_number().over(partition_by=_R.session_id, order_by=last_first)
+    text, of_sessions = func.left(_R.text, _MAX_CHARS), _R.session_id == any_of(session_ids)
+    each = (
+        select(_R.session_id, _R.first_seq, _R.last_seq, text.label("text"), _R.summary_id)
+        .add_columns(_R.policy_key, place.label("place"))
+        .where(_R.engine_id == engine_id, of_sessions, IS_ACTIVE, _R.text != "")
+        .subquery()
+    )
+    statement = select(each).where(each.c.place <= limit).order_by(each.c.place.desc())
+    rows = (await session.execute(statement)).all()
+    policies = {row.session_id: row.policy_key for row in rows}
+    return [row for row in rows if row.policy_key == policies[row.session_id]]
 
 
 async def count_active(session: Session, name: SessionName, policy_key: str) -> int:

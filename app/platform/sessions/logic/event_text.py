@@ -153,6 +153,11 @@ class EventRange:
     first_seq: int
     last_seq: int
 
+    @property
+    def width(self) -> int:
+        """Number of events, erased ones included."""
+        return self.last_seq - self.first_seq + 1
+
 
 @dataclass(frozen=True)
 class EventText:

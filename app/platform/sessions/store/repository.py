@@ -65,6 +65,8 @@ EVENTS = List(
     max_size=MAX_PAGE_SIZE,
 )
 _EVENT = SessionEventRow
+_LOOKED_AT = 100
+"""Former sessions of a user whose newest events are compared."""
 
 
 async def get(
@@ -146,6 +148,46 @@ async def list_of_user(
         statement = statement.where(tuple_(*key) <= since)
     order = [column.desc() for column in key]
     return (await session.execute(statement.order_by(*order).limit(limit))).all()
+
+
+async def list_former(
+    session: Session, current: SessionRow, now: datetime, limit: int
+) -> Sequence[Row[str, int, int]]:
+    """Return the user's sessions from before `current` that have readable events.
+
+    They come in the order of their newest events, newest first, `limit` of the `_LOOKED_AT` that
+    were created last. Cleared and erased events are not readable.
+    """
+    row, key = SessionRow, (SessionRow.create_time, SessionRow.session_id)
+    newest = (
+        select(func.max(_EVENT.timestamp))
+        .where(
+            _EVENT.engine_id == current.engine_id,
+            _EVENT.session_id == row.session_id,
+            _EVENT.seq > row.cleared_seq,
+            _EVENT.delete_time.is_(None),
+        )
+        .scalar_subquery()
+    )
+    each = (
+        select(*key, row.cleared_seq, row.last_seq, newest.label("time"))
+        .where(
+            row.engine_id == current.engine_id,
+            row.user_id == current.user_id,
+            is_unexpired(now),
+            tuple_(*key) < tuple_(current.create_time, current.session_id),
+        )
+        .order_by(*(column.desc() for column in key))
+        .limit(_LOOKED_AT)
+        .subquery()
+    )
+    statement = (
+        select(each.c.session_id, each.c.cleared_seq, each.c.last_seq)
+        .where(each.c.time.is_not(None))
+        .order_by(each.c.time.desc(), each.c.create_time.desc(), each.c.session_id.desc())
+        .limit(limit)
+    )
+    return (await session.execute(statement)).all()
 
 
 def select_events(name: SessionName) -> Select[SessionEventRow]:

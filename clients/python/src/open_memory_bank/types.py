@@ -17,6 +17,8 @@ Accounting = Literal["per_prompt", "published_tables"]
 
 ArtifactState = Literal["uploading", "indexing", "ready"]
 
+CarryOver = Literal["LAST", "ALL", "ABSTRACTION"]
+
 Consistency = Literal["latest", "wait"]
 
 Disposition = Literal["inline", "stored", "passthrough", "empty"]
@@ -676,6 +678,29 @@ class CallerInfo(TypedDict):
     """Release of the responding process."""
 
 
+class CarriedOver(TypedDict):
+    """Content of former sessions in a context; no event of the session itself is in it."""
+
+    sessions: list[CarriedSession]
+    """Former sessions that it came from, oldest first; empty: none."""
+    omittedEvents: int
+    """Number of the other events of the sessions read, erased ones included."""
+
+
+class CarriedSession(TypedDict):
+    """A former session whose content the context has, with its first and last event
+    there."""
+
+    firstSeq: int
+    """Number of the first event."""
+    lastSeq: int
+    """Number of the last event."""
+    session: str
+    """Name of the session."""
+    summaries: list[str]
+    """Ids of its summaries there; empty: its events."""
+
+
 class Citation(TypedDict):
     """A passage as evidence of an answer.
 
@@ -823,8 +848,8 @@ class ContextMessage(TypedDict):
     only calls tools."""
     source: NotRequired[dict[str, Any] | None]
     """`kind` (`system`, `summary`, `event`, `memory` or `pending`), and its source: the
-    `summary` (of several, the oldest, and all as `summaries`), the `event` and `seq`,
-    or the `memories`; only in `messages`."""
+    `summary` (of several, the oldest, and all as `summaries`), the former `sessions`
+    carried over from, the `event` and `seq`, or the `memories`; only in `messages`."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """The event's `rawEvent`, with `includeRawEvents`; absent if it has none, if it is
     shortened, or if newer raw events have 16 MiB. Its tokens are not counted."""
@@ -855,6 +880,8 @@ class ContextResponse(TypedDict):
     summaryState: SummaryState
     """`current`: nothing is due; `pending`: summaries are being made; `failed`: the last
     attempt failed and will be retried."""
+    carriedOver: NotRequired[CarriedOver | None]
+    """Account of former sessions; absent without `carryOver`."""
     truncatedEvents: list[TruncatedEvent]
     """Events that are shown only in part, from their beginning; empty: none."""
     policy: MemoryPolicy
@@ -886,6 +913,8 @@ class ContextTokens(TypedDict):
     """Tokens of all parts, with the marks around summaries."""
     system: int
     """Tokens of the system prompt."""
+    carriedOver: NotRequired[int | None]
+    """Tokens of former sessions' content; absent without `carryOver`."""
     summaries: int
     """Tokens of summaries."""
     events: int
@@ -2168,6 +2197,14 @@ class MemoryPolicy(TypedDict):
     framing: NotRequired[bool | None]
     """False: summaries without the marks that declare them to be data, each as it was
     written; default true: one pair of marks around all of them."""
+    carryOver: NotRequired[CarryOver | None]
+    """Content of the user's former sessions that stands first, within the marks of
+    summaries: `LAST`: the last summary of the newest one, or its newest messages if
+    it has none; `ALL`: the newest messages of all; `ABSTRACTION`: the most important
+    sentences of the summaries of all, and of messages where there are none. Absent:
+    none."""
+    carryOverTokens: NotRequired[int | None]
+    """`carryOver`: maximum tokens of that content; default 500."""
     summaryRole: NotRequired[SummaryRole | None]
     """Summaries: role of their message, `user` (the default) or `system`; marked as data
     in both."""
