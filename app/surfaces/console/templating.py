@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -53,7 +53,9 @@ def environment() -> Environment:
     env.filters.update(plain=plain, moment=moment, countdown=countdown, last=last_part)
     env.filters.update(memory_id=memory_id, pretty=pretty, pairs=pairs, number=number)
     env.filters.update(scope_path=scope_path, scope_paths=scope_paths)
-    env.filters.update(short=short, size=size, share=share, money=money, short_id=short_id)
+    env.filters.update(
+        counted=counted, short=short, size=size, share=share, money=money, short_id=short_id
+    )
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -161,6 +163,11 @@ def number(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.9f}".rstrip("0").rstrip(".")
+
+
+def counted(forms: Sequence[str], count: int, more: str = "", **values: object) -> str:
+    """Return the form of a text for a number: the first for one, the last for any other."""
+    return forms[count != 1].format(count=number(count) + more, **values)
 
 
 def short(value: float) -> str:

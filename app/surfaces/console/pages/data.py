@@ -42,10 +42,8 @@ async def show(visit: Visit) -> Response:
 
 async def show_part(visit: Visit, status: int = 200, **values: object) -> Response:
     """Show the page that the path names, with the engine's name and what it holds, if allowed."""
-    used = None
-    if visit.may(Permission.USAGE_GET):
-        # Refused while the engine is restored.
-        used = await visit.answered(f"{visit.engine_path}:usage")
+    # Refused while the engine is restored.
+    used = await visit.part(Permission.USAGE_GET, f"{visit.engine_path}:usage")
     return visit.render(
         f"engine_{last_part(visit.path)}.html",
         status,
@@ -125,7 +123,7 @@ async def _start(visit: Visit, *, method: str, **body: object) -> Response:
     sent = body | ({"kinds": form.kinds} if form.kinds else {})
     path = f"{visit.engine_path}{method}"
     operation = await visit.api.send("POST", path, sent, request_id=form.request_id)
-    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
+    return redirect(visit.url_of_operation(operation))
 
 
 ROUTES = (

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, Json
 from app.surfaces.console.navigation import START
 from app.surfaces.console.pages import users
 from app.surfaces.console.templating import last_part, memory_id
@@ -25,9 +25,7 @@ async def show(visit: Visit) -> Response:
         try:
             path = f"{visit.engine_path}/resources:find"
             found = (await visit.api.ask(path, {"text": text}))["resources"]
-        except ApiRefusal as refused:
-            if refused.status != BAD_REQUEST:
-                raise
+        except ApiFault as refused:
             fault = refused.fields.get("text", refused.message)
     urls = [_url_of(visit, one) for one in found]
     if len(urls) == 1:

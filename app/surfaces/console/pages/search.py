@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from app.kernel.ranking import Ranking
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, Json
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow
 from app.surfaces.console.forms import number_of
 from app.surfaces.console.texts import TEXTS
@@ -99,9 +99,7 @@ async def show(visit: Visit) -> Response:
         try:
             found = (column(visit, asked.body(ranking)) for ranking in asked.rankings)
             columns = list(await asyncio.gather(*found))
-        except ApiRefusal as refused:
-            if refused.status != BAD_REQUEST:
-                raise
+        except ApiFault as refused:
             named = (f"{name}: {said}" for name, said in refused.fields.items())
             fault = "; ".join(named) or refused.message
     colours = _colours(columns)
