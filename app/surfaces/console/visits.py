@@ -46,7 +46,10 @@ BAD_REQUEST = 400
 NOT_FOUND = 404
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
-_COLLECTIONS = {"memory": "memories", "operation": "operations", "session": "sessions"}
+IN_PLACE_OF_ALL = {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
+"""Headers that make htmx replace the whole page, where the answer lacks the requested part."""
+COLLECTIONS = {"memory": "memories", "operation": "operations", "session": "sessions"}
+"""The collections of the resources with a page each, by the names of their ids in paths."""
 _MOST_NAMES = 10_000
 _NEWER = "newer"
 """The parameter for the tokens of the pages between the first and this one, joined by points."""
@@ -132,8 +135,8 @@ class Visit:
 
     @property
     def _own(self) -> str:
-        kinds = (kind for kind in _COLLECTIONS if kind in self.request.path_params)
-        return "".join(f"/{_COLLECTIONS[kind]}/{self.quoted(kind)}" for kind in kinds)
+        kinds = (kind for kind in COLLECTIONS if kind in self.request.path_params)
+        return "".join(f"/{COLLECTIONS[kind]}/{self.quoted(kind)}" for kind in kinds)
 
     def url_of_operation(self, operation: Json) -> str:
         """Return the path in the console of an operation."""
@@ -364,11 +367,6 @@ class Visit:
                 "curls": self.api.made,
                 "now": self.now,
                 "may": lambda name: self.may(Permission(name)),
-                "older": None,
-                "newer": None,
-                "spans": (),
-                "meant": (),
-                "key_names": {},
                 "users_url": f"{engine_url}/users" if sees_users else None,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),
@@ -393,15 +391,7 @@ def rendered(
 ) -> HTMLResponse:
     """Render a template with the values that all pages need."""
     session: OpenSession | None = values.get("session")
-    frame: dict[str, Any] = {
-        "session": None,
-        "engine": None,
-        "engine_url": None,
-        "curls": [],
-        "places": None,
-        "find_text": "",
-        "carried": {},
-    }
+    frame: dict[str, Any] = {}
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
         title = getattr(request.state, "engine_title", "")

@@ -11,7 +11,15 @@ from app.surfaces.console.pages import server, usage
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part, plain
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import (
+    BAD_REQUEST,
+    CONFLICT,
+    ENGINE,
+    IN_PLACE_OF_ALL,
+    Route,
+    Visit,
+    redirect,
+)
 
 _API = "/v1beta1/reasoningEngines"
 _NEW = "/console/engines/new"
@@ -115,7 +123,14 @@ async def upload(visit: Visit) -> Response:
         counts = next((one for one in told if one["lines"]), None)
         fault = refused.message
         return await show_part(visit, refused.status, found=counts, fault=fault, form=form)
-    return await show_part(visit, found=found, form=form)
+    if form.display_name.strip():
+        name = {"displayName": form.display_name.strip()}
+        await visit.api.send("PATCH", visit.engine_path, name, mask="displayName")
+    shown = await show_part(visit, found=found, form=form)
+    if form.validate_only == "false":
+        # Nothing more is to be sent, so the form goes, too.
+        shown.headers.update(IN_PLACE_OF_ALL)
+    return shown
 
 
 async def _start(visit: Visit, *, method: str, **body: object) -> Response:
