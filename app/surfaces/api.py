@@ -28,6 +28,7 @@ Query = Sequence[tuple[str, str]]
 
 _AT_ONCE = 4
 _SUCCESS = range(200, 300)
+_FAULT = 400
 
 
 class ApiRefusal(Exception):
@@ -55,6 +56,10 @@ class ApiRefusal(Exception):
     def is_forbidden(self) -> bool:
         """True if the caller lacks a permission."""
         return self.reason == Reason.PERMISSION_MISSING
+
+
+class ApiFault(ApiRefusal):
+    """The API found a fault in the request itself: the status is 400."""
 
 
 @dataclass
@@ -172,7 +177,7 @@ async def refusals(changes: Mapping[str, Awaitable[Json]]) -> dict[str, str]:
 
 def _succeeded(answer: InProcessAnswer) -> InProcessAnswer:
     if answer.status not in _SUCCESS:
-        raise ApiRefusal(answer)
+        raise ApiFault(answer) if answer.status == _FAULT else ApiRefusal(answer)
     return answer
 
 

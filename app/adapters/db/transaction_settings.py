@@ -14,7 +14,7 @@ _TOO_SLOW = "57014"
 _ADVICE = {
     "filter": "the filter takes too long; use a simpler one, or add a comparison of create_time"
     " where that is a field.",
-    "text": "takes too long to find among scopes; give the id or full name of a resource.",
+    "text": "takes too long to find; give the whole id or the full name of a resource.",
 }
 _TOO_MANY = "too many entries must be looked at; narrow the list by this field."
 

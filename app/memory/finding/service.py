@@ -24,11 +24,14 @@ from app.kernel.permissions import Permission
 from app.memory.finding import store
 from app.memory.finding.schemas import MAX_FOUND, FindResourcesResponse, Found, FoundKind
 from app.memory.memories.store import repository as memories
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.platform.access import store as keys
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import name_of
 from app.platform.operations.store import repository as operations
+from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.tables import SessionRow
 
 _INT64 = r"[1-9][0-9]{0,18}"
 _FORMS = {
@@ -45,6 +48,14 @@ _FORMS = {
         FoundKind.SESSION: rf"(?:(?P<engine>.+)/sessions/)?(?P<id>{SESSION_ID})",
         FoundKind.KEY: rf"(?:keys/)?(?P<id>{STORED_ID})",
     }.items()
+}
+_ENDING = re.compile(r"(?:…|\.{3})?(?P<digits>[0-9]{6,18})")
+"""The end of an id as pages show it, with the mark for the rest or without."""
+_ENDING_IN = {
+    FoundKind.MEMORY: MemoryRow.memory_id,
+    FoundKind.REVISION: RevisionRow.revision_id,
+    FoundKind.OPERATION: OperationRow.operation_id,
+    FoundKind.SESSION: SessionRow.session_id,
 }
 _DEMANDED = {
     FoundKind.MEMORY: Permission.MEMORIES_GET,
@@ -65,7 +76,7 @@ async def find(
     Every possible lookup is made, so that the time does not show what is out of reach.
 
     Raises:
-        InvalidArgument: no resource has the name, and the scopes take too long to look up.
+        InvalidArgument: no resource has the name, and the others take too long to look up.
     """
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
@@ -75,8 +86,10 @@ async def find(
         try:
             async with limited(session, resources.settings.filter_timeout_seconds, "text"):
                 found += await finder.scopes()
+                if not found:
+                    found = [one async for one in finder.endings()]
         except InvalidArgument:
-            # Scopes that take too long hide no resource that was found by its name.
+            # Statements that take too long hide no resource that was found by its name.
             if not found:
                 raise
     return FindResourcesResponse(resources=found[:MAX_FOUND])
@@ -92,23 +105,42 @@ class _Finder:
 
     async def resources(self) -> AsyncIterator[Found]:
         """Yield the resources that have the text as their id or full name."""
-        for kind, find in (
-            (FoundKind.MEMORY, self._memory),
-            (FoundKind.REVISION, self._revision),
-            (FoundKind.OPERATION, self._operation),
-            (FoundKind.SESSION, self._session),
-            (FoundKind.KEY, self._key),
-        ):
-            match = _FORMS[kind].fullmatch(self.text)
-            if match is None or not self.caller.may(_DEMANDED[kind]):
-                continue
-            named = match.groupdict().get("engine")
-            if named is None or self.engine.is_named(named):
-                found = await find(match)
-                if found is not None:
-                    yield found
+        for kind in _FORMS:
+            if (found := await self._named(kind, self.text)) is not None:
+                yield found
         if (other := await self._engine()) is not None:
             yield other
+
+    async def endings(self) -> AsyncIterator[Found]:
+        """Yield the resources of the engine whose ids end with the digits of the text.
+
+        Pages show ids so: those that the server makes share their beginning.
+        """
+        match = _ENDING.fullmatch(self.text)
+        for kind, column in _ENDING_IN.items() if match else ():
+            if self.caller.may(_DEMANDED[kind]):
+                engine_id = self.engine.engine
+                for id_ in await store.list_ending(
+                    self.session, engine_id, column, match["digits"]
+                ):
+                    if (found := await self._named(kind, id_)) is not None:
+                        yield found
+
+    async def _named(self, kind: FoundKind, text: str) -> Found | None:
+        match = _FORMS[kind].fullmatch(text)
+        if match is None or not self.caller.may(_DEMANDED[kind]):
+            return None
+        named = match.groupdict().get("engine")
+        if named is not None and not self.engine.is_named(named):
+            return None
+        find = {
+            FoundKind.MEMORY: self._memory,
+            FoundKind.REVISION: self._revision,
+            FoundKind.OPERATION: self._operation,
+            FoundKind.SESSION: self._session,
+            FoundKind.KEY: self._key,
+        }[kind]
+        return await find(match)
 
     async def scopes(self) -> list[Found]:
         if not self.caller.may(_DEMANDED[FoundKind.SCOPE]):

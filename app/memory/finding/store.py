@@ -1,9 +1,12 @@
 """Statements that find resources by their ids, and scopes by a value."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import literal, select
+from sqlalchemy import Text, cast, literal, select
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app.adapters.db.conditions import conditions_of
 from app.adapters.db.session import Session
@@ -16,6 +19,7 @@ from app.platform.sessions.store.tables import SessionRow
 _USER = "user_id"
 _SCOPES_SEEN = 100
 _MAX_KEYS = 20
+_MAX_ENDING = 10
 
 
 async def find_memory_of(
@@ -28,6 +32,20 @@ async def find_memory_of(
         RevisionRow.expire_time > now,
     )
     return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def list_ending(
+    session: Session, engine_id: int, column: InstrumentedAttribute[Any], ending: str
+) -> Sequence[str]:
+    """Return the newest ids of an engine's rows that end so, from their column."""
+    number = cast(column, Text)
+    statement = (
+        select(number)
+        .where(column.class_.engine_id == engine_id, number.endswith(ending, autoescape=True))
+        .order_by(column.desc())
+        .limit(_MAX_ENDING)
+    )
+    return (await session.execute(statement)).scalars().all()
 
 
 async def find_keys_of(

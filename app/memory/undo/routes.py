@@ -30,6 +30,7 @@ async def undo_operation(
     """Undo an operation's changes of memories, as new revisions, all at once.
 
     Memories that have changed since stay unchanged and are listed. An undo can be undone as well.
+    The metadata of the undone operation name the newest undo in `undoneBy`.
     """
     request = body or UndoOperationRequest()
     once = context.once(request.sent())

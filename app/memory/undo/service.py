@@ -68,7 +68,10 @@ async def start(
         change.note(undoneOperation=requested.name, **noted(masked))
         if request.validate_only:
             change.note(validateOnly=True)
-        return await change.queue(None, request.queued(changing))
+        undo = await change.queue(None, request.queued(changing))
+        if not request.validate_only:
+            await operations.note_undo(session, requested, undo.name)
+        return undo
 
 
 async def retry(

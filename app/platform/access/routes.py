@@ -51,8 +51,8 @@ async def list_keys(
 ) -> ListKeysResponse:
     """List all keys, newest first, including revoked and expired ones.
 
-    Filter by `scope_conditions` and `scope_conditions."key"`: `scope_conditions."user_id"="42"`
-    finds the keys that this value binds.
+    Filter by `key_id`, `scope_conditions` and `scope_conditions."key"`:
+    `scope_conditions."user_id"="42"` finds the keys that this value binds.
     """
     return await KeyService.of(context.resources).list_keys(page, filter)
 

@@ -26,6 +26,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base
 from app.adapters.db.bulk import insert_drawn_row
+from app.adapters.db.filter_fields import TextField
 from app.adapters.db.lists import List
 from app.adapters.db.resource_fields import ScopesField
 from app.adapters.db.session import Session
@@ -164,7 +165,10 @@ KEYS = List(
     "keys",
     (ApiKeyRow.create_time, ApiKeyRow.key_id),
     is_descending=True,
-    fields={"scope_conditions": ScopesField(ApiKeyRow.scope_conditions)},
+    fields={
+        "key_id": TextField(ApiKeyRow.key_id),
+        "scope_conditions": ScopesField(ApiKeyRow.scope_conditions),
+    },
 )
 
 

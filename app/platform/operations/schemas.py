@@ -87,6 +87,11 @@ class OperationMetadata(WireModel):
     undone_operation: str | None = Field(
         None, description="Full name of the operation that is undone."
     )
+    undone_by: str | None = Field(
+        None,
+        description="Full name of the newest operation that was to undo it, which may have failed;"
+        " absent: there is none.",
+    )
     retried_operation: str | None = Field(
         None, description="Full name of the failed operation that is run again."
     )

@@ -17,7 +17,7 @@ from app.surfaces.console.pages import ROUTES, signing
 from app.surfaces.console.sessions import OpenSession, Sessions, cookie_name, drop_cookie
 from app.surfaces.console.templating import environment
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import Route, Visit, redirect, rendered
+from app.surfaces.console.visits import IN_PLACE_OF_ALL, Route, Visit, redirect, rendered
 from app.web.middleware import refuse_nul
 
 _POLICY = (
@@ -30,8 +30,6 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-_IN_PLACE_OF_ALL = {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
-"""Makes htmx replace the whole page: an error page lacks the requested part."""
 _NO_CONTENT = 204
 """Lets htmx change nothing."""
 _SIGN_IN = Route(signing.PATH)
@@ -81,10 +79,9 @@ async def _answer(request: Request) -> Response:
     values = {**texts, "session": session, "failed_request": request_id()}
     page = rendered(request, "error.html", status, values)
     if "hx-request" in request.headers:
-        if request.method == "POST":
-            # A check while a form is filled in; what was typed stays.
+        if _is_check(request):
             return Response(status_code=_NO_CONTENT)
-        page.headers.update(_IN_PLACE_OF_ALL)
+        page.headers.update(IN_PLACE_OF_ALL)
     return page
 
 
@@ -118,7 +115,7 @@ async def _page(request: Request, sessions: Sessions, session: OpenSession | Non
 async def _sent_to_sign_in(request: Request) -> Response:
     route = _with_page(request)
     if "hx-request" in request.headers:
-        if request.method == "POST" or (route is not None and route.kept is not None):
+        if _is_check(request) or (route is not None and route.kept is not None):
             # The page has a form, which is kept when it is sent.
             return Response(status_code=_NO_CONTENT)
         # htmx requests a part of a page, which the sign-in form must not replace.
@@ -133,6 +130,12 @@ async def _sent_to_sign_in(request: Request) -> Response:
     if cookie_name(request) in request.cookies:
         drop_cookie(request, answer)
     return answer
+
+
+def _is_check(request: Request) -> bool:
+    """Return True for a check while a form is filled in, where what was typed must stay."""
+    is_form = request.headers.get("hx-source", "").startswith("form")
+    return request.method == "POST" and not is_form
 
 
 def _with_page(request: Request) -> Route | None:

@@ -134,6 +134,11 @@ class FilterRow:
         kept = [(name, value) for name, value in named.items() if value]
         return urlencode([*self.chosen(), *kept])
 
+    def at(self, path: str) -> str:
+        """Return a path with this row as its query."""
+        query = self.query()
+        return f"{path}?{query}" if query else path
+
     def without(self, name: str, pair: str) -> str:
         """Return the query without one pair."""
         return "&".join([*self._others(name, pair), *self._kept_switches])

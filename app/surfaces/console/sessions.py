@@ -197,26 +197,16 @@ def set_cookie(
     request: Request, answer: Response, value: str, kind: str = "", seconds: int | None = None
 ) -> None:
     """Set a cookie that lasts for a time, by default until the browser is closed."""
-    answer.set_cookie(
-        cookie_name(request, kind),
-        value,
-        max_age=seconds,
-        path="/",
-        secure=is_secure(request),
-        httponly=True,
-        samesite="strict",
-    )
+    answer.set_cookie(cookie_name(request, kind), value, seconds, **_attributes(request))
 
 
 def drop_cookie(request: Request, answer: Response, kind: str = "") -> None:
     """Delete a cookie in the browser, by default the session's."""
-    answer.delete_cookie(
-        cookie_name(request, kind),
-        path="/",
-        secure=is_secure(request),
-        httponly=True,
-        samesite="strict",
-    )
+    answer.delete_cookie(cookie_name(request, kind), **_attributes(request))
+
+
+def _attributes(request: Request) -> dict[str, Any]:
+    return {"path": "/", "secure": is_secure(request), "httponly": True, "samesite": "strict"}
 
 
 def needs_tls(request: Request) -> bool:

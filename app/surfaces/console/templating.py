@@ -3,9 +3,9 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -28,6 +28,7 @@ _WHOLE = 9_999
 _THOUSAND, _BINARY = 1_000, 1_024
 _DIGITS = 6
 """Last digits of an id that tell it from others: ids share their beginning."""
+_KEPT_MARKS = 2_048
 _KEPT = frozenset("\n\t")
 _IN_PATHS = re.compile(r"[\x00-\x20\x7f%&=/?#\\]")
 """Characters that mean something in a path, or in the part of it that names a scope."""
@@ -53,7 +54,17 @@ def environment() -> Environment:
     env.filters.update(plain=plain, moment=moment, countdown=countdown, last=last_part)
     env.filters.update(memory_id=memory_id, pretty=pretty, pairs=pairs, number=number)
     env.filters.update(scope_path=scope_path, scope_paths=scope_paths)
-    env.filters.update(short=short, size=size, share=share, money=money, short_id=short_id)
+    env.filters.update(
+        counted=counted, short=short, size=size, share=share, money=money, short_id=short_id
+    )
+    env.globals.update(
+        dict.fromkeys(("session", "engine", "engine_url", "places", "older", "newer"))
+    )
+    env.globals.update(find_text="", curls=(), spans=(), meant=(), key_names={}, carried={})
+    marks = env.get_template("marks.html").module
+    # Much of the time of a page would go into drawing the same marks in each row.
+    names = ("icon", "word", "badge", "dot", "pair_of")
+    env.globals.update({name: lru_cache(_KEPT_MARKS)(getattr(marks, name)) for name in names})
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -161,6 +172,11 @@ def number(value: float) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:,.9f}".rstrip("0").rstrip(".")
+
+
+def counted(forms: Sequence[str], count: int, more: str = "", **values: object) -> str:
+    """Return the form of a text for a number: the first for one, the last for any other."""
+    return forms[count != 1].format(count=number(count) + more, **values)
 
 
 def short(value: float) -> str:

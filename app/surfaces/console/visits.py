@@ -1,11 +1,12 @@
 """One request of a signed-in user: its path, its API calls and its page with the navigation."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -19,7 +20,7 @@ from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.surfaces import filters
-from app.surfaces.api import Api, ApiRefusal, Json, Query
+from app.surfaces.api import Api, ApiFault, ApiRefusal, Json, Query
 from app.surfaces.console.carried import FORM, MOST_CHARS, NOTE, Carried, carry, read
 from app.surfaces.console.exports import KINDS, download, pages_of, rows_of
 from app.surfaces.console.filterrow import SCOPES, SIZES, FilterRow
@@ -42,14 +43,24 @@ ROWS = 50
 _MOST_MEANT = 3
 """Bare values of a filter that are looked up."""
 BAD_REQUEST = 400
+NOT_FOUND = 404
 CONFLICT = 409
 TOKEN_PARAMETER = "page"  # noqa: S105 - the name of a parameter
+IN_PLACE_OF_ALL = {"HX-Retarget": "main", "HX-Reselect": "main", "HX-Reswap": "outerHTML"}
+"""Headers that make htmx replace the whole page, where the answer lacks the requested part."""
+COLLECTIONS = {"memory": "memories", "operation": "operations", "session": "sessions"}
+"""The collections of the resources with a page each, by the names of their ids in paths."""
+_MOST_NAMES = 10_000
 _NEWER = "newer"
 """The parameter for the tokens of the pages between the first and this one, joined by points."""
 _MOST_NEWER = 30
 _EXPORT = "export"
 ENGINE = "/console/e/{engine}"
 _F = TypeVar("_F", bound=ConsoleForm)
+
+
+class KeyNames(dict[str, str]):
+    """The display names of keys that a process has seen, by their ids; empty: no key has the id."""
 
 
 class Listed(NamedTuple):
@@ -59,11 +70,13 @@ class Listed(NamedTuple):
         fault: the API's error message about the filter; empty: no error.
         meant: the pairs that bare values of the scope's filter may mean if nothing matches, each
             with the query that has it instead.
+        key_names: the names of the keys in its rows, as far as they are known.
     """
 
     answer: Json
     fault: str
     meant: Sequence[tuple[str, str]] = ()
+    key_names: Mapping[str, str] = MappingProxyType({})
     path: str = ""
     query: Query = ()
 
@@ -106,9 +119,32 @@ class Visit:
         """The path of the page."""
         return self.request.url.path.rstrip("/")
 
+    def id_of(self, kind: str) -> str:
+        """Return the id of the page's resource of a kind, such as `memory`, from the path."""
+        return str(self.request.path_params[kind])
+
+    @property
+    def own_path(self) -> str:
+        """The path in the API of the memory, operation or session of the page."""
+        return self.engine_path + self._own
+
+    @property
+    def own_url(self) -> str:
+        """The path in the console of the memory, operation or session of the page."""
+        return self.engine_url + self._own
+
+    @property
+    def _own(self) -> str:
+        kinds = (kind for kind in COLLECTIONS if kind in self.request.path_params)
+        return "".join(f"/{COLLECTIONS[kind]}/{self.quoted(kind)}" for kind in kinds)
+
+    def url_of_operation(self, operation: Json) -> str:
+        """Return the path in the console of an operation."""
+        return f"{self.engine_url}/operations/{quote(last_part(operation['name']), safe='')}"
+
     def quoted(self, name: str) -> str:
         """Return a parameter of the path, to be a part of another path."""
-        return quote(str(self.request.path_params[name]), safe="")
+        return quote(self.id_of(name), safe="")
 
     @property
     def engine(self) -> str:
@@ -127,11 +163,32 @@ class Visit:
 
     async def engine_title(self) -> str:
         """Return the display name of the page's engine; empty: it has none, or is unknown."""
-        if "engine" not in self.request.path_params or not self.may(Permission.ENGINES_GET):
+        if "engine" not in self.request.path_params:
             return ""
-        engine = await self.answered(self.engine_path)
-        self.api.made.clear()
+        engine = await self._aside.part(Permission.ENGINES_GET, self.engine_path)
         return (engine and engine["displayName"]) or ""
+
+    @property
+    def _aside(self) -> "Visit":
+        """This visit with calls that the page does not show."""
+        return replace(self, api=replace(self.api, made=[]))
+
+    async def key_names(self, ids: Iterable[object]) -> Mapping[str, str]:
+        """Return the display names of keys by their ids, if the user may see keys.
+
+        The name of a key never changes, so each is asked for once in a process.
+        """
+        known = self.resources.kept.setdefault(KeyNames, KeyNames())
+        if len(known) > _MOST_NAMES:
+            known.clear()
+        unknown = sorted({id_ for id_ in ids if isinstance(id_, str)} - known.keys())
+        if unknown and self.may(Permission.KEYS_MANAGE):
+            chosen = " OR ".join(f"key_id={filters.quoted(id_)}" for id_ in unknown)
+            query = [("filter", chosen), ("pageSize", str(len(unknown)))]
+            if found := await self._aside.answered("/v1/keys", query):
+                known.update(dict.fromkeys(unknown, ""))
+                known.update({last_part(key["name"]): key["displayName"] for key in found["keys"]})
+        return known if self.may(Permission.KEYS_MANAGE) else {}
 
     def may(self, permission: Permission) -> bool:
         """Return True if the user has a permission."""
@@ -150,6 +207,10 @@ class Visit:
         except ApiRefusal:
             return None
 
+    async def part(self, permission: Permission, path: str, query: Query = ()) -> Json | None:
+        """Return an answer of the API; None if it refuses, or if the user lacks the permission."""
+        return await self.answered(path, query) if self.may(permission) else None
+
     async def visible(self, permission: Permission, path: str, query: Query = ()) -> Json:
         """Return an answer of the API; empty if the user lacks the permission."""
         return await self.api.get(path, query) if self.may(permission) else Json()
@@ -163,12 +224,14 @@ class Visit:
         query = [*more, *((name, value) for name, value in named if value)]
         try:
             answer = await self.api.get(path, [*self.page_query(row.rows), *query])
-        except ApiRefusal as refused:
-            if refused.status != BAD_REQUEST or not chosen:
+        except ApiFault as refused:
+            if not chosen:
                 raise
             return Listed(Json(), refused.fields.get("filter", refused.message))
-        is_empty = not any(answer.values())
-        return Listed(answer, "", await self._meant(row) if is_empty else (), path, query)
+        rows: list[Json] = next((rows for rows in answer.values() if isinstance(rows, list)), [])
+        names = await self.key_names(caller for row in rows for caller in callers_of(row))
+        meant = () if rows else await self._meant(row)
+        return Listed(answer, "", meant, names, path, query)
 
     async def _meant(self, row: FilterRow) -> list[tuple[str, str]]:
         """Return the pairs that bare values of a scope's filter may mean, with their queries."""
@@ -213,6 +276,7 @@ class Visit:
             filters=row,
             fault=listed.fault,
             meant=listed.meant,
+            key_names=listed.key_names,
             older=older,
             newer=newer,
             sizes=SIZES,
@@ -221,8 +285,7 @@ class Visit:
         )
         # A filter that is applied while it is typed has an address without empty parameters.
         if self.request.headers.get("hx-target", "").endswith("results"):
-            query = row.query()
-            answer.headers["HX-Replace-Url"] = quote(self.path) + (f"?{query}" if query else "")
+            answer.headers["HX-Replace-Url"] = row.at(quote(self.path))
         return answer
 
     def chosen(self) -> frozenset[str]:
@@ -255,9 +318,17 @@ class Visit:
 
     def first_page(self, parameter: str = TOKEN_PARAMETER) -> str:
         """Return the query of a list's first page, with its `?` and all other parameters."""
-        given = self.request.query_params.multi_items()
-        kept = [(name, value) for name, value in given if value and name not in (parameter, _NEWER)]
+        kept = self._others(parameter)
         return f"?{urlencode(kept)}" if kept else ""
+
+    def next_page(self, listed: Json, parameter: str = TOKEN_PARAMETER) -> str | None:
+        """Return the query of a list's next page with all other parameters; None: there is none."""
+        token = listed["nextPageToken"]
+        return urlencode([*self._others(parameter), (parameter, token)]) if token else None
+
+    def _others(self, parameter: str) -> list[tuple[str, str]]:
+        given = self.request.query_params.multi_items()
+        return [(name, value) for name, value in given if value and name not in (parameter, _NEWER)]
 
     def done(
         self, url: str, did: str, back: str = "", memories: Sequence[str] = (), **values: str
@@ -278,8 +349,7 @@ class Visit:
     def undo_of(self, operation: Json) -> str:
         """Return the path of the undo of a change; empty: the user may not undo it."""
         needed = (Permission.OPERATIONS_GET, Permission.OPERATIONS_UNDO)
-        name = quote(last_part(operation["name"]), safe="")
-        return f"{self.engine_url}/operations/{name}/undo" if all(map(self.may, needed)) else ""
+        return f"{self.url_of_operation(operation)}/undo" if all(map(self.may, needed)) else ""
 
     def render(self, template: str, status: int = 200, /, **values: object) -> Response:
         """Render a page, with what was carried to it."""
@@ -293,14 +363,10 @@ class Visit:
             {
                 "session": self.session,
                 "engine_url": engine_url,
-                "here": self.path,
+                "here": self.own_url if self._own else self.path,
                 "curls": self.api.made,
                 "now": self.now,
                 "may": lambda name: self.may(Permission(name)),
-                "older": None,
-                "newer": None,
-                "spans": (),
-                "meant": (),
                 "users_url": f"{engine_url}/users" if sees_users else None,
                 "is_first": TOKEN_PARAMETER not in self.request.query_params,
                 "first_page": self.first_page(),
@@ -314,20 +380,18 @@ class Visit:
         return answer
 
 
+def callers_of(row: Json) -> Sequence[object]:
+    """Return the ids of the keys that a row of any list names."""
+    metadata: Json = row["metadata"] or Json()
+    return (row["caller"], row["deleteCaller"], row["creator"], metadata["caller"])
+
+
 def rendered(
     request: Request, template: str, status: int, values: Mapping[str, Any]
 ) -> HTMLResponse:
     """Render a template with the values that all pages need."""
     session: OpenSession | None = values.get("session")
-    frame: dict[str, Any] = {
-        "session": None,
-        "engine": None,
-        "engine_url": None,
-        "curls": [],
-        "places": None,
-        "find_text": "",
-        "carried": {},
-    }
+    frame: dict[str, Any] = {}
     if session is not None:
         engine = request.scope.get("path_params", {}).get("engine")
         title = getattr(request.state, "engine_title", "")

@@ -319,3 +319,11 @@ async def test_a_key_that_manages_keys_needs_no_role(
     async with client_with(app, made["secret"]) as manager:
         assert len(ok(await manager.get(_KEYS))["keys"]) == 2
         assert refusal(await manager.get("/memories"))[2] is Reason.PERMISSION_MISSING
+
+
+async def test_keys_are_found_by_their_ids(client: httpx.AsyncClient) -> None:
+    body = {"displayName": "one", "roles": ["viewer"]}
+    one, two = [ok(await client.post(_KEYS, json=body))["name"] for _ in range(2)]
+    chosen = " OR ".join(f'key_id="{id_of({"name": name})}"' for name in (one, two, "keys/none"))
+    listed = ok(await client.get(_KEYS, params={"filter": chosen}))["keys"]
+    assert [key["name"] for key in listed] == [two, one]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -230,7 +231,7 @@ async def test_memories_are_overwritten_if_it_is_said(
     file = _lines("I like milk.", memoryId="drink")
     shown = Page(await send_file(admin, url, file))
     assert "The file would change nothing." in shown.text
-    assert url not in shown.forms
+    assert shown.forms[url]["validateOnly"] == "true"
     shown = Page(await send_file(admin, url, file, overwrite="true"))
     assert shown.forms[url]["overwrite"] == "true"
     await send_file(admin, url, file, shown.forms[url])
@@ -371,3 +372,45 @@ async def test_a_bound_key_imports_within_its_scopes(
     done = await send_file(bound, url, _lines("I like tea.") + b"\n" + theirs, shown.forms[url])
     assert done.status_code == 200
     assert await listed(client) == ["I like tea."]
+
+
+async def test_a_file_stays_in_the_browser_between_the_dry_run_and_the_import(
+    signed_in: SignedIn,
+) -> None:
+    """The field of the file is outside the parts that an answer replaces."""
+    admin, url = await signed_in("admin"), f"{HERE}/import"
+    answer = await send_file(admin, url, _lines("I like tea."))
+    whole = answer.text
+    replaced = whole.partition('id="sent"')[2].partition('<label for="file">')[0]
+    assert 'hx-select-oob="#sent,#answers"' in whole
+    assert 'type="file"' in whole
+    assert 'type="file"' not in replaced
+    assert "hx-retarget" not in answer.headers
+    form = Page(answer).forms[url]
+    assert "validateOnly" not in form
+    done = await send_file(admin, url, _lines("I like tea."), form)
+    # The form goes with the last answer.
+    assert (done.headers["hx-retarget"], url in Page(done).forms) == ("main", False)
+
+
+async def test_a_form_that_htmx_sends_whole_is_refused_in_words(signed_in: SignedIn) -> None:
+    admin, url = await signed_in("admin"), f"{HERE}/import"
+    sent = {"hx-request": "true", "hx-source": "form", "hx-current-url": f"http://test{url}"}
+    refused = await admin.post(url, data={"token": "x"}, headers=sent)
+    assert (refused.status_code, refused.headers["hx-retarget"]) == (400, "main")
+    admin.cookies.clear()
+    answer = await admin.post(url, data={"token": "x"}, headers=sent)
+    assert answer.headers["hx-redirect"].endswith(f"next={quote(url, safe='')}")
+
+
+async def test_a_restored_engine_takes_the_name_of_the_form(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    await create_memory(client, "I like tea.")
+    archive = await export(client)
+    admin = await signed_in("admin")
+    url = f"{await _named(admin, 'New')}/restore"
+    assert (await page(admin, url)).forms[url]["displayName"] == ""
+    restored = await send_file(admin, url, archive, displayName="Copy of 1")
+    assert restored.status_code == 200, restored.text
+    assert "Copy of 1" in (await page(admin, url.removesuffix("/restore"))).text

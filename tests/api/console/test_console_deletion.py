@@ -142,3 +142,20 @@ async def test_who_may_delete_what_is_offered_that_alone(
         assert f'<option value="{pair}">' in wide
     narrow = (await viewer.get(f"{SCOPES}?scope=team%3Dx&scope=")).text
     assert '<option value="user_id=42">' not in narrow
+
+
+async def test_a_memory_that_is_deleted_already_can_be_brought_back_there(
+    client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    memory = f"{MEMORIES}/{id_of(await create_memory(client, 'I like tea.'))}"
+    admin = await signed_in("admin")
+    form = (await page(admin, f"{memory}/delete")).forms[f"{memory}/delete"]
+    await submit(admin, f"{memory}/delete", f"{memory}/delete")
+    again = await admin.post(f"{memory}/delete", data={**form, "requestId": "another"})
+    assert again.status_code == 409
+    for shown in (Page(again), await page(admin, f"{memory}/delete")):
+        assert "This memory is deleted already" in shown.text
+        assert "Recoverable: " in shown.text
+        assert f"{memory}/undelete" in shown.forms
+    await submit(admin, f"{memory}/delete", f"{memory}/undelete")
+    assert await listed(client) == ["I like tea."]

@@ -16,7 +16,7 @@ from tests.support.bank import ok
 from tests.support.cases import in_one_test
 from tests.support.console import Page, page, sign_in, submit
 from tests.support.keys import client_with
-from tests.support.operations import create_memory
+from tests.support.operations import create_memory, path_of
 
 KEYS = "/console/keys"
 NEW = f"{KEYS}/new"
@@ -235,3 +235,30 @@ async def test_the_audit_is_filtered_paged_and_downloaded(
         assert event["resource"] == names[7]
         refused = await admin.get(f"{here}?after=soon&export=csv")
         assert (refused.status_code, "content-disposition" in refused.headers) == (400, False)
+
+
+async def test_callers_are_shown_by_the_names_of_their_keys(
+    app: FastAPI,
+    client: httpx.AsyncClient,
+    signed_in: SignedIn,
+) -> None:
+    admin = await signed_in("admin")
+    body = {"displayName": "Agent <b>of support</b>", "roles": ["editor"]}
+    key = ok(await client.post("http://test/v1/keys", json=body))
+    id_ = key["name"].rpartition("/")[2]
+    async with client_with(app, key["secret"]) as agent:
+        memory = (await create_memory(agent, "I like tea."))["name"]
+        ok(await agent.delete(path_of(memory)))
+    of_memory = f"/console/e/1/memories/{memory.rpartition('/')[2]}"
+    (operation, _) = ok(await client.get("/operations"))["operations"]
+    of_operation = f"/console/e/1/operations/{operation['name'].rpartition('/')[2]}"
+    paths = [f"/console/e/1/{name}" for name in ("operations", "revisions", "deleted", "audit")]
+    for url in (*paths, of_memory, of_operation):
+        shown = (await admin.get(url)).text
+        assert f'title="{id_}">Agent &lt;b&gt;of support&lt;/b&gt;</span>' in shown, url
+    # Only who may see keys is told their names.
+    viewer = await signed_in("viewer")
+    for url in (*paths[:3], of_memory, of_operation):
+        shown = (await viewer.get(url)).text
+        assert id_ in shown, url
+        assert "of support" not in shown, url

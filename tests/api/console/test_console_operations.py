@@ -380,3 +380,25 @@ async def test_the_timeline_of_a_memory_leads_to_its_operations(
     assert await _newest(client) in (await page(await signed_in("viewer"), one)).links
     blind = await signed_in(permissions=["memories.get", "revisions.list"])
     assert await _newest(client) not in (await page(blind, one)).links
+
+
+async def test_what_is_undone_says_so_and_is_not_offered_again(
+    client: httpx.AsyncClient, runner: Runner, signed_in: SignedIn
+) -> None:
+    made, admin = await _started(client), await signed_in("admin")
+    await runner.run_pending()
+    one = f"/operations/{made.rpartition('/')[2]}"
+    assert f"{made}/undo" in (await page(admin, made)).links
+    ok(await client.post(f"{one}:undo", json={"validateOnly": True}))
+    await runner.run_pending()
+    assert "undoneBy" not in ok(await client.get(one))["metadata"]
+    undo = ok(await client.post(f"{one}:undo", json={}))
+    await runner.run_pending()
+    assert ok(await client.get(one))["metadata"]["undoneBy"] == undo["name"]
+    shown, url = await page(admin, made), f"{OPERATIONS}/{id_of(undo)}"
+    assert "Undone by" in shown.text
+    assert (url in shown.links, f"{made}/undo" in shown.links) == (True, False)
+    ok(await client.post(f"{path_of(undo['name'])}:undo", json={}))
+    await runner.run_pending()
+    # The undo of the undo puts it in force again.
+    assert f"{made}/undo" in (await page(admin, made)).links

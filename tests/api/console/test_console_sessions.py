@@ -59,6 +59,8 @@ async def test_the_list_is_filtered_by_user_label_and_time(
     ):
         links = (await page(viewer, f"{SESSIONS}?{query}")).links
         assert {name for name in ("one", "two") if f"{SESSIONS}/{name}" in links} == found, query
+    # The user says more than an id, which stands below.
+    assert ">7</a><small>" in (await viewer.get(f"{SESSIONS}?user=7")).text
     assert "No session matches" in (await page(viewer, f"{SESSIONS}?user=8")).text
     assert "must be" in (await page(viewer, f"{SESSIONS}?changed_after=soon", 400)).text
     blind = await signed_in(permissions=["memories.get"])

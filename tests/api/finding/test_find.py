@@ -233,3 +233,41 @@ class TestSlowScopes:
             assert await _find(client, key) == [{"kind": "KEY", "name": key}]
             answer = await client.post("/resources:find", json={"text": "no such value"})
             assert field_of(answer) == "text"
+
+
+async def test_what_a_page_shows_of_an_id_is_found(
+    client: httpx.AsyncClient, names: dict[str, str]
+) -> None:
+    for kind in ("MEMORY", "REVISION", "OPERATION"):
+        end = names[kind][-6:]
+        for text in (f"…{end}", f"...{end}", end):
+            found = await _find(client, text)
+            assert {"kind": kind, "name": names[kind]} in found
+            assert all(one["name"].endswith(end) for one in found)
+    assert await _find(client, f"…{names['MEMORY'][-5:]}") == []
+    session = (await create_session(client, userId="7"))["name"]
+    assert {"kind": "SESSION", "name": session} in await _find(client, f"…{session[-6:]}")
+
+
+async def test_the_end_of_an_id_finds_only_what_no_name_finds(client: httpx.AsyncClient) -> None:
+    memory = (await create_memory(client, "I like tea."))["name"]
+    await create_memory(client, "I like milk.", {"user_id": memory[-6:]})
+    scope = {"kind": "SCOPE", "scope": {"user_id": memory[-6:]}}
+    assert await _find(client, memory[-6:]) == [scope]
+    assert {"kind": "MEMORY", "name": memory} in await _find(client, f"…{memory[-6:]}")
+
+
+async def test_a_bound_key_finds_no_end_of_others(
+    app: FastAPI,
+    client: httpx.AsyncClient,
+    names: dict[str, str],
+    database: Database,
+    clock: FixedClock,
+) -> None:
+    own = (await create_memory(client, "Mine.", {"user_id": "7"}))["name"]
+    secret = await make_key(database, clock.now(), "admin", scope_conditions={"user_id": ["7"]})
+    async with client_with(app, secret) as bound:
+        assert {"kind": "MEMORY", "name": own} in await _find(bound, f"…{own[-6:]}")
+        for kind in ("MEMORY", "REVISION", "OPERATION"):
+            found = [one["name"] for one in await _find(bound, f"…{names[kind][-6:]}")]
+            assert names[kind] not in found

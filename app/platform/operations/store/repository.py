@@ -388,6 +388,18 @@ async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
     )
 
 
+async def note_undo(session: Session, row: OperationRow, undo: str) -> None:
+    """Name the newest undo of an operation in its metadata."""
+    await session.execute(
+        update(OperationRow)
+        .where(
+            OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+        )
+        .values(details=_merged_details({"undoneBy": undo}))
+        .execution_options(synchronize_session=False)
+    )
+
+
 def _merged_details(details: dict[str, Any]) -> ColumnElement[Any]:
     return func.jsonb_strip_nulls(OperationRow.details.op("||")(cast(details, JSONB)))
 

@@ -11,7 +11,15 @@ from app.surfaces.console.pages import server, usage
 from app.surfaces.console.sessions import Sessions
 from app.surfaces.console.templating import last_part, plain
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit, redirect
+from app.surfaces.console.visits import (
+    BAD_REQUEST,
+    CONFLICT,
+    ENGINE,
+    IN_PLACE_OF_ALL,
+    Route,
+    Visit,
+    redirect,
+)
 
 _API = "/v1beta1/reasoningEngines"
 _NEW = "/console/engines/new"
@@ -42,10 +50,8 @@ async def show(visit: Visit) -> Response:
 
 async def show_part(visit: Visit, status: int = 200, **values: object) -> Response:
     """Show the page that the path names, with the engine's name and what it holds, if allowed."""
-    used = None
-    if visit.may(Permission.USAGE_GET):
-        # Refused while the engine is restored.
-        used = await visit.answered(f"{visit.engine_path}:usage")
+    # Refused while the engine is restored.
+    used = await visit.part(Permission.USAGE_GET, f"{visit.engine_path}:usage")
     return visit.render(
         f"engine_{last_part(visit.path)}.html",
         status,
@@ -117,7 +123,14 @@ async def upload(visit: Visit) -> Response:
         counts = next((one for one in told if one["lines"]), None)
         fault = refused.message
         return await show_part(visit, refused.status, found=counts, fault=fault, form=form)
-    return await show_part(visit, found=found, form=form)
+    if form.display_name.strip():
+        name = {"displayName": form.display_name.strip()}
+        await visit.api.send("PATCH", visit.engine_path, name, mask="displayName")
+    shown = await show_part(visit, found=found, form=form)
+    if form.validate_only == "false":
+        # Nothing more is to be sent, so the form goes, too.
+        shown.headers.update(IN_PLACE_OF_ALL)
+    return shown
 
 
 async def _start(visit: Visit, *, method: str, **body: object) -> Response:
@@ -125,7 +138,7 @@ async def _start(visit: Visit, *, method: str, **body: object) -> Response:
     sent = body | ({"kinds": form.kinds} if form.kinds else {})
     path = f"{visit.engine_path}{method}"
     operation = await visit.api.send("POST", path, sent, request_id=form.request_id)
-    return redirect(f"{visit.engine_url}/operations/{last_part(operation['name'])}")
+    return redirect(visit.url_of_operation(operation))
 
 
 ROUTES = (

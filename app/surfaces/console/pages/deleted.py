@@ -7,12 +7,11 @@ from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.pages.deletion import (
     BulkForm,
     ask_bulk,
-    list_url,
     memory_path,
     refused_page,
 )
 from app.surfaces.console.pages.memories import TEXT, list_memories
-from app.surfaces.console.pages.memory import PATH, path_of, url_of
+from app.surfaces.console.pages.memory import PATH
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import ENGINE, Route, Visit
 
@@ -54,7 +53,7 @@ async def bring_back_chosen(visit: Visit) -> Response:
         )
         for _, memory in form.chosen()
     }
-    back = list_url(visit, "deleted", _row(visit))
+    back = _row(visit).at(f"{visit.engine_url}/deleted")
     refused = await refused_page(visit, changes, back)
     return refused or visit.done(back, "brought_back", count=str(len(changes)))
 
@@ -62,10 +61,10 @@ async def bring_back_chosen(visit: Visit) -> Response:
 async def bring_back(visit: Visit) -> Response:
     """Restore one memory."""
     form = await read_form(visit.request, ChangeForm, visit.session)
-    memory = str(visit.request.path_params["memory"])
-    path = f"{path_of(visit)}:undelete"
+    memory = visit.id_of("memory")
+    path = f"{visit.own_path}:undelete"
     operation = await visit.api.send("POST", path, request_id=form.id_for(memory))
-    return visit.done(url_of(visit), "brought_back", visit.undo_of(operation), count="1")
+    return visit.done(visit.own_url, "brought_back", visit.undo_of(operation), count="1")
 
 
 ROUTES = (

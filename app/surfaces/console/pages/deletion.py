@@ -11,15 +11,15 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json, refusals
+from app.surfaces.api import ApiFault, ApiRefusal, Json, refusals
 from app.surfaces.console import carried
 from app.surfaces.console.filterrow import FilterRow
 from app.surfaces.console.forms import ChangeForm, VersionForm, read_form
 from app.surfaces.console.pages.memories import row_of
-from app.surfaces.console.pages.memory import PATH, known, path_of, url_of
+from app.surfaces.console.pages.memory import PATH, known
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, Route, Visit
+from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, ENGINE, NOT_FOUND, Route, Visit
 
 SAMPLES = 20
 """Number of memories shown in a preview."""
@@ -92,7 +92,7 @@ async def ask_bulk(
     if visit.request.query_params.get("which") != "page":
         if "memory" not in visit.request.query_params:
             name = "deleted" if deed == "recover" else "memories"
-            return visit.done(list_url(visit, name, row), "none_chosen")
+            return visit.done(row.at(f"{visit.engine_url}/{name}"), "none_chosen")
         ids = visit.chosen()
         memories = [memory for memory in memories if last_part(memory["name"]) in ids]
         missing = len(ids) - len(memories)
@@ -128,15 +128,9 @@ async def label_chosen(visit: Visit) -> Response:
     """Set a pair of the metadata of memories, or remove it, and leave the rest of it."""
     form = await read_form(visit.request, LabelForm, visit.session)
     changes = {memory: form.change(visit, etag, memory) for etag, memory in form.chosen()}
-    back = list_url(visit, "memories", row_of(visit))
+    back = row_of(visit).at(f"{visit.engine_url}/memories")
     refused = await refused_page(visit, changes, back)
     return refused or visit.done(back, "labelled", count=str(len(changes)))
-
-
-def list_url(visit: Visit, name: str, row: FilterRow) -> str:
-    """Return the path of a list of the engine, filtered as before."""
-    query = row.query()
-    return f"{visit.engine_url}/{name}" + (f"?{query}" if query else "")
 
 
 async def refused_page(
@@ -218,10 +212,8 @@ async def ask(visit: Visit) -> Response:
 
 
 async def _ask(visit: Visit, status: int, labels: str = "", fault: str = "") -> Response:
-    memory = await visit.api.get(path_of(visit))
-    return visit.render(
-        "removal.html", status, memory=memory, labels=labels, fault=fault, here=url_of(visit)
-    )
+    memory = await known(visit)
+    return visit.render("removal.html", status, memory=memory, labels=labels, fault=fault)
 
 
 async def delete_one(visit: Visit) -> Response:
@@ -229,32 +221,35 @@ async def delete_one(visit: Visit) -> Response:
     form = await read_form(visit.request, RemovalForm, visit.session)
     try:
         await visit.api.send(
-            "DELETE", path_of(visit), form.body(), request_id=form.request_id, etag=form.etag
+            "DELETE", visit.own_path, form.body(), request_id=form.request_id, etag=form.etag
         )
     except ApiRefusal as refused:
         if refused.is_stale:
             return await _ask(visit, CONFLICT, form.labels, TEXTS.delete_stale)
-        if refused.status == BAD_REQUEST:
+        if isinstance(refused, ApiFault):
             return await _ask(visit, BAD_REQUEST, form.labels, refused.message)
+        if refused.status == NOT_FOUND:
+            # Deleted meanwhile; the page says so, if the key may see that.
+            return await _ask(visit, CONFLICT)
         raise
     is_shown = visit.may(Permission.REVISIONS_LIST)
-    shown = url_of(visit) if is_shown else f"{visit.engine_url}/memories"
-    memory = str(visit.request.path_params["memory"])
-    return await _deleted(visit, shown, 1, f"{url_of(visit)}/undelete", [memory])
+    shown = visit.own_url if is_shown else f"{visit.engine_url}/memories"
+    memory = visit.id_of("memory")
+    return await _deleted(visit, shown, 1, f"{visit.own_url}/undelete", [memory])
 
 
 async def ask_for_id(visit: Visit, status: int = 200, fault: str = "") -> Response:
     """Ask for the id of a memory before it is erased."""
     memory = await known(visit)
-    return visit.render("erasure.html", status, memory=memory, fault=fault, here=url_of(visit))
+    return visit.render("erasure.html", status, memory=memory, fault=fault)
 
 
 async def erase(visit: Visit) -> Response:
     """Erase a memory with its whole history if the user typed its id."""
     form = await read_form(visit.request, ErasureForm, visit.session)
-    if form.typed.strip() != visit.request.path_params["memory"]:
+    if form.typed.strip() != visit.id_of("memory"):
         return await ask_for_id(visit, BAD_REQUEST, TEXTS.erase_mismatch)
-    await visit.api.erase(path_of(visit), form.request_id)
+    await visit.api.erase(visit.own_path, form.request_id)
     return visit.done(f"{visit.engine_url}/{form.back}", "erased")
 
 

@@ -13,7 +13,7 @@ from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
-from app.surfaces.console.pages.memory import COMPARED, PATH, comparable, path_of, url_of
+from app.surfaces.console.pages.memory import COMPARED, PATH, comparable
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, CONFLICT, Route, Visit
 
@@ -84,7 +84,7 @@ def _topic(line: str) -> dict[str, str]:
 
 async def show(visit: Visit) -> Response:
     """Show the form that edits a memory."""
-    memory = await visit.api.get(path_of(visit))
+    memory = await visit.api.get(visit.own_path)
     if form := visit.filled(EditForm):
         return _page(visit, form.etag, form.values(), form.before())
     texts = _texts(memory)
@@ -103,7 +103,7 @@ async def edit(visit: Visit) -> Response:
     try:
         operation = await visit.api.send(
             "PATCH",
-            path_of(visit),
+            visit.own_path,
             body,
             request_id=form.request_id,
             etag=form.etag,
@@ -116,7 +116,7 @@ async def edit(visit: Visit) -> Response:
             raise
         faults = _by_field(refused.fields)
         return _page(visit, form.etag, form.values(), form.before(), BAD_REQUEST, faults)
-    return visit.done(url_of(visit), "edited", visit.undo_of(operation))
+    return visit.done(visit.own_url, "edited", visit.undo_of(operation))
 
 
 def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
@@ -131,7 +131,7 @@ def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _conflict(visit: Visit, form: EditForm) -> Response:
-    memory = await visit.api.get(path_of(visit))
+    memory = await visit.api.get(visit.own_path)
     theirs = _texts(memory)
     shown = {"was": form.before(), "theirs": theirs}
     return _page(visit, memory["etag"], form.values(), theirs, CONFLICT, **shown)
@@ -158,7 +158,6 @@ def _page(
         values=values,
         before=before,
         faults=faults or {},
-        here=url_of(visit),
         **{"was": None, "theirs": None, **shown},
     )
 

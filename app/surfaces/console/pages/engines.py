@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp
 from app.surfaces import filters
-from app.surfaces.api import Json, Query
+from app.surfaces.api import Json
 from app.surfaces.console.pages import operations, server, streams, usage
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
@@ -29,7 +29,7 @@ async def show_all(visit: Visit) -> Response:
         paths = [f"/v1beta1/reasoningEngines/{id_}:usage" for id_ in ids]
         uses = await asyncio.gather(*(visit.answered(path, usage.BY_MODEL) for path in paths))
     rows = [_row(engine, use) for engine, use in zip(engines, uses, strict=True)]
-    return visit.render("engines.html", rows=rows, next_page=answer["nextPageToken"])
+    return visit.render("engines.html", rows=rows, next_page=visit.next_page(answer))
 
 
 def _row(engine: Json, use: Json | None) -> Json:
@@ -59,15 +59,17 @@ async def show(visit: Visit) -> Response:
     (engine, used, state), (failed, running, resting, deleted, changed) = await asyncio.gather(
         asyncio.gather(
             visit.visible(Permission.ENGINES_GET, visit.engine_path),
-            _part(visit, ":usage", Permission.USAGE_GET, span),
-            _server(visit),
+            visit.part(Permission.USAGE_GET, f"{visit.engine_path}:usage", span),
+            visit.part(Permission.SERVER_GET, server.PATH),
         ),
         asyncio.gather(
             _some(visit, "/operations", operations.FAILURES),
             _some(visit, "/operations", "done=false"),
             _some(visit, "/streams", streams.FAILING),
             _deleted(visit),
-            _part(visit, "/memories/-/revisions", Permission.REVISIONS_LIST, _LATEST),
+            visit.part(
+                Permission.REVISIONS_LIST, f"{visit.engine_path}/memories/-/revisions", _LATEST
+            ),
         ),
     )
     return visit.render(
@@ -95,32 +97,24 @@ async def counts(visit: Visit) -> Response:
     day = filters.quoted(format_timestamp(visit.now - timedelta(days=1)))
     failed = [("filter", filters.all_of((operations.FAILURES, f"update_time>={day}")))]
     used, failures = await asyncio.gather(
-        _part(visit, ":usage", Permission.USAGE_GET),
-        _part(visit, "/operations:groupFailures", Permission.OPERATIONS_LIST, failed),
+        visit.part(Permission.USAGE_GET, f"{visit.engine_path}:usage"),
+        visit.part(
+            Permission.OPERATIONS_LIST, f"{visit.engine_path}/operations:groupFailures", failed
+        ),
     )
     return visit.render("counts.html", used=used, failed=failures)
 
 
-async def _part(visit: Visit, below: str, permission: Permission, query: Query = ()) -> Json | None:
-    if not visit.may(permission):
-        return None
-    return await visit.answered(visit.engine_path + below, query)
-
-
 async def _some(visit: Visit, below: str, chosen: str) -> Json | None:
     query = [("pageSize", str(_SHOWN)), ("filter", chosen)]
-    return await _part(visit, below, Permission.OPERATIONS_LIST, query)
+    return await visit.part(Permission.OPERATIONS_LIST, visit.engine_path + below, query)
 
 
 async def _deleted(visit: Visit) -> Json | None:
     if not visit.may(Permission.REVISIONS_LIST):
         return None
     query = [("pageSize", str(ROWS)), ("showDeleted", "true"), ("filter", "delete_time:*")]
-    return await _part(visit, "/memories", Permission.MEMORIES_LIST, query)
-
-
-async def _server(visit: Visit) -> Json | None:
-    return await visit.answered(server.PATH) if visit.may(Permission.SERVER_GET) else None
+    return await visit.part(Permission.MEMORIES_LIST, f"{visit.engine_path}/memories", query)
 
 
 def _days(now: datetime) -> list[str]:

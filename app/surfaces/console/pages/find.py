@@ -6,14 +6,11 @@ from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, Json
 from app.surfaces.console.navigation import START
 from app.surfaces.console.pages import users
 from app.surfaces.console.templating import last_part, memory_id
-from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit, redirect
-
-_LISTS = {"MEMORY": "memories", "OPERATION": "operations", "SESSION": "sessions"}
-"""The kinds with a page for each id, and the paths of their lists."""
+from app.surfaces.console.visits import BAD_REQUEST, COLLECTIONS, ENGINE, Route, Visit, redirect
 
 
 async def show(visit: Visit) -> Response:
@@ -25,9 +22,7 @@ async def show(visit: Visit) -> Response:
         try:
             path = f"{visit.engine_path}/resources:find"
             found = (await visit.api.ask(path, {"text": text}))["resources"]
-        except ApiRefusal as refused:
-            if refused.status != BAD_REQUEST:
-                raise
+        except ApiFault as refused:
             fault = refused.fields.get("text", refused.message)
     urls = [_url_of(visit, one) for one in found]
     if len(urls) == 1:
@@ -47,9 +42,10 @@ async def show(visit: Visit) -> Response:
 
 def _url_of(visit: Visit, found: Json) -> str:
     kind, name = found["kind"], found["name"] or ""
+    collection = COLLECTIONS.get(kind.lower())
     id_ = quote(last_part(name), safe="")
-    if kind in _LISTS:
-        return f"{visit.engine_url}/{_LISTS[kind]}/{id_}"
+    if collection:
+        return f"{visit.engine_url}/{collection}/{id_}"
     if kind == "REVISION":
         return f"{visit.engine_url}/memories/{quote(memory_id(name), safe='')}#revision-{id_}"
     if kind == "KEY":

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from app.kernel.permissions import Permission
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, ApiRefusal, Json
 from app.surfaces.console.filterrow import (
     FilterChips,
     FilterField,
@@ -163,10 +163,8 @@ async def show_form(visit: Visit) -> Response:
 
 
 async def _form(visit: Visit, form: KeyForm, faults: Mapping[str, str], status: int) -> Response:
-    listed = None
-    if visit.may(Permission.ENGINES_LIST):
-        most = [("pageSize", str(_MOST_ENGINES))]
-        listed = await visit.answered("/v1beta1/reasoningEngines", most)
+    most = [("pageSize", str(_MOST_ENGINES))]
+    listed = await visit.part(Permission.ENGINES_LIST, "/v1beta1/reasoningEngines", most)
     answer = listed or Json()
     engines = [
         (last_part(engine["name"]), engine["displayName"])
@@ -202,9 +200,7 @@ async def create(visit: Visit) -> Response:
         return await _form(visit, form, faults, BAD_REQUEST)
     try:
         return await _with_secret(visit, API, form.request_id, form.body())
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
+    except ApiFault as refused:
         return await _form(visit, form, refused.fields or {"": refused.message}, BAD_REQUEST)
 
 
@@ -245,9 +241,7 @@ async def rotate(visit: Visit) -> Response:
     form = await read_form(visit.request, RotationForm, visit.session)
     try:
         return await _with_secret(visit, f"{_path_of(visit)}:rotate", form.request_id, form.body())
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
+    except ApiFault as refused:
         return await ask(visit, refused, form.hours)
 
 
@@ -256,9 +250,7 @@ async def revoke(visit: Visit) -> Response:
     await read_form(visit.request, ChangeForm, visit.session)
     try:
         await visit.api.send("POST", f"{_path_of(visit)}:revoke", {})
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
+    except ApiFault as refused:
         return await ask(visit, refused)
     return visit.done(_HERE, "revoked", key=str(visit.request.path_params["key"]))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from pydantic import Field
 from starlette.responses import Response
@@ -41,20 +41,10 @@ _WORD = re.compile(r"\s*(?:[^\W_]+|\S)|\s+")
 """A word with the white space before it; separate white space would match everywhere."""
 
 
-def path_of(visit: Visit) -> str:
-    """Return the path of the memory in the API."""
-    return f"{visit.engine_path}/memories/{visit.quoted('memory')}"
-
-
-def url_of(visit: Visit) -> str:
-    """Return the path of the memory in the console."""
-    return f"{visit.engine_url}/memories/{visit.quoted('memory')}"
-
-
 async def known(visit: Visit) -> Json:
     """Return the memory, including a deleted one if the key may see revisions."""
     sees_deleted = visit.may(Permission.REVISIONS_LIST)
-    return await visit.api.get(path_of(visit), [("showDeleted", "true")] if sees_deleted else [])
+    return await visit.api.get(visit.own_path, [("showDeleted", "true")] if sees_deleted else [])
 
 
 def comparable(version: Json) -> dict[str, str]:
@@ -74,7 +64,7 @@ async def show(visit: Visit) -> Response:
     query = visit.request.query_params
     if visit.may(Permission.REVISIONS_LIST):
         memory, listed = await asyncio.gather(
-            known(visit), visit.api.get(f"{path_of(visit)}/revisions", visit.page_query())
+            known(visit), visit.api.get(f"{visit.own_path}/revisions", visit.page_query())
         )
     else:
         memory, listed = await known(visit), Json()
@@ -86,12 +76,12 @@ async def show(visit: Visit) -> Response:
         memory=memory,
         revisions=revisions,
         told=await asyncio.to_thread(told, revisions),
-        older=_older(chosen, listed["nextPageToken"]),
+        older=visit.next_page(listed),
+        key_names=await visit.key_names([memory["deleteCaller"]]),
         chosen=chosen,
         elsewhere=_on_other_pages(chosen, revisions),
         page=query.get(TOKEN_PARAMETER, ""),
         compared=compared,
-        here=url_of(visit),
         sides=_SIDES,
         is_whole=query.get("all") == "1",
     )
@@ -114,12 +104,6 @@ def told(revisions: Sequence[Json]) -> dict[str, "list[DiffPart] | None"]:
     }
 
 
-def _older(chosen: Mapping[str, str], token: str | None) -> str | None:
-    """Return the query of the next page with the chosen revisions; None: this is the last page."""
-    kept = [(name, revision) for name, revision in chosen.items() if revision]
-    return urlencode([*kept, (TOKEN_PARAMETER, token)]) if token else None
-
-
 def _on_other_pages(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dict[str, str]:
     """Return the chosen revisions that are on other pages, by side of the comparison."""
     here = {last_part(revision["name"]) for revision in revisions}
@@ -127,7 +111,8 @@ def _on_other_pages(chosen: Mapping[str, str], revisions: Sequence[Json]) -> dic
 
 
 async def _compared(visit: Visit, *chosen: str) -> Json:
-    paths = [f"{path_of(visit)}/revisions/{quote(revision, safe='')}" for revision in chosen]
+    path = visit.own_path
+    paths = [f"{path}/revisions/{quote(revision, safe='')}" for revision in chosen]
     before, after = await asyncio.gather(*(visit.api.get(path) for path in paths))
     differences = await _differences(before, after, COMPARED)
     return Json({"from": before, "to": after}, changes=differences)
@@ -217,7 +202,7 @@ async def preview_rollback(visit: Visit) -> Response:
 
 
 async def _show_rollback(visit: Visit, revision: str, status: int) -> Response:
-    path = path_of(visit)
+    path = visit.own_path
     memory, target = await asyncio.gather(
         visit.api.get(path), visit.api.get(f"{path}/revisions/{quote(revision, safe='')}")
     )
@@ -230,7 +215,6 @@ async def _show_rollback(visit: Visit, revision: str, status: int) -> Response:
         revision=last_part(target["name"]),
         target=target,
         is_stale=status == CONFLICT,
-        here=url_of(visit),
     )
 
 
@@ -240,7 +224,7 @@ async def roll_back(visit: Visit) -> Response:
     try:
         operation = await visit.api.send(
             "POST",
-            f"{path_of(visit)}:rollback",
+            f"{visit.own_path}:rollback",
             {"targetRevisionId": form.revision},
             request_id=form.request_id,
             etag=form.etag,
@@ -250,7 +234,7 @@ async def roll_back(visit: Visit) -> Response:
             return await _show_rollback(visit, form.revision, CONFLICT)
         raise
     undo = visit.undo_of(operation)
-    return visit.done(url_of(visit), "rolled_back", undo, revision=short_id(form.revision))
+    return visit.done(visit.own_url, "rolled_back", undo, revision=short_id(form.revision))
 
 
 ROUTES = (

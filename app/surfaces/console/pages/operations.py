@@ -81,16 +81,6 @@ _CHANGED = {"createdCount": "CREATED", "updatedCount": "UPDATED", "deletedCount"
 _DROPPED = ("unsupportedFactCount", "offTopicFactCount")
 
 
-def path_of(visit: Visit) -> str:
-    """Return the path of the operation in the API."""
-    return f"{visit.engine_path}/operations/{visit.quoted('operation')}"
-
-
-def url_of(visit: Visit) -> str:
-    """Return the path of the operation in the console."""
-    return f"{visit.engine_url}/operations/{visit.quoted('operation')}"
-
-
 async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
     row = row_of(visit)
@@ -191,12 +181,13 @@ def _other_counts(metadata: Json) -> dict[str, object]:
 async def show_operation(visit: Visit, fault: str = "", status: int = 200) -> Response:
     """Show an operation with its revisions; the page refreshes itself until it is done."""
     # Revisions are read last: otherwise an operation that ends meanwhile would show none.
-    operation = await visit.api.get(path_of(visit))
+    operation = await visit.api.get(visit.own_path)
     listed = await revisions_of(visit)
     shown = summary_of(operation, visit.now)
     response = operation["response"] or Json()
     metadata = shown["metadata"]
-    token = listed["nextPageToken"]
+    is_undone = await _is_undone(visit, metadata)
+    may_undo = visit.may(Permission.OPERATIONS_UNDO) and not is_undone
     # A user without access to revisions may still be allowed to undo.
     has_effect = bool(listed["memoryRevisions"]) or not visit.may(Permission.REVISIONS_LIST)
     return visit.render(
@@ -208,11 +199,22 @@ async def show_operation(visit: Visit, fault: str = "", status: int = 200) -> Re
         response=response,
         fault=fault,
         may_retry=_may_retry(visit, metadata),
-        may_undo=shown["is_done"] and has_effect and visit.may(Permission.OPERATIONS_UNDO),
+        is_undone=is_undone,
+        may_undo=shown["is_done"] and has_effect and may_undo,
+        key_names=await visit.key_names([metadata["caller"]]),
         has_source=bool(metadata["source"]) or metadata["kind"] in _WITH_SOURCE,
-        here=url_of(visit),
-        older=f"page={quote(token)}" if token else None,
+        older=visit.next_page(listed),
     )
+
+
+async def _is_undone(visit: Visit, metadata: Json) -> bool:
+    """Return True if the last undo of an operation neither failed nor was undone itself."""
+    if not metadata["undoneBy"]:
+        return False
+    id_ = quote(last_part(metadata["undoneBy"]), safe="")
+    undo = await visit.answered(f"{visit.engine_path}/operations/{id_}") or Json()
+    about = undo["metadata"] or Json()
+    return about["state"] not in {"FAILED", "CANCELLED"} and not about["undoneBy"]
 
 
 def _may_retry(visit: Visit, metadata: Json) -> bool:
@@ -225,21 +227,20 @@ async def revisions_of(visit: Visit) -> Json:
     """Return a page of the operation's revisions; empty if the user may not see them."""
     if not visit.may(Permission.REVISIONS_LIST):
         return Json()
-    chosen = f"operation={filters.quoted(str(visit.request.path_params['operation']))}"
+    chosen = f"operation={filters.quoted(visit.id_of('operation'))}"
     query = [*visit.page_query(), ("filter", chosen)]
     return await visit.api.get(f"{visit.engine_path}/memories/-/revisions", query)
 
 
 async def cancel(visit: Visit) -> Response:
     """Cancel an operation."""
-    return await _send(visit, "cancel", lambda _: visit.done(url_of(visit), "cancelled"))
+    return await _send(visit, "cancel", lambda _: visit.done(visit.own_url, "cancelled"))
 
 
 async def retry(visit: Visit) -> Response:
     """Retry a failed operation and show the new one."""
-    above = f"{visit.engine_url}/operations"
     return await _send(
-        visit, "retry", lambda made: visit.done(f"{above}/{last_part(made['name'])}", "retried")
+        visit, "retry", lambda made: visit.done(visit.url_of_operation(made), "retried")
     )
 
 
@@ -258,7 +259,7 @@ async def _send(
     form = await read_form(visit.request, ChangeForm, visit.session)
     try:
         made = await visit.api.send(
-            "POST", f"{path_of(visit)}:{verb}", body, request_id=form.request_id
+            "POST", f"{visit.own_path}:{verb}", body, request_id=form.request_id
         )
     except ApiRefusal as refused:
         if refused.is_forbidden:
@@ -303,8 +304,7 @@ async def retry_many(visit: Visit) -> Response:
         return visit.done(f"{visit.engine_url}/operations?state=FAILED", "none_chosen")
     body = {"filter": form.wanted}
     operation = await visit.api.send("POST", _batch_path(visit), body, request_id=form.request_id)
-    above = f"{visit.engine_url}/operations"
-    return visit.done(f"{above}/{last_part(operation['name'])}", "retried_many")
+    return visit.done(visit.url_of_operation(operation), "retried_many")
 
 
 ROUTES = (

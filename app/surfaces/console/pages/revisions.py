@@ -5,7 +5,7 @@ from itertools import groupby
 from starlette.responses import Response
 
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, Json
 from app.surfaces.console.filterrow import (
     SCOPES,
     FilterChips,
@@ -16,7 +16,7 @@ from app.surfaces.console.filterrow import (
     named,
 )
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 _ACTIONS = ("CREATED", "UPDATED", "DELETED", "ROLLED_BACK", "UNDELETED", "REDACTED")
 _LABELS = FilterChips("label", TEXTS.filter_label, "labels", "revisions/labels")
@@ -65,9 +65,7 @@ async def suggest(visit: Visit) -> Response:
     query = [("pageSize", str(_SUGGESTED)), *asked]
     try:
         answer = await visit.api.get(f"{_path(visit)}:listLabels", query)
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
+    except ApiFault:
         # The input is too long for a label; no error is shown while the user still types.
         answer = Json()
     labels = answer["labels"] or []

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from app.kernel.ranking import Ranking
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, Json
 from app.surfaces.console.filterrow import SCOPES, FilterField, FilterRow
 from app.surfaces.console.forms import number_of
 from app.surfaces.console.texts import TEXTS
@@ -40,45 +40,6 @@ _FIELDS = (
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A search from the form's fields in the URL."""
-
-    row: FilterRow
-
-    @property
-    def question(self) -> str:
-        """The user's question."""
-        return self.row.values["question"]
-
-    @property
-    def is_whole(self) -> bool:
-        """True if there is a scope and a question."""
-        return bool(self.question and self.row.scope())
-
-    @property
-    def rankings(self) -> Sequence[str]:
-        """The rankings to show, each in a column; an empty one is the engine's own ranking."""
-        asked = self.row.values["ranking"]
-        return tuple(Ranking) if asked == BOTH else (asked,)
-
-    def body(self, ranking: str) -> dict[str, Any]:
-        """Return the request of a search."""
-        pairs = map(filters.split_pair, self.row.scope())
-        search = {"searchQuery": self.question, **self._number("topK")}
-        return {
-            "scope": {key: value or "" for key, value in pairs},
-            "similaritySearchParams": search,
-            "explain": True,
-            **self._number("maxTokens"),
-            **({"ranking": ranking} if ranking else {}),
-        }
-
-    def _number(self, name: str) -> dict[str, int | str]:
-        written = self.row.values[name]
-        return {name: number_of(written)} if written else {}
-
-
-@dataclass(frozen=True)
 class SignalPart:
     """A part of the bar of signals; its start and width are in percent."""
 
@@ -92,16 +53,15 @@ async def show(visit: Visit) -> Response:
     """Show the form and the results of a question."""
     conditions = visit.session.caller.reach.conditions
     row = FilterRow.of(visit.request.query_params, _FIELDS, (SCOPES,), conditions=conditions)
-    asked = Asked(row)
+    asked = row.values["ranking"]
     columns: list[Json] = []
     fault = ""
-    if asked.is_whole:
+    if row.values["question"] and row.scope():
         try:
-            found = (column(visit, asked.body(ranking)) for ranking in asked.rankings)
+            rankings = tuple(Ranking) if asked == BOTH else (asked,)
+            found = (column(visit, _body(row, ranking)) for ranking in rankings)
             columns = list(await asyncio.gather(*found))
-        except ApiRefusal as refused:
-            if refused.status != BAD_REQUEST:
-                raise
+        except ApiFault as refused:
             named = (f"{name}: {said}" for name, said in refused.fields.items())
             fault = "; ".join(named) or refused.message
     colours = _colours(columns)
@@ -114,6 +74,20 @@ async def show(visit: Visit) -> Response:
         other_colour=_OTHER_COLOUR,
         fault=fault,
     )
+
+
+def _body(row: FilterRow, ranking: str) -> dict[str, Any]:
+    """Return the request of a search; an empty ranking is the engine's own."""
+    pairs = map(filters.split_pair, row.scope())
+    numbers = {name: {name: number_of(text)} for name, text in row.values.items() if text}
+    search = {"searchQuery": row.values["question"], **numbers.get("topK", {})}
+    return {
+        "scope": {key: value or "" for key, value in pairs},
+        "similaritySearchParams": search,
+        "explain": True,
+        **numbers.get("maxTokens", {}),
+        **({"ranking": ranking} if ranking else {}),
+    }
 
 
 async def column(visit: Visit, body: Mapping[str, Any]) -> Json:

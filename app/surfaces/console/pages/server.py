@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from app.surfaces.api import Json
 from app.surfaces.console.pages import usage
+from app.surfaces.console.templating import counted
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Route, Visit
 
@@ -83,11 +84,10 @@ def _of_work(server: Json) -> Iterator[str]:
         yield TEXTS.server_lexical
     queue = server["queue"] or Json()
     if (queue["oldestDueSeconds"] or 0) > _LATE_SECONDS:
-        yield TEXTS.server_late.format(
-            count=queue["dueCount"], seconds=int(queue["oldestDueSeconds"])
-        )
+        seconds = int(queue["oldestDueSeconds"])
+        yield counted(TEXTS.server_late, queue["dueCount"], seconds=seconds)
     if queue["failedCount"]:
-        yield TEXTS.server_failed.format(count=queue["failedCount"])
+        yield counted(TEXTS.server_failed, queue["failedCount"])
     loop = server["eventLoop"]
     if loop and loop["lagSeconds"]["p99"] > _LAG_SECONDS:
         yield TEXTS.server_lagging.format(seconds=f"{loop['lagSeconds']['p99']:.2f}")

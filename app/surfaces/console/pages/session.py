@@ -18,7 +18,7 @@ from app.kernel.errors import NotFound
 from app.kernel.permissions import Permission
 from app.language.tokens import estimate_tokens
 from app.surfaces import filters
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, ApiRefusal, Json
 from app.surfaces.console.filterrow import (
     FilterChips,
     FilterField,
@@ -30,7 +30,7 @@ from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.pages.operations import summary_of
 from app.surfaces.console.templating import last_part, pretty
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, ENGINE, TOKEN_PARAMETER, Route, Visit
+from app.surfaces.console.visits import ENGINE, Route, Visit
 
 PATH = f"{ENGINE}/sessions/{{session}}"
 _SUMMARIES = "summaries"
@@ -49,19 +49,9 @@ class SummaryForm(ChangeForm):
     summary: str = Field(min_length=1)
 
 
-def path_of(visit: Visit) -> str:
-    """Return the path of the session in the API."""
-    return f"{visit.engine_path}/sessions/{visit.quoted('session')}"
-
-
-def url_of(visit: Visit) -> str:
-    """Return the path of the session in the console."""
-    return f"{visit.engine_url}/sessions/{visit.quoted('session')}"
-
-
 async def show(visit: Visit) -> Response:
     """Show a session with a page of its events and a page of its summaries."""
-    path, id_ = path_of(visit), str(visit.request.path_params["session"])
+    path, id_ = visit.own_path, visit.id_of("session")
     session, usage = await asyncio.gather(visit.api.get(path), visit.api.get(f"{path}/usage"))
     events, summaries, made = await asyncio.gather(
         visit.visible(Permission.EVENTS_LIST, f"{path}/events", visit.page_query()),
@@ -79,22 +69,13 @@ async def show(visit: Visit) -> Response:
         state=session,
         usage=usage,
         exchanges=_exchanges(events["sessionEvents"] or [], visit.engine_url),
-        older=_next(visit, TOKEN_PARAMETER, events),
+        older=visit.next_page(events),
         summaries=summaries["summaries"] or [],
-        older_summaries=_next(visit, _SUMMARIES, summaries),
+        older_summaries=visit.next_page(summaries, _SUMMARIES),
         first_of_summaries=visit.first_page(_SUMMARIES),
         is_first_of_summaries=_SUMMARIES not in visit.request.query_params,
         made=[summary_of(operation, visit.now) for operation in made["operations"] or []],
-        here=url_of(visit),
     )
-
-
-def _next(visit: Visit, parameter: str, listed: Json) -> str | None:
-    """Return the query of the next page of one list; the other list keeps its page."""
-    token = listed["nextPageToken"]
-    query = visit.request.query_params
-    here = {name: query[name] for name in (TOKEN_PARAMETER, _SUMMARIES) if name in query}
-    return urlencode({**here, parameter: token}) if token else None
 
 
 def _exchanges(events: list[Json], engine_url: str) -> list[list[Json]]:
@@ -141,52 +122,51 @@ def _part_of(part: Json, engine_url: str) -> Json:
 async def show_event(visit: Visit) -> Response:
     """Show one event in full, with the form that erases it."""
     at = visit.request.query_params.get("at", "")
-    id_ = str(visit.request.path_params["event"])
+    id_ = visit.id_of("event")
     # The API has no route for one event, so the list is filtered by time.
     query = [("filter", f"timestamp={filters.quoted(at)}"), ("pageSize", _AT_ONE_MOMENT)]
-    listed = await visit.api.get(f"{path_of(visit)}/events", query)
+    listed = await visit.api.get(f"{visit.own_path}/events", query)
     event = next(
         (event for event in listed["sessionEvents"] or [] if last_part(event["name"]) == id_), None
     )
     if event is None:
-        raise NotFound.of(f"{path_of(visit)}/events/{quote(id_, safe='')}")
+        raise NotFound.of(f"{visit.own_path}/events/{quote(id_, safe='')}")
     return visit.render(
         "event.html",
         event=event,
         event_id=id_,
         whole=pretty(event)[:_MAX_WHOLE],
-        action=f"{url_of(visit)}/events/{visit.quoted('event')}",
-        here=url_of(visit),
+        action=f"{visit.own_url}/events/{visit.quoted('event')}",
     )
 
 
 async def erase_event(visit: Visit) -> Response:
     """Erase one event permanently."""
     form = await read_form(visit.request, ChangeForm, visit.session)
-    path = f"{path_of(visit)}/events/{visit.quoted('event')}"
+    path = f"{visit.own_path}/events/{visit.quoted('event')}"
     await visit.api.send("DELETE", path, request_id=form.request_id)
-    return visit.done(url_of(visit), "erased_event")
+    return visit.done(visit.own_url, "erased_event")
 
 
 async def summarise_again(visit: Visit) -> Response:
     """Regenerate a summary."""
     form = await read_form(visit.request, SummaryForm, visit.session)
-    path = f"{path_of(visit)}/summaries/{quote(form.summary, safe='')}:regenerate"
+    path = f"{visit.own_path}/summaries/{quote(form.summary, safe='')}:regenerate"
     await visit.api.send("POST", path, request_id=form.request_id)
-    return visit.done(url_of(visit), "summarised")
+    return visit.done(visit.own_url, "summarised")
 
 
 async def ask_to_delete(visit: Visit) -> Response:
     """Ask for confirmation before a session is deleted."""
-    path = path_of(visit)
+    path = visit.own_path
     session, usage = await asyncio.gather(visit.api.get(path), visit.api.get(f"{path}/usage"))
-    return visit.render("session_delete.html", state=session, usage=usage, here=url_of(visit))
+    return visit.render("session_delete.html", state=session, usage=usage)
 
 
 async def delete(visit: Visit) -> Response:
     """Delete a session permanently."""
     form = await read_form(visit.request, ChangeForm, visit.session)
-    await visit.api.send("DELETE", path_of(visit), request_id=form.request_id)
+    await visit.api.send("DELETE", visit.own_path, request_id=form.request_id)
     return visit.done(f"{visit.engine_url}/sessions", "deleted_session")
 
 
@@ -260,7 +240,7 @@ async def show_context(visit: Visit) -> Response:
         }
         for side, default in enumerate(defaults)
     ]
-    session, talk = await asyncio.gather(visit.api.get(path_of(visit)), _talk(visit))
+    session, talk = await asyncio.gather(visit.api.get(visit.own_path), _talk(visit))
     asked = {**talk, "model": query.get("model", "") or None, "configuredPrices": True}
     sides = await asyncio.gather(
         *(_side(visit, _body(query, side), _given(asked)) for side in chosen)
@@ -275,7 +255,6 @@ async def show_context(visit: Visit) -> Response:
         asked={name: query.get(name, "") for name in ("question", "limit", "memories", "model")},
         priced=costs[0]["pricedModels"] if costs else [],
         talk=talk,
-        here=url_of(visit),
     )
 
 
@@ -284,8 +263,8 @@ async def _talk(visit: Visit) -> dict[str, Any]:
     everything = {"preview": True, "policy": {"strategy": "inclusive", "onOverflow": "omit"}}
     try:
         usage, context = await asyncio.gather(
-            visit.api.get(f"{path_of(visit)}/usage"),
-            visit.api.ask(f"{path_of(visit)}:context", everything),
+            visit.api.get(f"{visit.own_path}/usage"),
+            visit.api.ask(f"{visit.own_path}:context", everything),
         )
     except ApiRefusal:
         # The sides name the fault.
@@ -304,10 +283,8 @@ async def _talk(visit: Visit) -> dict[str, Any]:
 
 async def _side(visit: Visit, body: dict[str, Any], lengths: dict[str, Any]) -> Json:
     try:
-        context = await visit.api.ask(f"{path_of(visit)}:context", body)
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
+        context = await visit.api.ask(f"{visit.own_path}:context", body)
+    except ApiFault as refused:
         return Json(fault=refused.message)
     messages = [_message(message) for message in context["messages"] or []]
     cut = max(0, len(messages) - _FIRST - _LAST)
@@ -326,9 +303,7 @@ async def _costs(visit: Visit, asked: dict[str, Any]) -> Json:
         return Json()
     try:
         return await visit.api.ask(f"{visit.engine_path}/contextCosts:estimate", asked)
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
+    except ApiFault as refused:
         return Json(fault=refused.message)
 
 

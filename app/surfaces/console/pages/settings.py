@@ -12,7 +12,7 @@ from typing_extensions import override
 from app.kernel.errors import InvalidArgument
 from app.kernel.permissions import Permission
 from app.kernel.ranking import Ranking
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, ApiRefusal, Json
 from app.surfaces.console.forms import VersionForm, read_form, read_object
 from app.surfaces.console.pages.memories import TOPICS
 from app.surfaces.console.pages.usage import QUOTAS
@@ -249,7 +249,7 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
     except ApiRefusal as refused:
         if refused.is_stale:
             return await _conflict(visit, document, was)
-        if refused.status != BAD_REQUEST:
+        if not isinstance(refused, ApiFault):
             raise
         faults = refused.fields or {"": refused.message}
         typed = {} if fields is None else {"fields": fields}
@@ -291,9 +291,7 @@ async def _faults(visit: Visit, form: DocumentForm) -> dict[str, str]:
         await visit.api.send("POST", f"{visit.engine_path}:validate", sent, mask=mask)
     except InvalidArgument as error:
         return {"": error.message}
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
+    except ApiFault as refused:
         return _by_field(refused.fields) or {"": refused.message}
     return {}
 

@@ -69,8 +69,7 @@ async def flush(visit: Visit) -> Response:
         )
     except ApiRefusal as refused:
         return await show(visit, refused)
-    query = _row(visit).query()
-    return visit.done(f"{visit.engine_url}/streams" + (f"?{query}" if query else ""), "flushed")
+    return visit.done(_row(visit).at(f"{visit.engine_url}/streams"), "flushed")
 
 
 ROUTES = (

@@ -65,7 +65,7 @@ async def show(visit: Visit) -> Response:
     return visit.render(
         "tasks.html",
         memories=listed["taskMemories"] or [],
-        older=listed["nextPageToken"],
+        older=visit.next_page(listed),
     )
 
 
@@ -81,7 +81,7 @@ async def show_memory(visit: Visit) -> Response:
         memory=visit.request.path_params["memory"],
         namespaces=listed["namespaces"] or [],
         policies=policies["toolPolicies"] or [],
-        older=listed["nextPageToken"],
+        older=visit.next_page(listed),
         here=here,
     )
 
@@ -117,7 +117,7 @@ async def _namespace(
         status,
         namespace=namespace,
         artifacts=listed["artifacts"] or [],
-        older=listed["nextPageToken"],
+        older=visit.next_page(listed),
         question=question,
         answer=answer,
         cited=await _cited(visit, path, answer or Json()),

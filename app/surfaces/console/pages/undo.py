@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.kernel.errors import InvalidArgument
 from app.surfaces.api import Json
 from app.surfaces.console.forms import ChangeForm, read_form
-from app.surfaces.console.pages.operations import PATH, path_of, revisions_of, summary_of, url_of
+from app.surfaces.console.pages.operations import PATH, revisions_of, summary_of
 from app.surfaces.console.templating import last_part
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import Route, Visit, redirect
@@ -21,7 +21,7 @@ _SHOWN = 200
 async def show(visit: Visit) -> Response:
     """Show the effect of an operation and, if requested, the preview of its undo."""
     asked = visit.request.query_params.get("preview", "")
-    paths = [path_of(visit)]
+    paths = [visit.own_path]
     if asked:
         paths.append(f"{visit.engine_path}/operations/{quote(asked, safe='')}")
     answer, *operations = await asyncio.gather(
@@ -42,7 +42,6 @@ async def show(visit: Visit) -> Response:
         sums=(len(undone), len(skipped)),
         fates=TEXTS.undo_fates,
         asked=asked,
-        here=url_of(visit),
     )
 
 
@@ -58,18 +57,19 @@ def _row(change: Json, answer: Json) -> Json:
 async def preview(visit: Visit) -> Response:
     """Start a preview of the undo and show it."""
     operation = await _undo(visit, {"validateOnly": True})
-    return redirect(f"{url_of(visit)}/undo?preview={last_part(operation['name'])}")
+    return redirect(f"{visit.own_url}/undo?preview={last_part(operation['name'])}")
 
 
 async def undo(visit: Visit) -> Response:
     """Undo an operation and show the operation of the undo."""
     operation = await _undo(visit, {})
-    return visit.done(f"{visit.engine_url}/operations/{last_part(operation['name'])}", "undone")
+    return visit.done(visit.url_of_operation(operation), "undone")
 
 
 async def _undo(visit: Visit, body: Mapping[str, object]) -> Json:
     form = await read_form(visit.request, ChangeForm, visit.session)
-    return await visit.api.send("POST", f"{path_of(visit)}:undo", body, request_id=form.request_id)
+    path = visit.own_path
+    return await visit.api.send("POST", f"{path}:undo", body, request_id=form.request_id)
 
 
 ROUTES = (

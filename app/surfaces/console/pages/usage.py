@@ -8,9 +8,10 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from app.surfaces.api import ApiRefusal, Json
+from app.surfaces.api import ApiFault, Json
 from app.surfaces.console.charts import StackedBars, stacked
 from app.surfaces.console.exports import cell, csv_of
+from app.surfaces.console.templating import counted
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit
 
@@ -112,7 +113,7 @@ def change_of(found: Json | None, days: int) -> CostChange:
         return CostChange()
     change = round(100 * (amounts[0] / amounts[1] - 1))
     short = words.format(change=f"{change:+,} %".replace("-", "\N{MINUS SIGN}"))
-    return CostChange(short, TEXTS.usage_against.format(change=short, days=days))
+    return CostChange(short, counted(TEXTS.usage_against, days, change=short))
 
 
 async def show(visit: Visit) -> Response:
@@ -121,9 +122,7 @@ async def show(visit: Visit) -> Response:
     answer, fault = Json(), ""
     try:
         answer = await visit.api.get(f"{visit.engine_path}:usage", asked.of_api())
-    except ApiRefusal as refused:
-        if refused.status != BAD_REQUEST:
-            raise
+    except ApiFault as refused:
         fault = "; ".join(refused.fields.values()) or refused.message
     lines: list[Json] = answer["usage"] or []
     has_days = "day" in asked.by

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -23,7 +23,7 @@ from app.surfaces.console.templating import (
     scope_path,
 )
 from app.surfaces.console.texts import TEXTS
-from app.surfaces.console.visits import BAD_REQUEST, ENGINE, TOKEN_PARAMETER, Route, Visit, redirect
+from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit, redirect
 
 PATH = f"{ENGINE}/users/{{scope}}"
 _USER = "user_id"
@@ -66,7 +66,6 @@ async def show(visit: Visit) -> Response:
     told, sources = await asyncio.gather(
         asyncio.to_thread(_told, revisions), _sources(visit, revisions)
     )
-    token = found["revisions"]["nextPageToken"]
     scopes: list[Json] = found["scopes"]["scopes"] or []
     return visit.render(
         "user.html",
@@ -91,7 +90,7 @@ async def show(visit: Visit) -> Response:
         ],
         of_scope=urlencode([(SCOPES.name, pair) for pair in pairs(scope)]),
         here=url_of(visit, scope),
-        older=urlencode({TOKEN_PARAMETER: token}) if token else None,
+        older=visit.next_page(found["revisions"]),
     )
 
 
@@ -179,8 +178,7 @@ async def erase(visit: Visit) -> Response:
     operation = await visit.api.send(
         "POST", f"{visit.engine_path}:eraseScope", {"scope": scope}, request_id=form.request_id
     )
-    name = quote(last_part(operation["name"]), safe="")
-    return visit.done(f"{visit.engine_url}/operations/{name}", "erased_person")
+    return visit.done(visit.url_of_operation(operation), "erased_person")
 
 
 ROUTES = (
