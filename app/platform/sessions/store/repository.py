@@ -66,7 +66,7 @@ EVENTS = List(
 )
 _EVENT = SessionEventRow
 _LOOKED_AT = 100
-"""Former sessions of a user whose newest events are compared."""
+"""Former sessions of a user whose last events are compared."""
 
 
 async def get(
@@ -155,18 +155,20 @@ async def list_former(
 ) -> Sequence[Row[str, int, int]]:
     """Return the user's sessions from before `current` that have readable events.
 
-    They come in the order of their newest events, newest first, `limit` of the `_LOOKED_AT` that
+    They come in the order of their last events, newest first, `limit` of the `_LOOKED_AT` that
     were created last. Cleared and erased events are not readable.
     """
     row, key = SessionRow, (SessionRow.create_time, SessionRow.session_id)
     newest = (
-        select(func.max(_EVENT.timestamp))
+        select(_EVENT.timestamp)
         .where(
             _EVENT.engine_id == current.engine_id,
             _EVENT.session_id == row.session_id,
             _EVENT.seq > row.cleared_seq,
             _EVENT.delete_time.is_(None),
         )
+        .order_by(_EVENT.seq.desc())
+        .limit(1)
         .scalar_subquery()
     )
     each = (
