@@ -28,8 +28,8 @@ COPY tests/data/conversations tests/data/conversations
 RUN /opt/build/bin/python -m hatchling build --target wheel --directory /opt/wheel \
  && /opt/build/bin/uv pip install --link-mode=copy --python /opt/venv/bin/python \
     --no-deps /opt/wheel/*.whl
-COPY scripts/trim_image.py ./
-RUN /opt/venv/bin/python trim_image.py
+COPY scripts/trim.py ./
+RUN /opt/venv/bin/python trim.py --image
 
 FROM builder AS slim-builder
 RUN /opt/build/bin/uv pip uninstall --python /opt/venv/bin/python \

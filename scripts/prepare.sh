@@ -41,7 +41,10 @@ if ! suits .venv/bin/python || ! is_here || ! .venv/bin/python -m pip --version 
 fi
 rm -f "$installed"
 
+again=
 if ! [ -x .venv/bin/uv ]; then
+    # The packages of a service alone lack what other work needs.
+    ! [ -x .venv/bin/memory-bank ] || again=--reinstall
     sed -n '/^uv==/,/[^\\]$/p' requirements.lock > .venv/uv.txt
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement .venv/uv.txt
@@ -50,8 +53,11 @@ fi
 find_index
 
 python=.venv/bin/python
-.venv/bin/uv pip sync --quiet --python "$python" "$lock"
+# shellcheck disable=SC2086 # one option, or none
+.venv/bin/uv pip sync --quiet $again --python "$python" "$lock"
 .venv/bin/uv pip install --quiet --python "$python" --no-deps --no-build-isolation --editable .
-# It takes 40 MB, and a service does not need it; the next set-up installs it again.
-[ "$lock" != requirements-run.lock ] || .venv/bin/uv pip uninstall --quiet --python "$python" uv
+if [ "$lock" = requirements-run.lock ]; then
+    "$python" scripts/trim.py
+    .venv/bin/uv pip uninstall --quiet --python "$python" uv
+fi
 state "$lock" > "$installed"

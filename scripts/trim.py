@@ -1,6 +1,7 @@
-"""Trim the image's environment: what the service never reads goes, what it imports is compiled.
+"""Remove from an environment what the service never reads.
 
-Usage, with the Python of the environment and its `strip` on Linux: `python trim_image.py`.
+Usage, with the Python of the environment: `python trim.py [--image]`. In an image, symbols for
+debuggers go, too, with the `strip` of Linux, and what the service imports is compiled.
 """
 
 import compileall
@@ -81,13 +82,17 @@ _OWN = ("app", "migrations")
 
 
 def trim(site: Path) -> None:
-    """Remove what is never read, and symbols for debuggers."""
+    """Remove what is never read."""
     for pattern in UNREAD:
         for path in list(site.glob(pattern)):
             if path.is_dir():
                 shutil.rmtree(path)
             else:
                 path.unlink()
+
+
+def strip(site: Path) -> None:
+    """Remove symbols for debuggers. Files that are links into a cache would change there, too."""
     if sys.platform == "linux":
         libraries = [file for name in STRIPPED for file in (site / name).rglob("*.so")]
         command = ["strip", "--strip-unneeded", *map(str, libraries)]
@@ -111,4 +116,6 @@ def compile_used(site: Path) -> None:
 if __name__ == "__main__":
     found = Path(sysconfig.get_path("purelib"))
     trim(found)
-    compile_used(found)
+    if "--image" in sys.argv:
+        strip(found)
+        compile_used(found)
