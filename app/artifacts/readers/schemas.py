@@ -16,6 +16,8 @@ ANSWER_TOKENS, SUMMARY_TOKENS = 400, 800
 LEAST_TOKENS, MOST_TOKENS = 16, 8_192
 TOP_K = 20
 MAX_TOP_K = 200
+MAX_TEXT_PAGE = 1_000_000
+"""No text has as many pages."""
 
 _Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 
@@ -112,6 +114,23 @@ class Citation(WireModel):
     end: int = Field(
         ge=0, description="The first character after the passage, counted like `start`."
     )
+    page: int = Field(
+        ge=1,
+        description="Page with the first character, from 1: of the PDF, or of the text of another"
+        " artifact as `:text` shows it.",
+    )
+
+
+class TextPage(WireModel):
+    """A page of the text that readers get of an artifact."""
+
+    text: str = Field(description="The characters from `start` to `end`.")
+    page: int = Field(description="Number of this page, from 1.")
+    pages: int = Field(description="Number of pages of the whole text.")
+    start: int = Field(
+        description="The first character, from 0, counted like `start` of a citation."
+    )
+    end: int = Field(description="The first character after the page, counted like `start`.")
 
 
 class UnreadableArtifact(WireModel):
