@@ -1,8 +1,9 @@
 """The program that reads a PDF in a process of its own, which `pdf_text` starts and may kill.
 
-It reads the file from its standard input. It writes the text of each page in UTF-8, with a form
-feed at its end. Its exit status says how the reading ended. It imports nothing of the service,
-since a hostile file must find neither its memory nor its settings.
+Its arguments are the limits of its address space, in bytes, and of its CPU time, in seconds. It
+reads the file from its standard input, and writes the text of each page in UTF-8, with a form feed
+at its end. Its exit status says how the reading ended. It imports nothing of the service, since a
+hostile file must find neither its memory nor its settings.
 """
 
 import io
@@ -14,9 +15,6 @@ from collections.abc import Iterator
 
 ENCRYPTED, DAMAGED, TOO_LARGE = 3, 4, 5
 """Exit statuses of files that cannot be read."""
-MEMORY_BYTES = 184 * 1024**2
-"""Limit of the address space, so that the resident memory stays below 200 MB."""
-CPU_SECONDS = 120
 MAX_PAGES = 10_000
 MAX_PAGE_CHARS = 250_000
 """Longest text of one page, which a response may hold."""
@@ -30,13 +28,13 @@ class _TooLongError(Exception):
     """A file has more pages or more text than is read."""
 
 
-def main() -> int:
+def main(memory_bytes: int, cpu_seconds: int) -> int:
     """Write the texts of the pages; return the exit status."""
     # The service imports this module for its constants and never loads the library.
     from pypdf.errors import FileNotDecryptedError, LimitReachedError  # noqa: PLC0415 - as above
 
     logging.disable()
-    _limit()
+    _limit(memory_bytes, cpu_seconds)
     try:
         for text in _texts(sys.stdin.buffer.read()):
             sys.stdout.buffer.write(f"{text}{PAGE_END}".encode("utf-8", "replace"))
@@ -53,11 +51,11 @@ def main() -> int:
     return os.EX_OK
 
 
-def _limit() -> None:
+def _limit(memory_bytes: int, cpu_seconds: int) -> None:
     os.nice(_NICENESS)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
 
 
 def _texts(data: bytes) -> Iterator[str]:
@@ -84,4 +82,4 @@ def _texts(data: bytes) -> Iterator[str]:
 
 if __name__ == "__main__":
     # Without the destruction of all objects, which takes long after many pages.
-    os._exit(main())
+    os._exit(main(*map(int, sys.argv[1:])))

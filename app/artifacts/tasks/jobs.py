@@ -67,7 +67,9 @@ async def index(job: Job, resources: Resources) -> None:
 
     Raises:
         DeadlineExceeded: the text takes too long.
+        InvalidArgument: the file is a PDF that cannot be read.
         NotFound: the artifact is gone.
+        Unavailable: the reading of a PDF was interrupted.
     """
     request = QueuedIndexing.model_validate(job.claim.request)
     engine_id = job.claim.owned.engine_id
@@ -96,7 +98,8 @@ async def index(job: Job, resources: Resources) -> None:
 async def _cut_pdf(
     job: Job, resources: Resources, place: ContentPlace, row: ArtifactRow
 ) -> dict[str, object]:
-    pages = await pages_of(Pages(job.db, place).read(0, row.size_bytes))
+    data = Pages(job.db, place).read(0, row.size_bytes)
+    pages = await pages_of(data, resources.settings.tuning)
     engine = EngineName.parse(job.claim.engine_name)
     guard = await PrivacyService.of(resources).guard(engine, Place.ARTIFACTS)
     if not guard.is_idle:
