@@ -47,8 +47,8 @@ async def pages_of(data: AsyncIterator[bytes], tuning: Tuning) -> list[str]:
         InvalidArgument: the file is encrypted, damaged, too large, or has no text.
         Unavailable: the process was not started, or something other than the file ended it.
     """
-    limits = (str(tuning.task_pdf_memory_bytes), str(tuning.task_pdf_cpu_seconds))
-    command = (sys.executable, "-I", pdf_process.__file__, *limits)
+    limits = map(str, (tuning.task_pdf_memory_bytes, tuning.task_pdf_cpu_seconds))
+    command = [sys.executable, "-I", pdf_process.__file__, *limits]
     try:
         # The service's variables are not for a process that reads hostile files. Without a path,
         # the library finds no programs to start.

@@ -98,11 +98,13 @@ async def test_a_process_that_something_else_ends_is_tried_again(
         [process] = children() - before
         os.kill(process, signal.SIGKILL)
 
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable) as caught:
         await pages_of(endless(), Tuning())
+    assert caught.value.reason is Reason.READING_INTERRUPTED
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable) as caught:
         await read(PDF)
+    assert caught.value.reason is Reason.READING_INTERRUPTED
 
 
 async def test_a_process_that_is_no_longer_awaited_is_killed() -> None:

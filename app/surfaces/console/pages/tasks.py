@@ -133,16 +133,15 @@ async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
         spans.setdefault(place, []).append((citation["start"], citation["end"]))
     readable = _MAX_CITED if visit.may(Permission.ARTIFACTS_CONTENT) else 0
     found = (
-        _citation(visit, path, place, of_it, is_read=number < readable)
-        for number, (place, of_it) in enumerate(spans.items())
+        _citation(visit, path, name, page, of_it, is_read=number < readable)
+        for number, ((name, page), of_it) in enumerate(spans.items())
     )
     return list(await asyncio.gather(*found))
 
 
 async def _citation(
-    visit: Visit, path: str, place: tuple[str, int], cited: list[Span], *, is_read: bool
+    visit: Visit, path: str, name: str, page: int, cited: list[Span], *, is_read: bool
 ) -> Json:
-    name, page = place
     if not is_read:
         return Json(name=name, page=page, spans=cited)
     read = await _text_page(visit, f"{path}/artifacts/{quote(name, safe='')}", str(page))
