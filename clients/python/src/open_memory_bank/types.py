@@ -695,6 +695,9 @@ class Citation(TypedDict):
     the content."""
     end: int
     """The first character after the passage, counted like `start`."""
+    page: int
+    """Page with the first character, from 1: of the PDF, or of the text of another
+    artifact as `:text` shows it."""
 
 
 class ComposeContextRequest(TypedDict):
@@ -4025,6 +4028,21 @@ class TaskMemory(TypedDict):
     """Number of artifacts in all of them, from 0."""
     totalBytes: str
     """Size of all its artifacts, in bytes."""
+
+
+class TextPage(TypedDict):
+    """A page of the text that readers get of an artifact."""
+
+    text: str
+    """The characters from `start` to `end`."""
+    page: int
+    """Number of this page, from 1."""
+    pages: int
+    """Number of pages of the whole text."""
+    start: int
+    """The first character, from 0, counted like `start` of a citation."""
+    end: int
+    """The first character after the page, counted like `start`."""
 
 
 class TokenBudget(TypedDict):
