@@ -1,10 +1,17 @@
 """PDFs made by code: pages of text, and files that are encrypted, damaged or hostile."""
 
 import io
+import json
+import subprocess
+import sys
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pypdf import PdfReader, PdfWriter
+
+from app.adapters.documents import pdf_process
+from app.kernel.tuning import Tuning
 
 PDF = "application/pdf"
 _HEAD = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"
@@ -96,3 +103,27 @@ def scanned() -> bytes:
     return of_contents(
         picture, resources=b"/Resources << /XObject << /Im1 6 0 R >> >>", more=[image]
     )
+
+
+# A process of its own: the kernel counts the memory of the one that starts another as that one's.
+_MEASURE = """
+import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdin=sys.stdin.buffer, capture_output=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([done.returncode, used.ru_maxrss * 1024, len(done.stdout)]))
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    status: int
+    memory: int
+    written: int
+
+
+def read(pdf: bytes, cpu_seconds: int) -> Ended:
+    """Read a file as the service does, and tell how its process ended, and its memory in bytes."""
+    limits = map(str, (Tuning().task_pdf_memory_bytes, cpu_seconds))
+    command = [sys.executable, "-c", _MEASURE, sys.executable, "-I", pdf_process.__file__, *limits]
+    done = subprocess.run(command, input=pdf, capture_output=True, check=True)
+    return Ended(*json.loads(done.stdout))

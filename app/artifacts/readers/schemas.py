@@ -100,7 +100,7 @@ class Citation(WireModel):
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that was
     read from the artifact. This is its content without a byte order mark and with LF line ends.
-    JSON, CSV and HTML are rewritten for readers, so their offsets differ from the content.
+    JSON, CSV, HTML and PDF are rewritten for readers, so their offsets differ from the content.
     """
 
     artifact: TaskId = Field(description="Name of the artifact within the namespace.")
@@ -108,8 +108,8 @@ class Citation(WireModel):
     start: int = Field(
         ge=0,
         description="The first character, from 0, in code points of the text that was read. That"
-        " text has no byte order mark and LF line ends; for JSON, CSV and HTML it differs from the"
-        " content.",
+        " text has no byte order mark and LF line ends; for JSON, CSV, HTML and PDF it differs from"
+        " the content.",
     )
     end: int = Field(
         ge=0, description="The first character after the passage, counted like `start`."

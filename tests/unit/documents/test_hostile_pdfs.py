@@ -1,21 +1,16 @@
 """PDFs made to take time or memory out of proportion: the process that reads them ends."""
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import pytest
 
-from app.adapters.documents import pdf_process
 from app.adapters.documents.pdf_process import DAMAGED, MAX_PAGES, TOO_LARGE
-from app.kernel.tuning import Tuning
 from tests.support.pdfs import (
     HELVETICA,
     deflated,
     of_contents,
     of_pages,
+    read,
     shown,
     stream,
     written,
@@ -27,29 +22,6 @@ CPU_SECONDS = 10
 READ = 0
 KILLED = -24
 """By the kernel, for its time."""
-# A process of its own: the kernel counts the memory of the one that starts another as that one's.
-_MEASURE = """
-import json, resource, subprocess, sys
-done = subprocess.run(sys.argv[1:], stdin=sys.stdin.buffer, capture_output=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([done.returncode, used.ru_maxrss * 1024, len(done.stdout)]))
-"""
-
-
-@dataclass(frozen=True)
-class Ended:
-    status: int
-    memory: int
-    written: int
-
-
-def read(pdf: bytes) -> Ended:
-    limits = (str(Tuning().task_pdf_memory_bytes), str(CPU_SECONDS))
-    command = [sys.executable, "-c", _MEASURE, sys.executable, "-I", pdf_process.__file__, *limits]
-    done = subprocess.run(command, input=pdf, capture_output=True, check=True)
-    return Ended(*json.loads(done.stdout))
-
-
 PAGE = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>"
 
 
@@ -145,6 +117,6 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_ends_within_its_memory(name: str) -> None:
-    ended = read(HOSTILE[name]())
+    ended = read(HOSTILE[name](), CPU_SECONDS)
     assert ended.status in {READ, DAMAGED, TOO_LARGE, KILLED}
     assert ended.memory < MOST_MEMORY
