@@ -17,14 +17,15 @@ def measure(pages: int, rounds: int) -> None:
     lines = texts.text(pages * _LINES * _CHARS)
     cut = [lines[at : at + _CHARS] for at in range(0, len(lines), _CHARS)]
     pdf = of_pages(*("\n".join(cut[at : at + _LINES]) for at in range(0, len(cut), _LINES)))
-    seconds, memory = [], 0
+    seconds, cpu, memory = [], [], 0
     for _ in range(rounds):
         began = time.perf_counter()
         ended = read(pdf, Tuning().task_pdf_cpu_seconds)
         seconds.append(time.perf_counter() - began)
         assert ended.status == 0, ended
+        cpu.append(ended.cpu_seconds)
         memory = max(memory, ended.memory)
     print(
         f"PDF       {pages:5} pages {len(pdf) / _MIB:6.1f} MiB  {median(seconds):6.2f} s"
-        f"  memory of its process {memory / _MIB:5.1f} MiB at most"
+        f"  ({median(cpu):.2f} s of CPU)  memory of its process {memory / _MIB:5.1f} MiB at most"
     )

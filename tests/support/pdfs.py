@@ -110,7 +110,7 @@ _MEASURE = """
 import json, resource, subprocess, sys
 done = subprocess.run(sys.argv[1:], stdin=sys.stdin.buffer, capture_output=True)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([done.returncode, used.ru_maxrss * 1024, len(done.stdout)]))
+print(json.dumps([done.returncode, used.ru_maxrss * 1024, used.ru_utime + used.ru_stime]))
 """
 
 
@@ -118,11 +118,11 @@ print(json.dumps([done.returncode, used.ru_maxrss * 1024, len(done.stdout)]))
 class Ended:
     status: int
     memory: int
-    written: int
+    cpu_seconds: float
 
 
 def read(pdf: bytes, cpu_seconds: int) -> Ended:
-    """Read a file as the service does, and tell how its process ended, and its memory in bytes."""
+    """Read a file as the service does; tell how its process ended, and what it took in bytes."""
     limits = map(str, (Tuning().task_pdf_memory_bytes, cpu_seconds))
     command = [sys.executable, "-c", _MEASURE, sys.executable, "-I", pdf_process.__file__, *limits]
     done = subprocess.run(command, input=pdf, capture_output=True, check=True)

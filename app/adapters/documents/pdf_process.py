@@ -21,7 +21,7 @@ MAX_PAGE_CHARS = 250_000
 MAX_CHARS = 8 * 1024**2
 """Longest text of a file, which the service holds in memory."""
 PAGE_END = "\f"
-_NICENESS = 10
+_NICENESS = 5
 
 
 class _TooLongError(Exception):
