@@ -681,7 +681,7 @@ class Citation(TypedDict):
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that
     was read from the artifact. This is its content without a byte order mark and with LF line
-    ends. JSON, CSV and HTML are rewritten for readers, so their offsets differ from the
+    ends. JSON, CSV, HTML and PDF are rewritten for readers, so their offsets differ from the
     content.
     """
 
@@ -691,8 +691,8 @@ class Citation(TypedDict):
     """Number of the artifact's chunk, from 0."""
     start: int
     """The first character, from 0, in code points of the text that was read. That text
-    has no byte order mark and LF line ends; for JSON, CSV and HTML it differs from
-    the content."""
+    has no byte order mark and LF line ends; for JSON, CSV, HTML and PDF it differs
+    from the content."""
     end: int
     """The first character after the passage, counted like `start`."""
     page: int
