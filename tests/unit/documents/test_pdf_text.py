@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,11 +26,11 @@ async def in_pieces(data: bytes, size: int = 1_000) -> AsyncIterator[bytes]:
         yield data[start : start + size]
 
 
-async def read(pdf: bytes, **tuned: int) -> list[str]:
+async def read(pdf: bytes, **tuned: Any) -> list[str]:
     return await pages_of(in_pieces(pdf), replace(Tuning(), **tuned))
 
 
-async def refused(pdf: bytes, **tuned: int) -> str:
+async def refused(pdf: bytes, **tuned: Any) -> str:
     with pytest.raises(InvalidArgument) as caught:
         await read(pdf, **tuned)
     assert caught.value.reason is Reason.FILE_UNREADABLE
