@@ -112,7 +112,7 @@ def _masked(guard: Guard, pages: Sequence[str]) -> list[str]:
     """Return the pages as the engine's rules about uploaded texts want them."""
     admission = guard.admitted(list(pages), _FIELD)
     count(Place.ARTIFACTS, admission.counts)
-    return admission.value
+    return [*admission.value]
 
 
 async def _cut_text(
