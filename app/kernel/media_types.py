@@ -11,6 +11,7 @@ from typing import Self
 from typing_extensions import override
 
 TEXT, JSON, BYTES = "text/plain", "application/json", "application/octet-stream"
+PDF = "application/pdf"
 MAX_CHARS = 200
 _NAME = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}"
 _ESSENCE = re.compile(rf"{_NAME}/{_NAME}")
@@ -57,6 +58,7 @@ class TextFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
     HTML = "html"
+    PDF = "pdf"
 
 
 _FORMATS = {
@@ -67,6 +69,7 @@ _FORMATS = {
     "text/tab-separated-values": TextFormat.CSV,
     "text/html": TextFormat.HTML,
     "application/xhtml+xml": TextFormat.HTML,
+    PDF: TextFormat.PDF,
 }
 _PLAIN = frozenset(
     {f"application/{name}" for name in ("javascript", "ecmascript", "sql", "graphql", "toml")}
@@ -79,7 +82,7 @@ _IMAGES = frozenset({"image/svg+xml"})
 
 _EXTENSIONS = {
     "application/json": ".json",
-    "application/pdf": ".pdf",
+    PDF: ".pdf",
     "application/x-ndjson": ".ndjson",
     "application/xml": ".xml",
     "application/yaml": ".yaml",

@@ -203,6 +203,10 @@ class Tuning:
     """Longest text that is cut into pieces before the upload's answer."""
     task_index_seconds: PositiveFloat = 600.0
     """Longest work on the text of one artifact; an artifact that takes longer has no text."""
+    task_pdf_cpu_seconds: PositiveInt = 120
+    """Longest CPU time for the text of a PDF; a PDF that takes longer has no text."""
+    task_pdf_memory_bytes: PositiveInt = 184 * _MIB
+    """Limit of the address space of the process that reads a PDF."""
     task_upload_seconds: PositiveFloat = 3600.0
     """After how long an upload that did not end is swept."""
     task_sweep_grace_seconds: NonNegativeFloat = 2.0

@@ -508,6 +508,14 @@ _ADMIN = [
         Told.GONE,
         make=with_artifact,
     ),
+    Route(
+        "GET",
+        _ARTIFACT + ":text",
+        ("artifacts.content",),
+        "admin",
+        Told.GONE,
+        make=with_artifact,
+    ),
     # The projects that a key is bound to are its own to fill.
     _admin("POST", ENGINES, ("engines.create",), engine=Told.DENIED, body=_displayed),
     Route(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 
 from app.adapters.documents.record_text import text_of_csv, text_of_json
-from app.kernel.media_types import BYTES, TEXT, MediaType, TextFormat, format_of
+from app.kernel.media_types import BYTES, PDF, TEXT, MediaType, TextFormat, format_of
 
 HEAD_BYTES = 4_096
 """Number of leading bytes that show whether a file is text, and may declare its charset."""
@@ -127,7 +127,6 @@ def _storable(text: str) -> str:
 
 
 _BEGINNINGS = (
-    (re.compile(rb"%PDF-"), "application/pdf"),
     (re.compile(rb"\{\\rtf"), "application/rtf"),
     (re.compile(rb"%!PS"), "application/postscript"),
     (re.compile(rb"\s{0,99}<(?:!doctype\s{1,9}html|html|head|body)\b", re.IGNORECASE), "text/html"),
@@ -139,23 +138,24 @@ _BEGINNINGS = (
     ),
 )
 _CONTAINERS = (
+    (b"%PDF-", PDF),
     (b"PK\x03\x04", "application/zip"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
     (b"\x7fELF", "application/x-elf"),
 )
-"""Container formats; only their contents determine a more precise type."""
+"""Formats known by their first bytes; only the contents of containers show a more precise type."""
 _MARK = b"\xef\xbb\xbf"
 
 
 def sniffed(head: bytes) -> str:
     """Guess the media type of bytes from the first 4,096 of them."""
     head = head[:HEAD_BYTES]
-    if is_text(head):
-        begin = head.removeprefix(_MARK)
-        return next((media_type for form, media_type in _BEGINNINGS if form.match(begin)), TEXT)
     for begin, container in _CONTAINERS:
         if head.startswith(begin):
             return container
+    if is_text(head):
+        begin = head.removeprefix(_MARK)
+        return next((media_type for form, media_type in _BEGINNINGS if form.match(begin)), TEXT)
     # Imported late: few processes are given such files.
     import puremagic  # noqa: PLC0415 - costly import
 
@@ -170,11 +170,13 @@ def format_read(declared: str, looks_like: str) -> TextFormat | None:
     """Return the format in which a file is read; None: the file has no readable text.
 
     The declared type decides, unless it is plain bytes, or the bytes look like a type without text.
+    A PDF is read only if it looks like one, and nothing else that does is read.
     """
     if not _may_be_text(declared, looks_like):
         return None
     essence = MediaType.parse(declared).essence
-    return format_of(looks_like if essence == BYTES else essence)
+    read_as = format_of(looks_like if essence == BYTES else essence)
+    return read_as if (read_as is TextFormat.PDF) == (looks_like == PDF) else None
 
 
 def is_readable(declared: str, looks_like: str) -> bool:
@@ -183,7 +185,10 @@ def is_readable(declared: str, looks_like: str) -> bool:
 
 
 def extracted(pages: Iterable[bytes], declared: str, looks_like: str) -> Iterator[str]:
-    """Yield the text of a file in parts of any size; slow for long files, so run it in a thread."""
+    """Yield the text of a file, but of no PDF, in parts of any size.
+
+    It is slow for long files, so run it in a thread. `pdf_text` reads a PDF.
+    """
     read_as = format_read(declared, looks_like)
     if read_as is None:
         return

@@ -21,6 +21,9 @@ _LEAST_CUT_TOKENS = 20
 _SMOOTHING = 60
 """Constant of reciprocal rank fusion (Cormack et al., 2009); higher values flatten the ranking."""
 
+TEXT_PAGE_CHARS = 10_000
+"""Characters on a page of a text that has no pages of its own."""
+
 Count = Callable[[str, str], int]
 """Counter of a text's tokens in a prompt; its arguments are the artifact's name and the text."""
 
@@ -54,6 +57,11 @@ class Packed:
     def chunks_used(self) -> int:
         """Number of selected chunks."""
         return len(self.shown)
+
+
+def text_page(offset: int) -> int:
+    """Return the page, from 1, of a character of a text that has no pages of its own."""
+    return offset // TEXT_PAGE_CHARS + 1
 
 
 def fused(rankings: Sequence[Sequence[Piece]]) -> list[Piece]:

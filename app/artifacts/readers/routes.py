@@ -6,13 +6,16 @@ from fastapi import Query
 from fastapi import Request as HttpRequest
 
 from app.artifacts.readers.schemas import (
+    MAX_TEXT_PAGE,
     QueryNamespaceRequest,
     QueryNamespaceResponse,
     SummarizeNamespaceRequest,
     SummarizeNamespaceResponse,
+    TextPage,
     ToolFormat,
     ToolSpecs,
 )
+from app.artifacts.readers.services import texts
 from app.artifacts.readers.services.readers import ReaderService
 from app.artifacts.readers.services.tool_specs import tool_specs
 from app.kernel.names import check_task_id
@@ -20,8 +23,8 @@ from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import one_of
 from app.platform.engines.store import repository as engines
 from app.web.context import Context, Mutation
-from app.web.demands import WORK, Demand, change
-from app.web.names import EnginePath, NamespacePath
+from app.web.demands import LIST, WORK, Demand, change
+from app.web.names import ArtifactPath, EnginePath, NamespacePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
@@ -32,6 +35,7 @@ router = Router(
         "queryNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
         "summarizeNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
         "getToolSpecs": Demand(Permission.ARTIFACTS_REFERENCE),
+        "readArtifactText": Demand(Permission.ARTIFACTS_CONTENT, LIST, is_costly=True),
     },
 )
 
@@ -65,6 +69,25 @@ async def summarize_namespace(
     once, is_given_up = context.once(body.sent), request.is_disconnected
     service = ReaderService(context.resources, name, context.caller, once, is_given_up)
     return await service.summarize(body)
+
+
+@router.get(
+    _NAMESPACE + "/artifacts/{artifact}:text",
+    summary="Read the text of an artifact",
+    operation_id="readArtifactText",
+)
+async def read_artifact_text(
+    context: Context,
+    name: ArtifactPath,
+    page: Annotated[
+        int, Query(ge=1, le=MAX_TEXT_PAGE, description="Number of the page, from 1.")
+    ] = 1,
+) -> TextPage:
+    """Return a page of the text that readers get, in which citations can be followed.
+
+    A PDF has its own pages; any other text is shown in pages of 10,000 characters.
+    """
+    return await texts.read_page(context.resources, name, page)
 
 
 @router.get(ENGINE + "/toolSpecs", summary="Get tools of readers", operation_id="getToolSpecs")

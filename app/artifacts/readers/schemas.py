@@ -16,6 +16,8 @@ ANSWER_TOKENS, SUMMARY_TOKENS = 400, 800
 LEAST_TOKENS, MOST_TOKENS = 16, 8_192
 TOP_K = 20
 MAX_TOP_K = 200
+MAX_TEXT_PAGE = 1_000_000
+"""No text has as many pages."""
 
 _Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 
@@ -98,7 +100,7 @@ class Citation(WireModel):
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that was
     read from the artifact. This is its content without a byte order mark and with LF line ends.
-    JSON, CSV and HTML are rewritten for readers, so their offsets differ from the content.
+    JSON, CSV, HTML and PDF are rewritten for readers, so their offsets differ from the content.
     """
 
     artifact: TaskId = Field(description="Name of the artifact within the namespace.")
@@ -106,12 +108,29 @@ class Citation(WireModel):
     start: int = Field(
         ge=0,
         description="The first character, from 0, in code points of the text that was read. That"
-        " text has no byte order mark and LF line ends; for JSON, CSV and HTML it differs from the"
-        " content.",
+        " text has no byte order mark and LF line ends; for JSON, CSV, HTML and PDF it differs from"
+        " the content.",
     )
     end: int = Field(
         ge=0, description="The first character after the passage, counted like `start`."
     )
+    page: int = Field(
+        ge=1,
+        description="Page with the first character, from 1: of the PDF, or of the text of another"
+        " artifact as `:text` shows it.",
+    )
+
+
+class TextPage(WireModel):
+    """A page of the text that readers get of an artifact."""
+
+    text: str = Field(description="The characters from `start` to `end`.")
+    page: int = Field(description="Number of this page, from 1.")
+    pages: int = Field(description="Number of pages of the whole text.")
+    start: int = Field(
+        description="The first character, from 0, counted like `start` of a citation."
+    )
+    end: int = Field(description="The first character after the page, counted like `start`.")
 
 
 class UnreadableArtifact(WireModel):

@@ -11,10 +11,12 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     FromClause,
+    Integer,
     Text,
     and_,
     case,
     cast,
+    column,
     false,
     func,
     literal,
@@ -27,17 +29,21 @@ from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR, array
 
 from app.adapters.db.lexical import QueryText, joined, lexemes, quoted, rarity
 from app.adapters.db.session import Session
+from app.artifacts.readers.logic import TEXT_PAGE_CHARS, text_page
 from app.artifacts.tasks.logic import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow, is_in, is_readable
 from app.kernel.names import NamespaceName, TaskMemoryName
 from app.language import grams
 from app.language.bm25 import MAX_TERMS
-from app.language.chunking import Chunk, Piece
+from app.language.chunking import Chunk, Piece, text_of
 from app.language.terms import folded
 
 _NO_OFFSET: ColumnElement[int] = literal_column("0")
 """`OFFSET 0`, which prevents the planner from flattening a subquery."""
 _PLACE_AND_TEXT = (ChunkRow.n, ChunkRow.start_offset, ChunkRow.end_offset, ChunkRow.text)
+_CHUNKS_AT_ONCE = 100
+_PROBES = 50
+"""Number of chunks whose offsets are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +83,34 @@ async def measure(
 
 @dataclass(frozen=True)
 class Readable:
-    """An artifact with text; `tokens` is its length, `depth` its number of derivations."""
+    """An artifact with text.
+
+    Attributes:
+        tokens: length of the text.
+        depth: number of derivations.
+        has_pages: True for a PDF.
+    """
 
     name: str
     content_id: str
     chunks: int
     tokens: int
     depth: int
+    has_pages: bool
 
 
 async def list_readable(session: Session, name: NamespaceName, now: datetime) -> list[Readable]:
     """Return the artifacts with text, in order."""
     row = ArtifactRow
     statement = (
-        select(row.name, row.content_id, row.chunks, row.token_estimate, row.depth)
+        select(
+            row.name,
+            row.content_id,
+            row.chunks,
+            row.token_estimate,
+            row.depth,
+            row.page_ends.is_not(None),
+        )
         .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks > 0)
         .order_by(row.ordinal)
     )
@@ -260,6 +280,88 @@ async def get_pieces(
         .order_by(ArtifactRow.ordinal, its.c.n)
     )
     return _read(await session.execute(statement))
+
+
+async def find_pages(
+    session: Session, texts: Texts, places: Sequence[tuple[str, int]]
+) -> dict[tuple[str, int], int]:
+    """Return the pages, from 1, of characters of PDFs, each given by content and offset."""
+    contents = literal([content for content, _ in places], ARRAY(Text))
+    offsets = literal([offset for _, offset in places], ARRAY(Integer))
+    wanted = func.unnest(contents, offsets).table_valued(
+        column("content_id", Text), column("place", Integer)
+    )
+    wanted = wanted.render_derived("wanted")
+    row = ArtifactRow
+    statement = (
+        select(row.content_id, wanted.c.place, func.width_bucket(wanted.c.place, row.page_ends) + 1)
+        .join(wanted, wanted.c.content_id == row.content_id)
+        .where(*texts.selected())
+    )
+    return {(content, place): page for content, place, page in await session.execute(statement)}
+
+
+@dataclass(frozen=True)
+class PageBounds:
+    """The characters of a page of a text, and the number of its pages."""
+
+    start: int
+    end: int
+    pages: int
+
+
+async def find_bounds(session: Session, row: ArtifactRow, page: int) -> PageBounds:
+    """Return the bounds of a page of a text with chunks; they mean nothing after the last page."""
+    ends = ArtifactRow.page_ends
+    own = await session.execute(
+        select(func.cardinality(ends), ends[page - 1], ends[page]).where(
+            ArtifactRow.engine_id == row.engine_id, ArtifactRow.content_id == row.content_id
+        )
+    )
+    pages, start, end = own.one()
+    if pages is not None:
+        return PageBounds(start or 0, end or 0, pages)
+    last = select(ChunkRow.end_offset).where(*_chunks_of(row), ChunkRow.n == row.chunks - 1)
+    length = (await session.execute(last)).scalar_one()
+    start = (page - 1) * TEXT_PAGE_CHARS
+    return PageBounds(start, min(start + TEXT_PAGE_CHARS, length), text_page(length - 1))
+
+
+async def read_text(session: Session, row: ArtifactRow, bounds: PageBounds) -> str:
+    """Return the characters of a page; reads few chunks besides its own."""
+    first = await _chunk_with(session, row, bounds.start)
+    pieces: list[Chunk] = []
+    while not pieces or pieces[-1].end < bounds.end:
+        begin = first + len(pieces)
+        statement = (
+            select(*_PLACE_AND_TEXT)
+            .where(*_chunks_of(row), ChunkRow.n.between(begin, begin + _CHUNKS_AT_ONCE - 1))
+            .order_by(ChunkRow.n)
+        )
+        pieces += [Chunk(*values) for values in await session.execute(statement)]
+    base = pieces[0].start
+    return "".join(text_of(pieces))[bounds.start - base : bounds.end - base]
+
+
+async def _chunk_with(session: Session, row: ArtifactRow, offset: int) -> int:
+    """Return the number of the first chunk that ends after an offset.
+
+    Chunks have no index of their offsets, and a long text has tens of thousands of them.
+    """
+    low, high = 0, row.chunks - 1
+    while low < high:
+        numbers = range(low, high, max((high - low) // _PROBES, 1))
+        statement = select(func.count()).where(
+            *_chunks_of(row), ChunkRow.n.in_(numbers), ChunkRow.end_offset <= offset
+        )
+        passed = (await session.execute(statement)).scalar_one()
+        low = numbers[passed - 1] + 1 if passed else low
+        high = numbers[passed] if passed < len(numbers) else high
+    return low
+
+
+def _chunks_of(row: ArtifactRow) -> list[ColumnElement[bool]]:
+    return [ChunkRow.engine_id == row.engine_id, ChunkRow.content_id == row.content_id]
 
 
 async def _terms(session: Session, texts: Texts, query: QueryText) -> Sequence[str]:

@@ -1,16 +1,18 @@
 """Worker jobs that cut long texts into chunks and embed the chunks of a namespace."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Self
 
 from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
-from app.adapters.documents.extracting import extracted
+from app.adapters.documents.extracting import extracted, format_read
+from app.adapters.documents.pdf_text import pages_of
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.artifacts.tasks.logic import ArtifactState
@@ -22,7 +24,7 @@ from app.artifacts.tasks.services.preparing import (
     parts_of,
 )
 from app.artifacts.tasks.store import contents, erasure, indexing, repository
-from app.artifacts.tasks.store.contents import PAGE_BYTES
+from app.artifacts.tasks.store.contents import PAGE_BYTES, Pages
 from app.artifacts.tasks.store.indexing import (
     BEGINNING,
     Key,
@@ -32,20 +34,30 @@ from app.artifacts.tasks.store.indexing import (
 )
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
 from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
-from app.kernel.media_types import BYTES
+from app.kernel.media_types import BYTES, TextFormat
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
+from app.kernel.wire.privacy_config import Place
 from app.language.chunking import Chunk, chunks
 from app.language.tokens import tokens_of_length
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import EMPTY
 from app.platform.operations.services.runner import Job, Postponed
+from app.platform.privacy.logic import Guard
+from app.platform.privacy.service import PrivacyService, count
 from app.settings.settings import Settings
 
 _AT_ONCE = 200
 EMBEDDED_AT_ONCE = 64
 """Number of chunks embedded together and stored in one transaction."""
 _READ_SECONDS = 60
+_PDFS_AT_ONCE = 2
+"""Number of processes that read PDFs for this one; others wait, before their time begins."""
+_FIELD = "pages"
+
+
+class _Turns(asyncio.Semaphore):
+    """Turns of this process's jobs to read a PDF."""
 
 
 async def index(job: Job, resources: Resources) -> None:
@@ -55,7 +67,9 @@ async def index(job: Job, resources: Resources) -> None:
 
     Raises:
         DeadlineExceeded: the text takes too long.
+        InvalidArgument: the file is a PDF that cannot be read.
         NotFound: the artifact is gone.
+        Unavailable: the reading of a PDF was interrupted.
     """
     request = QueuedIndexing.model_validate(job.claim.request)
     engine_id = job.claim.owned.engine_id
@@ -66,10 +80,13 @@ async def index(job: Job, resources: Resources) -> None:
             raise _gone()
         await contents.remove_chunks(session, place)
     seconds = resources.settings.tuning.task_index_seconds
+    is_pdf = format_read(row.media_type, row.sniffed_type or BYTES) is TextFormat.PDF
+    turn = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE)) if is_pdf else nullcontext()
+    cut = _cut_pdf if is_pdf else _cut_text
     limit = asyncio.timeout(seconds)
     try:
-        async with limit:
-            values = await _cut(job, resources.settings, place, row)
+        async with turn, limit:
+            values = await cut(job, resources, place, row)
     except TimeoutError:
         if not limit.expired():
             raise
@@ -78,22 +95,48 @@ async def index(job: Job, resources: Resources) -> None:
     await _end(job, resources.settings, place, values)
 
 
-async def _cut(
-    job: Job, settings: Settings, place: ContentPlace, row: ArtifactRow
+async def _cut_pdf(
+    job: Job, resources: Resources, place: ContentPlace, row: ArtifactRow
+) -> dict[str, object]:
+    data = Pages(job.db, place).read(0, row.size_bytes)
+    pages = await pages_of(data, resources.settings.tuning)
+    engine = EngineName.parse(job.claim.engine_name)
+    guard = await PrivacyService.of(resources).guard(engine, Place.ARTIFACTS)
+    if not guard.is_idle:
+        pages = await asyncio.to_thread(_masked, guard, pages)
+    values = await _insert(job, resources.settings, place, pages)
+    return {**values, "page_ends": [*accumulate(map(len, pages))]}
+
+
+def _masked(guard: Guard, pages: Sequence[str]) -> list[str]:
+    """Return the pages as the engine's rules about uploaded texts want them."""
+    admission = guard.admitted(list(pages), _FIELD)
+    count(Place.ARTIFACTS, admission.counts)
+    return [*admission.value]
+
+
+async def _cut_text(
+    job: Job, resources: Resources, place: ContentPlace, row: ArtifactRow
 ) -> dict[str, object]:
     with _Pages(job, place, asyncio.get_running_loop()) as pages:
         text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
-        coming = chunks(text, cutting_of(settings))
-        count, end, language = 0, 0, ""
-        while batch := await asyncio.to_thread(_take, coming):
-            await job.step()
-            language = language or language_of(batch)
-            async with job.db.transaction() as session:
-                await contents.lock_uploading(session, place)
-                await contents.insert_chunks(session, place, language, [*map(columns_of, batch)])
-            count, end = count + len(batch), batch[-1].end
+        return await _insert(job, resources.settings, place, text)
+
+
+async def _insert(
+    job: Job, settings: Settings, place: ContentPlace, text: Iterable[str]
+) -> dict[str, object]:
+    coming = chunks(text, cutting_of(settings))
+    made, end, language = 0, 0, ""
+    while batch := await asyncio.to_thread(_take, coming):
+        await job.step()
+        language = language or language_of(batch)
+        async with job.db.transaction() as session:
+            await contents.lock_uploading(session, place)
+            await contents.insert_chunks(session, place, language, [*map(columns_of, batch)])
+        made, end = made + len(batch), batch[-1].end
     tokens = tokens_of_length(end)
-    values = {"state": ArtifactState.READY, "chunks": count, "token_estimate": tokens}
+    values = {"state": ArtifactState.READY, "chunks": made, "token_estimate": tokens}
     return {**values, "language": language or None}
 
 

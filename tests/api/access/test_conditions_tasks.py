@@ -65,6 +65,7 @@ async def test_a_namespace_is_used_where_the_key_sees_it(
         path = _path(user)
         assert ok(await client.get(path))["reference"]["count"] == 1
         assert (await client.get(f"{path}/artifacts/a/content")).text == f"Said to {user}."
+        assert ok(await client.get(f"{path}/artifacts/a:text"))["text"] == f"Said to {user}."
         ok(await store(client, text_output("More."), path=path))
         ok(await upload(client, b"bytes", f"{path}/artifacts/b", params={"userId": user}))
         ok(await upload(client, b"other", f"{path}/artifacts/b", headers={"If-Match": "*"}))
@@ -82,6 +83,7 @@ REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "artifacts": ("GET", "/artifacts", {}),
     "artifact": ("GET", "/artifacts/a", {}),
     "content": ("GET", "/artifacts/a/content", {}),
+    "text": ("GET", "/artifacts/a:text", {}),
     "update": ("PATCH", "", {"json": {"sensitive": True}}),
     "delete": ("DELETE", "", {}),
     "delete an artifact": ("DELETE", "/artifacts/a", {}),

@@ -6,11 +6,13 @@ import re
 import httpx
 import pytest
 
+from app.platform.operations.services.runner import Runner
 from app.surfaces.console.pages.tasks import MAX_CHARS, passages
 from tests.api.console.conftest import SignedIn
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
 from tests.support.console import Page, page, sign_in, submit
+from tests.support.pdfs import PDF, of_pages, scanned
 from tests.support.readers import FACT, QUESTION
 from tests.support.tasks import MEMORY, store, text_output, upload
 
@@ -186,6 +188,37 @@ async def test_who_may_see_contents_downloads_them_and_looks_at_images(
     assert "/content" not in shown.text
     assert "No permission" in (await page(viewer, f"{NAMESPACE}/picture/content", 403)).text
     assert "Not found" in (await page(reader, f"{NAMESPACE}/gone/content", 404)).text
+
+
+async def test_the_text_that_readers_see_is_shown_page_by_page(
+    client: httpx.AsyncClient, runner: Runner, signed_in: SignedIn
+) -> None:
+    path = f"{MEMORY}/namespaces/n/artifacts"
+    ok(await upload(client, of_pages("One", f"Two\n{FACT}", "Three"), f"{path}/book", PDF))
+    ok(await upload(client, scanned(), f"{path}/scan", PDF))
+    ok(await upload(client, b'{"a": 1}', f"{path}/data", "application/json"))
+    reader = await signed_in("admin")
+    book = f"{NAMESPACE}/book"
+    assert "still being indexed" in (await page(reader, book)).text
+    await runner.run_pending()
+    shown = await page(reader, book)
+    assert ("One" in shown.text, "Page 1 of 3" in shown.text) == (True, True)
+    assert f"{book}?page=2" in shown.links
+    shown = await page(reader, f"{book}?page=2")
+    assert FACT in shown.text
+    assert {f"{book}?page={number}" for number in (1, 3)} <= set(shown.links)
+    assert "must be from 1 to 3" in (await page(reader, f"{book}?page=4", 400)).text
+    assert "no text" in (await page(reader, f"{NAMESPACE}/scan")).text
+    assert f"{NAMESPACE}/data?page=1" in (await page(reader, f"{NAMESPACE}/data")).links
+    assert "Text that readers see" not in (await page(reader, f"{NAMESPACE}/data?page=1")).text
+    answer = await submit(reader, NAMESPACE, NAMESPACE, question=QUESTION)
+    assert f"{book}?page=2" in Page(answer).links
+    assert re.search(f"<mark>[^<]*{FACT}", answer.text)
+    viewer = await signed_in("viewer")
+    for url in (book, f"{book}?page=2"):
+        shown = await page(viewer, url)
+        assert "may not see what artifacts hold" in shown.text
+        assert FACT not in shown.text
 
 
 def test_of_a_long_text_what_stands_around_the_passages_is_shown() -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.artifacts.readers.logic import ShownChunk
+from app.artifacts.readers.logic import ShownChunk, text_page
 from app.artifacts.readers.schemas import Citation
 from app.artifacts.tasks.logic import EXTRACTIVE
 from app.language.bm25 import Bm25
@@ -171,9 +171,9 @@ def _choose_sentences(ranked: Sequence[_Sentence], max_tokens: int) -> Made:
     chars = max_tokens * CHARS_PER_TOKEN
     chosen = first_fitting(ranked, chars, lambda sentence: sentence.shown)
     if not chosen and ranked:
-        return Made(cut_off(ranked[0].shown, chars), [_citation(ranked[0])])
+        return Made(cut_off(ranked[0].shown, chars), _citations(ranked[:1]))
     inorder = sorted(chosen, key=lambda sentence: sentence.number)
-    return Made(_joined(inorder), [_citation(sentence) for sentence in inorder])
+    return Made(_joined(inorder), _citations(inorder))
 
 
 def _joined(inorder: Sequence[_Sentence]) -> str:
@@ -184,12 +184,18 @@ def _joined(inorder: Sequence[_Sentence]) -> str:
     return text
 
 
-def _citation(sentence: _Sentence) -> Citation:
+def _citations(sentences: Iterable[_Sentence]) -> list[Citation]:
+    return [citation_of(sentence.at, sentence.start, sentence.end) for sentence in sentences]
+
+
+def citation_of(passage: ShownChunk, start: int, end: int) -> Citation:
+    """Return the citation of a part of a passage; its page is right unless it is in a PDF."""
     return Citation(
-        artifact=sentence.at.artifact,
-        chunk=sentence.at.chunk,
-        start=sentence.start,
-        end=sentence.end,
+        artifact=passage.artifact,
+        chunk=passage.chunk,
+        start=start,
+        end=end,
+        page=text_page(start),
     )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import structlog
@@ -70,8 +71,28 @@ async def answer(
     if not pieces:
         raise changed(opened.name)
     if asking is None:
-        return await _by_sentences(pieces, request)
-    return await _by_model(asking, pieces, request)
+        made = await _by_sentences(pieces, request)
+    else:
+        made = await _by_model(asking, pieces, request)
+    return replace(made, citations=await _paged(resources, opened, made.citations))
+
+
+async def _paged(
+    resources: Resources, opened: OpenNamespace, citations: Sequence[Citation]
+) -> list[Citation]:
+    """Return citations with the pages of the PDFs among their artifacts."""
+    paged = {one.name: one.content_id for one in opened.artifacts if one.has_pages}
+    places = [(paged[one.artifact], one.start) for one in citations if one.artifact in paged]
+    if not places:
+        return list(citations)
+    async with reading(resources, opened) as (session, texts):
+        pages = await store.find_pages(session, texts, places)
+    return [
+        one.model_copy(update={"page": pages[paged[one.artifact], one.start]})
+        if one.artifact in paged
+        else one
+        for one in citations
+    ]
 
 
 async def _find_pieces(
@@ -160,13 +181,8 @@ def cited(numbers: Iterable[int], shown: Sequence[ShownChunk]) -> list[Citation]
     Duplicates, and numbers that the model made up, are dropped.
     """
     known = sorted({number for number in numbers if 1 <= number <= len(shown)})
-    return [_citation(shown[number - 1]) for number in known[:_MAX_CITATIONS]]
-
-
-def _citation(passage: ShownChunk) -> Citation:
-    return Citation(
-        artifact=passage.artifact, chunk=passage.chunk, start=passage.start, end=passage.end
-    )
+    passages = [shown[number - 1] for number in known[:_MAX_CITATIONS]]
+    return [extractive.citation_of(passage, passage.start, passage.end) for passage in passages]
 
 
 _PAGE = 200

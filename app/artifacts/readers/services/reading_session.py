@@ -230,10 +230,10 @@ async def open_namespace(
             return _checked(opened, request)
         if not await _give_up_stuck(resources, opened.name, indexing):
             if not request.wait:
-                raise await _not_ready(resources, opened.name, indexing)
+                raise await not_ready(resources, opened.name, indexing)
             await _wait_until_indexed(resources, opened.name, indexing, is_given_up, deadline)
         if _time() >= deadline:
-            raise await _not_ready(resources, opened.name, indexing)
+            raise await not_ready(resources, opened.name, indexing)
 
 
 async def _wait_until_indexed(
@@ -262,7 +262,8 @@ def _time() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def _not_ready(resources: Resources, name: NamespaceName, indexing: Sequence[str]) -> Aborted:
+async def not_ready(resources: Resources, name: NamespaceName, indexing: Sequence[str]) -> Aborted:
+    """Return the error for texts of a namespace that are still being indexed."""
     async with resources.db.snapshot() as session:
         failed = await failures(session, name.memory.engine.engine, indexing)
     message = f"namespaces/{name.namespace} has texts that are still being indexed; try again."

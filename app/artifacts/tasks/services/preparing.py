@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.adapters.documents.extracting import extracted, is_readable, sniffed
+from app.adapters.documents.extracting import extracted, format_read, sniffed
 from app.adapters.llm.embedders import Embedders, ManagedEmbedder
 from app.artifacts.tasks.logic import ArtifactState, Kind
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
-from app.kernel.media_types import JSON, MediaType
+from app.kernel.media_types import JSON, MediaType, TextFormat
 from app.kernel.permissions import Permission
 from app.language.chunking import Chunk, Cutting, chunks
 from app.language.search_languages import UNKNOWN, configuration_of
@@ -31,7 +31,7 @@ _NUL, _SHOWN_NUL = "\x00", "\ufffd"
 class Prepared:
     """Properties derived from the bytes of an artifact, with the chunks of its text as rows.
 
-    `is_indexed_later`: its text is too long to be chunked while the caller waits.
+    `is_indexed_later`: a PDF, or a text that is too long to be chunked while the caller waits.
     """
 
     kind: Kind
@@ -89,9 +89,10 @@ def _prepare(
     prepared = Prepared(
         kind, size, sha256 or hashlib.sha256(data).digest(), looks_like, tokens_of_length(size)
     )
-    if not is_readable(media_type, looks_like):
+    read_as = format_read(media_type, looks_like)
+    if read_as is None:
         return prepared
-    if size > settings.tuning.task_index_at_once_bytes:
+    if read_as is TextFormat.PDF or size > settings.tuning.task_index_at_once_bytes:
         return replace(prepared, is_indexed_later=True)
     pieces = list(chunks(extracted([data], media_type, looks_like), cutting_of(settings)))
     return replace(

@@ -8,6 +8,7 @@ from sqlalchemy import (
     ColumnElement,
     Computed,
     Index,
+    Integer,
     LargeBinary,
     Text,
     and_,
@@ -120,6 +121,8 @@ class ArtifactRow(Base):
     """`uploading`, `indexing` (readable, but not searchable yet) or `ready`."""
     chunks: Mapped[int] = mapped_column(server_default=_ZERO)
     """Number of chunks; 0: the artifact has no text for readers."""
+    page_ends: Mapped[list[int] | None] = mapped_column(ARRAY(Integer), deferred=True)
+    """Ends of the pages in the text of a PDF, in characters; null: another file, or no text yet."""
     depth: Mapped[int] = mapped_column(server_default=_ZERO)
     """Number of derivations since the tool's output."""
     derived_from: Mapped[JsonList | None]

@@ -8,20 +8,20 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from app.adapters.documents.extracting import extracted, sniffed, text_of
+from app.adapters.documents.extracting import text_of
 from app.kernel.media_types import MediaType
 from app.kernel.permissions import Permission
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.forms import ChangeForm, read_form
 from app.surfaces.console.templating import last_part
-from app.surfaces.console.visits import ENGINE, ROWS, Route, Visit
+from app.surfaces.console.visits import ENGINE, ROWS, TOKEN_PARAMETER, Route, Visit
 
 _LIST = f"{ENGINE}/tasks"
 _MEMORY = f"{_LIST}/{{memory}}"
 _NAMESPACE = f"{_MEMORY}/{{namespace}}"
 _MAX_BYTES = 262_144
 _MAX_CITED = 4
-"""Number of artifacts whose cited passages are marked; each one costs two calls."""
+"""Number of pages of artifacts whose cited passages are marked; each one costs a call."""
 MAX_CHARS = 20_000
 """Largest number of characters of a text that is shown whole."""
 _AROUND = 300
@@ -127,28 +127,31 @@ async def _namespace(
 
 
 async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
-    spans: dict[str, list[Span]] = {}
+    spans: dict[tuple[str, int], list[Span]] = {}
     for citation in answer["citations"] or []:
-        spans.setdefault(citation["artifact"], []).append((citation["start"], citation["end"]))
+        place = citation["artifact"], citation["page"]
+        spans.setdefault(place, []).append((citation["start"], citation["end"]))
     readable = _MAX_CITED if visit.may(Permission.ARTIFACTS_CONTENT) else 0
     found = (
-        _citation(visit, path, name, of_it, is_read=place < readable)
-        for place, (name, of_it) in enumerate(spans.items())
+        _citation(visit, path, name, page, of_it, is_read=number < readable)
+        for number, ((name, page), of_it) in enumerate(spans.items())
     )
     return list(await asyncio.gather(*found))
 
 
 async def _citation(
-    visit: Visit, path: str, name: str, cited: list[Span], *, is_read: bool
+    visit: Visit, path: str, name: str, page: int, cited: list[Span], *, is_read: bool
 ) -> Json:
     if not is_read:
-        return Json(name=name, spans=cited)
-    where = f"{path}/artifacts/{quote(name, safe='')}"
-    artifact = await visit.api.get(where)
-    content, kind = await _content(visit, where, artifact), artifact["mediaType"]
-    # Citations count characters of the extracted text.
-    text = await asyncio.to_thread(lambda: "".join(extracted([content], kind, sniffed(content))))
-    return Json(name=name, spans=cited, parts=passages(text, cited))
+        return Json(name=name, page=page, spans=cited)
+    read = await _text_page(visit, f"{path}/artifacts/{quote(name, safe='')}", str(page))
+    begin = read["start"]
+    inside = [(max(start - begin, 0), end - begin) for start, end in cited]
+    return Json(name=name, page=page, spans=cited, parts=passages(read["text"], inside))
+
+
+async def _text_page(visit: Visit, path: str, page: str) -> Json:
+    return await visit.api.get(f"{path}:text", [("page", page)])
 
 
 async def _content(visit: Visit, path: str, artifact: Json) -> bytes:
@@ -165,17 +168,28 @@ async def _as_stored(visit: Visit, path: str, artifact: Json) -> list[Passage]:
 
 
 async def show_artifact(visit: Visit) -> Response:
-    """Show an artifact, with its text if the user may see contents."""
+    """Show an artifact; if the user may see contents, with a page of its text, or as stored."""
     path, here = _paths(visit)
     artifact = await visit.api.get(path)
     may_read = visit.may(Permission.ARTIFACTS_CONTENT)
-    is_text = artifact["kind"] != "blob"
     is_image = may_read and artifact["mediaType"].partition(";")[0].lower() in _IMAGES
-    shown = await _as_stored(visit, path, artifact) if may_read and is_text else None
+    page = visit.request.query_params.get(TOKEN_PARAMETER)
+    shown, read, fault, status = None, None, "", 200
+    if may_read and page is None and artifact["kind"] != "blob":
+        shown = await _as_stored(visit, path, artifact)
+    elif may_read and not is_image:
+        try:
+            read = await _text_page(visit, path, page or "1")
+            shown = [Passage(read["text"], is_cited=False)]
+        except ApiRefusal as refused:
+            fault, status = refused.message, 200 if page is None else refused.status
     return visit.render(
         "artifact.html",
+        status,
         artifact=artifact,
         parts_of_text=shown,
+        read=read,
+        fault=fault,
         is_image=is_image and int(artifact["sizeBytes"] or 0) <= _MAX_IMAGE_BYTES,
         may_read=may_read,
         memory_url=here.rpartition("/")[0].rpartition("/")[0],

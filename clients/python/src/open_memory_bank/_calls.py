@@ -1703,6 +1703,21 @@ class QueryNamespace(TypedDict, total=False):
     """Id of the request, of at most 128 characters; absent: a random one."""
 
 
+READ_ARTIFACT_TEXT: Call[types.TextPage] = Call(
+    "readArtifactText",
+    "GET",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}/artifacts/{artifact}:text",
+    query={"page": "page"},
+)
+
+
+class ReadArtifactText(TypedDict, total=False):
+    """Arguments of `readArtifactText`."""
+
+    page: int
+    """Number of the page, from 1."""
+
+
 RECALL_MEMORIES: Call[types.RecallMemoriesResponse] = Call(
     "recallMemories",
     "POST",

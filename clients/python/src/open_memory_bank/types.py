@@ -706,7 +706,7 @@ class Citation(TypedDict):
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that
     was read from the artifact. This is its content without a byte order mark and with LF line
-    ends. JSON, CSV and HTML are rewritten for readers, so their offsets differ from the
+    ends. JSON, CSV, HTML and PDF are rewritten for readers, so their offsets differ from the
     content.
     """
 
@@ -716,10 +716,13 @@ class Citation(TypedDict):
     """Number of the artifact's chunk, from 0."""
     start: int
     """The first character, from 0, in code points of the text that was read. That text
-    has no byte order mark and LF line ends; for JSON, CSV and HTML it differs from
-    the content."""
+    has no byte order mark and LF line ends; for JSON, CSV, HTML and PDF it differs
+    from the content."""
     end: int
     """The first character after the passage, counted like `start`."""
+    page: int
+    """Page with the first character, from 1: of the PDF, or of the text of another
+    artifact as `:text` shows it."""
 
 
 class ComposeContextRequest(TypedDict):
@@ -4062,6 +4065,21 @@ class TaskMemory(TypedDict):
     """Number of artifacts in all of them, from 0."""
     totalBytes: str
     """Size of all its artifacts, in bytes."""
+
+
+class TextPage(TypedDict):
+    """A page of the text that readers get of an artifact."""
+
+    text: str
+    """The characters from `start` to `end`."""
+    page: int
+    """Number of this page, from 1."""
+    pages: int
+    """Number of pages of the whole text."""
+    start: int
+    """The first character, from 0, counted like `start` of a citation."""
+    end: int
+    """The first character after the page, counted like `start`."""
 
 
 class TokenBudget(TypedDict):

@@ -1,0 +1,143 @@
+"""PDFs in task memory: read by a worker, cited by page, and told where they cannot be read."""
+
+import sys
+from datetime import timedelta
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.platform.operations.services.runner import Runner
+from tests.support.bank import ENGINE_URL, Json, ok
+from tests.support.errors import BAD_FIELD, refusal, violations
+from tests.support.pdfs import PDF, encrypted, of_pages, scanned
+from tests.support.readers import FACT, query, summarize
+from tests.support.tasks import ARTIFACT, NAMESPACE, store, text_output, upload
+
+FILLER = "The road is long and the tea is warm. "
+FILE = of_pages("Prices", *["\n".join([FILLER * 2] * 40)] * 3, f"{FACT}\nAnd no more.", "")
+UNREADABLE = (400, "INVALID_ARGUMENT", Reason.NO_READABLE_ARTIFACTS)
+NOT_READY = (409, "ABORTED", Reason.NOT_READY)
+
+
+async def page(client: httpx.AsyncClient, number: int) -> Json:
+    return ok(await client.get(f"{ARTIFACT}:text", params={"page": number}))
+
+
+@pytest.mark.parametrize("media_type", [PDF, "application/octet-stream"])
+async def test_a_citation_names_the_page_and_is_found_on_it(
+    client: httpx.AsyncClient, runner: Runner, media_type: str
+) -> None:
+    sent = ok(await upload(client, FILE, media_type=media_type))
+    assert (sent["state"], sent["readableWith"]) == ("indexing", ["query", "summarize"])
+    assert refusal(await client.get(f"{ARTIFACT}:text")) == NOT_READY
+    await runner.run_pending()
+    assert ok(await client.get(ARTIFACT))["state"] == "ready"
+    found = ok(await query(client, model="builtin"))
+    assert found["answer"] == FACT
+    (cited,) = found["citations"]
+    assert cited["page"] == 5
+    shown = await page(client, cited["page"])
+    inside = shown["text"][cited["start"] - shown["start"] : cited["end"] - shown["start"]]
+    assert FACT in inside
+    assert "Prices" in ok(await summarize(client, model="builtin"))["summary"]
+
+
+async def test_the_pages_of_its_text_are_its_own(client: httpx.AsyncClient, runner: Runner) -> None:
+    ok(await upload(client, FILE, media_type=PDF))
+    await runner.run_pending()
+    shown = [await page(client, number) for number in range(1, 7)]
+    assert [(one["page"], one["pages"]) for one in shown] == [(n, 6) for n in range(1, 7)]
+    assert shown[0]["text"].strip() == "Prices"
+    assert shown[4]["text"].strip() == f"{FACT}\nAnd no more."
+    assert shown[5]["text"].strip() == ""
+    ends = [0, *(one["end"] for one in shown)]
+    assert [one["start"] for one in shown] == ends[:-1]
+    assert all(len(one["text"]) == one["end"] - one["start"] for one in shown)
+    after = await client.get(f"{ARTIFACT}:text", params={"page": 7})
+    assert violations(after) == {"page": "must be from 1 to 6; got 7."}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (encrypted(FILE, "secret"), "encrypted"),
+        (scanned(), "no text"),
+        (FILE[:600], "damaged"),
+    ],
+    ids=["encrypted", "scanned", "damaged"],
+)
+async def test_a_file_that_cannot_be_read_is_told_in_words(
+    client: httpx.AsyncClient, runner: Runner, content: bytes, words: str
+) -> None:
+    ok(await store(client, text_output("Some text.", name="b")))
+    ok(await upload(client, content, media_type=PDF))
+    await runner.run_pending()
+    artifact = ok(await client.get(ARTIFACT))
+    assert (artifact["state"], artifact["readableWith"]) == ("ready", [])
+    for _ in range(2):
+        refused = await client.get(f"{ARTIFACT}:text")
+        assert refusal(refused) == UNREADABLE
+        assert words in refused.json()["error"]["message"]
+        coverage = ok(await query(client, model="builtin"))["coverage"]
+        (unreadable,) = coverage["unreadable"]
+        assert unreadable["artifact"] == "a"
+        assert words in unreadable["reason"]
+    assert (await client.get(f"{ARTIFACT}/content")).content == content
+
+
+async def test_a_process_that_does_not_start_is_tried_again(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ok(await upload(client, FILE, media_type=PDF))
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/nowhere/python")
+        await runner.run_pending()
+    assert ok(await client.get(ARTIFACT))["state"] == "indexing"
+    clock.advance(timedelta(seconds=60))
+    await runner.run_pending()
+    assert ok(await client.get(ARTIFACT))["state"] == "ready"
+
+
+async def test_the_rules_of_the_engine_apply_to_the_text(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    rules = [{"kind": "EMAIL", "action": "MASK"}, {"kind": "PAYMENT_CARD", "action": "REJECT"}]
+    config = {"contextSpec": {"memoryBankConfig": {"privacyConfig": {"rules": rules}}}}
+    ok(await client.patch(ENGINE_URL, json=config))
+    ok(await upload(client, of_pages("Write to ann@example.com.", "More."), media_type=PDF))
+    await runner.run_pending()
+    assert (await page(client, 1))["text"].strip() == "Write to [EMAIL]."
+    assert (await page(client, 2))["text"].strip() == "More."
+    refused = f"{NAMESPACE}/artifacts/b"
+    ok(await upload(client, of_pages("Card 4111 1111 1111 1111."), refused, PDF))
+    await runner.run_pending()
+    answer = await client.get(f"{refused}:text")
+    assert refusal(answer) == UNREADABLE
+    assert "PAYMENT_CARD" in answer.text
+    async with database.snapshot() as session:
+        found = (await session.execute(text("select text from task_chunks"))).scalars()
+        assert "4111" not in "".join(found)
+
+
+async def test_a_file_that_replaces_another_has_its_own_pages(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    ok(await upload(client, FILE, media_type=PDF))
+    await runner.run_pending()
+    ok(await upload(client, b"Words.", media_type="text/plain", headers={"If-Match": "*"}))
+    assert (await page(client, 1))["pages"] == 1
+    ok(await upload(client, of_pages("One", "Two"), media_type=PDF, headers={"If-Match": "*"}))
+    await runner.run_pending()
+    assert (await page(client, 2))["text"].strip() == "Two"
+
+
+async def test_a_page_is_a_number(client: httpx.AsyncClient) -> None:
+    ok(await store(client, text_output("Words.", name="a")))
+    for wrong in ("0", "-1", "x", "2000000"):
+        answer = await client.get(f"{ARTIFACT}:text", params={"page": wrong})
+        assert refusal(answer) == BAD_FIELD
+        assert "page" in violations(answer)
