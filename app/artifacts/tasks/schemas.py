@@ -17,6 +17,7 @@ from app.artifacts.tasks.logic import (
     OffPrompt,
     OffPromptField,
     Reader,
+    SourcePath,
     UserId,
     Warned,
     shown_kind,
@@ -34,11 +35,14 @@ from app.kernel.wire.archived import (
     StoredId,
 )
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.scalars import Base64Bytes, Int64, Timestamp
+from app.kernel.wire.scalars import Base64Bytes, Int64, Timestamp, one_of
 from app.kernel.wire.task_fields import MediaTypeField, TaskId, TaskModel
 from app.platform.engines.logic.config import Ttl
 
 MAX_MODELS = 50
+MAX_ACTIVITIES = 64
+MAX_ACTIVITY_MODELS = 10
+"""Their product bounds the size of a policy."""
 MAX_LISTED = 100
 """Artifacts listed in a reference; its count and bytes cover all of them."""
 MAX_LISTED_IN_LISTS = 10
@@ -63,6 +67,8 @@ _ALSO_TAKEN: dict[Kind, frozenset[str]] = {
 _SHOWN = {"json_value": "json", "media_type": "mediaType"}
 MAX_INLINE_TOKENS = 1_000_000
 MAX_TO_EXPORT = 1_000
+MAX_TO_LOAD = 100
+MAX_PATTERN_CHARS = 128
 
 
 class Output(TaskModel):
@@ -129,6 +135,9 @@ class Output(TaskModel):
         return self
 
 
+Readers = Annotated[list[Annotated[Reader, one_of(Reader)]], Field(max_length=len(Reader))]
+
+
 class NamespaceSettings(TaskModel):
     """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
 
@@ -142,6 +151,9 @@ class NamespaceSettings(TaskModel):
         None,
         max_length=MAX_MODELS,
         description="Models that may read it; absent: all configured ones.",
+    )
+    readers: Readers | None = Field(
+        None, description="Ways in which it may be used; absent: all. An empty list: none."
     )
     embedding_model: ModelName | None = Field(
         None,
@@ -347,6 +359,9 @@ class Namespace(WireModel):
     allowed_models: list[str] | None = Field(
         None, description="Models that may read it; absent: all configured ones."
     )
+    readers: list[Reader] | None = Field(
+        None, description="Ways in which it may be used; absent: all."
+    )
     embedding_model: str | None = Field(
         None,
         description="Id of the model that embeds its chunks and questions; absent: searches"
@@ -385,6 +400,36 @@ class ListTaskMemoriesResponse(WireModel):
     )
 
 
+class ActivityPolicy(TaskModel):
+    """Handling of the outputs of one activity; fields that it omits are those of its tool."""
+
+    off_prompt: OffPromptField | None = Field(
+        None, description="Rule for storing outputs: false, true or `auto`."
+    )
+    max_inline_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_INLINE_TOKENS,
+        description="With `auto`: tokens of the longest text that the prompt shows.",
+    )
+    sensitive: bool | None = Field(
+        None, description="True: all outputs except info and errors are stored."
+    )
+    ttl: Ttl | None = Field(None, description="Time to live of outputs.")
+    local_only: bool | None = Field(
+        None, description="True: only models on this machine may read the outputs."
+    )
+    allowed_models: list[ModelName] | None = Field(
+        None, max_length=MAX_ACTIVITY_MODELS, description="Models that may read the outputs."
+    )
+    readers: Readers | None = Field(
+        None, description="Ways in which the namespaces of the outputs may be used."
+    )
+    deny: bool = Field(
+        False, description="True: outputs of this activity are refused, and nothing is stored."
+    )
+
+
 class PolicyFields(TaskModel):
     """Handling of a tool's outputs where a request does not specify it."""
 
@@ -404,13 +449,39 @@ class PolicyFields(TaskModel):
         " this.",
     )
     ttl: Ttl | None = Field(None, description="Time to live of outputs.")
+    local_only: bool = Field(
+        False, description="True: only models on this machine may read the outputs."
+    )
+    allowed_models: list[ModelName] | None = Field(
+        None,
+        max_length=MAX_MODELS,
+        description="Models that may read the namespaces in which outputs are stored; absent: all"
+        " configured ones.",
+    )
+    readers: Readers | None = Field(
+        None,
+        description="Ways in which the namespaces of stored outputs may be used; absent: all.",
+    )
+    activities: dict[TaskId, ActivityPolicy] | None = Field(
+        None,
+        max_length=MAX_ACTIVITIES,
+        description="Policies of single activities, by their names; others have that of the tool.",
+    )
 
 
 class UpdateToolPolicyRequest(PolicyFields):
     """A complete policy; omitted fields take the configured defaults."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"offPrompt": "auto", "maxInlineTokens": 500}]}
+        json_schema_extra={
+            "examples": [
+                {
+                    "offPrompt": "auto",
+                    "maxInlineTokens": 500,
+                    "activities": {"fetch": {"offPrompt": True}, "delete": {"deny": True}},
+                }
+            ]
+        }
     )
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
@@ -487,6 +558,47 @@ class ExportNamespaceResponse(WireModel):
     total_bytes: Int64 = Field(description="Sum of `sizeBytes`.")
 
 
+class LoadFilesRequest(BeginsNamespace):
+    """Files of the operator to store as artifacts."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"source": "reports", "path": "2026/november.md"}]}
+    )
+
+    source: TaskId = Field(description="Name of a configured source.")
+    path: SourcePath = Field(
+        description="A file below the source, or a folder, of which all files are loaded, at most"
+        f" {MAX_TO_LOAD}; folders in it and hidden files are not."
+    )
+    pattern: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_PATTERN_CHARS,
+        description="With a folder: only files whose names match, such as `*.md`.",
+    )
+    as_: TaskId | None = Field(
+        None,
+        alias="as",
+        description="With one file: name of the artifact; without an extension, it gets the one"
+        " of the media type. Absent: the file's name.",
+    )
+    media_type: MediaTypeField | None = Field(
+        None,
+        description="Media type of the files; absent: by the extension of each, or"
+        " `application/octet-stream`.",
+    )
+
+
+class LoadFilesResponse(StoreArtifactsResponse):
+    """The artifacts in which files are stored."""
+
+    artifacts: list[Artifact] = Field(description="The artifacts, in the order of their names.")
+    skipped_count: int = Field(
+        description="Number of entries of the folder that were left out: folders, links, devices,"
+        " hidden files, and names that no artifact can have."
+    )
+
+
 _MAX_DEPTH = 1_000
 
 
@@ -499,6 +611,10 @@ class ArchivedToolPolicy(ArchivedRow):
     max_inline_tokens: Annotated[int, Field(ge=0, le=MAX_INLINE_TOKENS)] | None
     sensitive: bool
     ttl: Ttl | None
+    local_only: bool | None
+    allowed_models: Annotated[list[ModelName], Field(max_length=MAX_MODELS)] | None
+    readers: Readers | None
+    activities: Annotated[dict[TaskId, ActivityPolicy], Field(max_length=MAX_ACTIVITIES)] | None
     version: Position
     create_time: Past
     update_time: Past
@@ -513,6 +629,7 @@ class ArchivedNamespace(ArchivedRow):
     sensitive: bool
     local_only: bool
     allowed_models: Annotated[list[ModelName], Field(max_length=MAX_MODELS)] | None
+    readers: Readers | None
     embedding_model: ModelName | None
     tool: TaskId | None
     activity: TaskId | None

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.adapters.db.lists import Slice, list_page
+from app.artifacts.tasks.logic import Reader, check_reader
 from app.artifacts.tasks.schemas import (
     ExportedFile,
     ExportNamespaceRequest,
@@ -59,6 +60,7 @@ async def export(
             another without `overwrite`, or the request id was used with another request.
         InvalidArgument: no sink has this name, or a file name is given for several artifacts.
         NotFound: the namespace does not exist, or one of the artifacts is not in it.
+        PermissionDenied: the namespace must not be exported.
         Unavailable: writing to the sink failed.
     """
     sink, now = _sink(tasks, request.sink), tasks.clock.now()
@@ -104,7 +106,8 @@ async def _list_chosen(
     asked = Slice(repository.ARTIFACTS.key, MAX_NAMESPACE_ARTIFACTS)
     async with tasks.db.snapshot() as session:
         await engines.get(session, name.memory.engine)
-        await repository.get_namespace(session, name, now)
+        namespace = await repository.get_namespace(session, name, now)
+        check_reader(namespace.readers, Reader.EXPORT)
         statement = repository.select_artifacts(name, now)
         rows, _ = await list_page(session, statement, asked)
     known = {row.name: row for row in rows}
