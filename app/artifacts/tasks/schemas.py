@@ -41,8 +41,6 @@ from app.platform.engines.logic.config import Ttl
 
 MAX_MODELS = 50
 MAX_ACTIVITIES = 64
-MAX_ACTIVITY_MODELS = 10
-"""Their product bounds the size of a policy."""
 MAX_LISTED = 100
 """Artifacts listed in a reference; its count and bytes cover all of them."""
 MAX_LISTED_IN_LISTS = 10
@@ -138,22 +136,27 @@ class Output(TaskModel):
 Readers = Annotated[list[Annotated[Reader, one_of(Reader)]], Field(max_length=len(Reader))]
 
 
-class NamespaceSettings(TaskModel):
-    """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
+class ReadingRules(TaskModel):
+    """Rules about the readers of a namespace."""
 
-    sensitive: bool | None = Field(
-        None, description="True: derived content is sensitive as well, and never inline."
-    )
     local_only: bool | None = Field(
-        None, description="True: only models on this machine may read it."
+        None, description="True: only models on this machine may read the content."
     )
     allowed_models: list[ModelName] | None = Field(
         None,
         max_length=MAX_MODELS,
-        description="Models that may read it; absent: all configured ones.",
+        description="Models that may read the content; absent: all configured ones.",
     )
     readers: Readers | None = Field(
-        None, description="Ways in which it may be used; absent: all. An empty list: none."
+        None, description="Ways in which the content may be used; absent: all. Empty: none."
+    )
+
+
+class NamespaceSettings(ReadingRules):
+    """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
+
+    sensitive: bool | None = Field(
+        None, description="True: derived content is sensitive as well, and never inline."
     )
     embedding_model: ModelName | None = Field(
         None,
@@ -400,7 +403,7 @@ class ListTaskMemoriesResponse(WireModel):
     )
 
 
-class ActivityPolicy(TaskModel):
+class ActivityPolicy(ReadingRules):
     """Handling of the outputs of one activity; fields that it omits are those of its tool."""
 
     off_prompt: OffPromptField | None = Field(
@@ -416,21 +419,12 @@ class ActivityPolicy(TaskModel):
         None, description="True: all outputs except info and errors are stored."
     )
     ttl: Ttl | None = Field(None, description="Time to live of outputs.")
-    local_only: bool | None = Field(
-        None, description="True: only models on this machine may read the outputs."
-    )
-    allowed_models: list[ModelName] | None = Field(
-        None, max_length=MAX_ACTIVITY_MODELS, description="Models that may read the outputs."
-    )
-    readers: Readers | None = Field(
-        None, description="Ways in which the namespaces of the outputs may be used."
-    )
     deny: bool = Field(
         False, description="True: outputs of this activity are refused, and nothing is stored."
     )
 
 
-class PolicyFields(TaskModel):
+class PolicyFields(ReadingRules):
     """Handling of a tool's outputs where a request does not specify it."""
 
     off_prompt: OffPromptField = Field(
@@ -449,19 +443,6 @@ class PolicyFields(TaskModel):
         " this.",
     )
     ttl: Ttl | None = Field(None, description="Time to live of outputs.")
-    local_only: bool = Field(
-        False, description="True: only models on this machine may read the outputs."
-    )
-    allowed_models: list[ModelName] | None = Field(
-        None,
-        max_length=MAX_MODELS,
-        description="Models that may read the namespaces in which outputs are stored; absent: all"
-        " configured ones.",
-    )
-    readers: Readers | None = Field(
-        None,
-        description="Ways in which the namespaces of stored outputs may be used; absent: all.",
-    )
     activities: dict[TaskId, ActivityPolicy] | None = Field(
         None,
         max_length=MAX_ACTIVITIES,
@@ -581,11 +562,6 @@ class LoadFilesRequest(BeginsNamespace):
         alias="as",
         description="With one file: name of the artifact; without an extension, it gets the one"
         " of the media type. Absent: the file's name.",
-    )
-    media_type: MediaTypeField | None = Field(
-        None,
-        description="Media type of the files; absent: by the extension of each, or"
-        " `application/octet-stream`.",
     )
 
 

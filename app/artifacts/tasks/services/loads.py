@@ -7,15 +7,16 @@ of its source even if somebody renames folders meanwhile. Only regular files are
 import asyncio
 import os
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from app.artifacts.tasks.logic import chosen_name
 from app.artifacts.tasks.schemas import MAX_TO_LOAD, Artifact, LoadFilesRequest, LoadFilesResponse
 from app.artifacts.tasks.services import uploads
+from app.artifacts.tasks.services.exports import configured
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.preparing import check_choice
 from app.artifacts.tasks.services.storing import StoringService, shown
@@ -33,6 +34,7 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXE
 """Flags that neither follow a link nor wait for the writer of a pipe."""
 _MAX_ENTRIES = 10_000
 _Parts = Sequence[str]
+_Result = TypeVar("_Result")
 
 
 async def load(
@@ -52,17 +54,14 @@ async def load(
     check_choice(tasks.embedders, request.embedding_model, caller)
     async with tasks.db.snapshot() as session:
         await engines.get(session, name.memory.engine)
-    source = _source(tasks, request.source)
+    source = configured("source", tasks.settings.task_import_sources, request.source)
     beginning = await tasks.under_policy(name.memory, NamespaceDraft.of(request))
     request = await StoringService(tasks).named(name.memory.engine, request)
     beginning = replace(beginning, activity=request.activity)
-    try:
-        files, skipped = await asyncio.to_thread(_list_chosen, source, request)
-    except OSError:
-        raise _unreadable() from None
+    files, skipped = await _in_thread(_list_chosen, source, request)
     done: list[Artifact] = []
     for parts in files:
-        media_type = request.media_type or type_of_name(parts[-1])
+        media_type = type_of_name(parts[-1])
         chosen = parts[-1] if request.as_ is None else chosen_name(request.as_, media_type)
         upload = Upload(ArtifactName(name, chosen), media_type, None, None, etag, beginning)
         try:
@@ -82,10 +81,7 @@ async def load(
 async def _store(
     tasks: TaskService, source: Path, parts: _Parts, upload: Upload, caller: Caller
 ) -> Artifact:
-    try:
-        file = await asyncio.to_thread(_open_file, source, parts)
-    except OSError:
-        raise _unreadable() from None
+    file = await _in_thread(_open_file, source, parts)
     try:
         size = os.fstat(file.fileno()).st_size
         return await uploads.put(tasks, replace(upload, size=size), _pages(file), caller)
@@ -94,26 +90,18 @@ async def _store(
 
 
 async def _pages(file: BinaryIO) -> AsyncIterator[bytes]:
+    while page := await _in_thread(file.read, PAGE_BYTES):
+        yield page
+
+
+async def _in_thread(call: Callable[..., _Result], *arguments: Any) -> _Result:  # noqa: ANN401 - as `call` takes them
     try:
-        while page := await asyncio.to_thread(file.read, PAGE_BYTES):
-            yield page
+        return await asyncio.to_thread(call, *arguments)
     except OSError:
-        raise _unreadable() from None
-
-
-def _source(tasks: TaskService, name: str) -> Path:
-    sources = tasks.settings.task_import_sources
-    if name not in sources:
-        listed = ", ".join(sorted(sources)) or "none"
-        raise InvalidArgument.of_field("source", f"must be a configured source: {listed}.")
-    return sources[name]
-
-
-def _unreadable() -> InvalidArgument:
-    # The same for a link, a device and a missing file: a caller must not explore the machine.
-    return InvalidArgument.of_field(
-        "path", "must be a file or a folder of the source that can be read; links are not followed."
-    )
+        # One error for links, devices and missing files, since callers must not explore the machine.
+        raise InvalidArgument.of_field(
+            "path", "must be a file or a folder in the source; links are not followed."
+        ) from None
 
 
 def _list_chosen(source: Path, request: LoadFilesRequest) -> tuple[Sequence[_Parts], int]:

@@ -161,7 +161,7 @@ def policy_of(memory: TaskMemoryName, row: ToolPolicyRow) -> ToolPolicy:
         max_inline_tokens=row.max_inline_tokens,
         sensitive=row.sensitive,
         ttl=row.ttl,
-        local_only=bool(row.local_only),
+        local_only=row.local_only,
         allowed_models=row.allowed_models,
         readers=None if row.readers is None else [Reader(name) for name in row.readers],
         activities=row.activities and _ACTIVITIES.validate_python(row.activities),
