@@ -39,7 +39,7 @@ _EXPORT = (
     " output itself is wanted, not something that is in it; its content is not shown here."
 )
 _LIST = (
-    "Lists what is stored off this prompt, newest first: names, types, sizes, and the tools that can"
+    "Lists what is stored off this prompt, newest first: names, types, sizes, and tools that can"
     " read it. Use it when a reference is missing; no content is shown here."
 )
 _READERS: tuple[_Tool, ...] = (

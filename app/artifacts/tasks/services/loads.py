@@ -98,7 +98,7 @@ async def _in_thread(call: Callable[..., _Result], *arguments: Any) -> _Result: 
     try:
         return await asyncio.to_thread(call, *arguments)
     except OSError:
-        # One error for links, devices and missing files, since callers must not explore the machine.
+        # The same for links, devices and missing files: callers must not explore the machine.
         raise InvalidArgument.of_field(
             "path", "must be a file or a folder in the source; links are not followed."
         ) from None
