@@ -156,7 +156,9 @@ async def call_task_tool(
     errors of the request. No tool deletes anything.
     """
     await check_engine(request, engine)
-    path, surface = engine_path(str(engine.engine)), f"{SURFACE}/{body.name}"
+    path = engine_path(str(engine.engine))
+    # An unknown name must not get into the audit log.
+    surface = f"{SURFACE}/{body.name}" if body.name in tasks.NAMES else SURFACE
     bank = open_bank(request, path, {}, surface, request_id=context.request_id)
     memory = [] if body.memory is None else [("memory", body.memory)]
     try:
@@ -172,7 +174,16 @@ async def call_task_tool(
         sink = next(iter(sinks)) if sink is None and len(sinks) == 1 else sink
         if sink not in sinks:
             raise InvalidArgument.of_field("sink", f"must be one of: {', '.join(sorted(sinks))}.")
-    call = tasks.TaskToolCall(bank.api, path, body.name, known[body.name], sink, context.request_id)
+    fixed = scopes.choose(context.caller.reach.conditions, {}).pairs
+    call = tasks.TaskToolCall(
+        bank.api,
+        path,
+        body.name,
+        known[body.name],
+        sink,
+        fixed.get("user_id"),
+        context.request_id,
+    )
     return _response(
         await run_tool(
             body.name,

@@ -42,6 +42,7 @@ class TaskToolCall:
     Attributes:
         schema: the schema of the tool's arguments, as `toolSpecs` has it for the caller.
         sink: the sink of exports.
+        owner: the user of namespaces that the call creates; None: none.
     """
 
     api: Api
@@ -49,6 +50,7 @@ class TaskToolCall:
     name: str
     schema: Schema
     sink: str | None
+    owner: str | None
     request_id: str | None
 
     async def answer(self, given: object) -> ToolAnswer:
@@ -105,14 +107,14 @@ class TaskToolCall:
             if "artifacts" in moved:
                 moved["artifacts"] = [moved["artifacts"]]
             body |= {"sink": self.sink, **moved}
+        if method == "load" and self.owner is not None:
+            body["userId"] = self.owner
         path = f"{self._path(arguments)}:{method}"
         done = await self.api.send("POST", path, body, request_id=self.request_id)
         return ToolAnswer(_TEXTS[method](done), done)
 
     async def _list(self, arguments: Mapping[str, Any]) -> ToolAnswer:
-        query = [
-            (camel_name(name), arguments[name]) for name in ("page_token",) if name in arguments
-        ]
+        query = [("pageToken", arguments["page_token"])] if "page_token" in arguments else []
         kind = "artifacts" if "namespace" in arguments else "namespaces"
         page = await self.api.get(f"{self._path(arguments)}/{kind}", query)
         lines = [_line(one) for one in page[kind] or ()]
