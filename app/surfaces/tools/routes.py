@@ -39,7 +39,7 @@ router = Router(
         "getMemoryToolSpecs": Demand(Permission.ENGINES_GET),
         # The routes behind the tool check permissions, charge and audit the call.
         "callMemoryTool": Demand(None),
-        "callTaskTool": Demand(None),
+        "callTaskTool": Demand(Permission.ARTIFACTS_REFERENCE),
     },
 )
 

@@ -95,9 +95,10 @@ class TaskToolCall:
 
     def _renamed(self, message: str) -> str:
         for argument in self.schema["properties"]:
-            field = _FIELDS.get(argument) or camel_name(argument)
-            # Names of resources, such as `artifacts/a`, stay as they are.
-            message = re.sub(rf"\b{field}\b(?!/)", argument, message)
+            field = _FIELDS.get(argument)
+            # Some names of fields are also words of sentences.
+            word = rf"\b{field}(?=[\[:])" if field else rf"\b{camel_name(argument)}\b"
+            message = re.sub(word, argument, message)
         return message
 
     async def _run(self, method: str, arguments: Mapping[str, Any]) -> ToolAnswer:

@@ -34,7 +34,7 @@ def source(tmp_path: Path) -> Path:
 @pytest.fixture
 def settings(settings: Settings, source: Path) -> Settings:
     changed = {
-        "task_import_sources": {"in": source, "more": source / "2026"},
+        "task_import_sources": {"in": source, "devices": Path("/dev")},
         "task_max_artifact_bytes": 1_000_000,
     }
     return settings.model_copy(update=changed)
@@ -163,7 +163,6 @@ async def test_a_name_can_be_chosen_for_one_file(client: httpx.AsyncClient, sour
         "up/secret",
         "pipe",
         "socket",
-        "hidden-by-mode/a",
         "\ud800",
     ],
 )
@@ -174,7 +173,7 @@ async def test_no_path_leads_elsewhere(
     (source / "up").symlink_to(tmp_path)
     os.mkfifo(source / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(os.path.relpath(source / "socket"))
+        listening.bind(str(source / "socket"))
     body = f'{{"source": "in", "path": {_as_json(path)}}}'
     answer = await client.post(
         f"{NAMESPACE}:load", content=body, headers={"Content-Type": "application/json"}
@@ -189,17 +188,15 @@ def _as_json(text: str) -> str:
     return '"' + "".join(f"\\u{ord(sign):04x}" for sign in text) + '"'
 
 
-async def test_a_device_is_no_file(client: httpx.AsyncClient, settings: Settings) -> None:
-    del settings
-    answer = await client.post(f"{NAMESPACE}:load", json={"source": "devices", "path": "null"})
-    assert field_of(answer) == "source"
-    assert "in, more" in answer.text
+async def test_a_device_is_no_file(client: httpx.AsyncClient) -> None:
+    body = {"source": "devices", "path": "null"}
+    assert field_of(await client.post(f"{NAMESPACE}:load", json=body)) == "path"
 
 
 async def test_an_unknown_source_is_told_which_there_are(client: httpx.AsyncClient) -> None:
     answer = await client.post(f"{NAMESPACE}:load", json={"source": "etc", "path": "a"})
     assert field_of(answer) == "source"
-    assert answer.json()["error"]["message"] == "source: must be a configured source: in, more."
+    assert answer.json()["error"]["message"] == "source: must be a configured source: devices, in."
 
 
 async def test_a_loaded_file_is_under_the_policy_and_rules(client: httpx.AsyncClient) -> None:
@@ -216,7 +213,7 @@ async def test_a_loaded_file_is_under_the_policy_and_rules(client: httpx.AsyncCl
 async def test_sensitive_values_in_a_loaded_file_are_masked(
     client: httpx.AsyncClient, source: Path
 ) -> None:
-    await configure(client, privacyConfig={"artifacts": {"EMAIL": "MASK"}})
+    await configure(client, privacyConfig={"rules": [{"kind": "EMAIL", "action": "MASK"}]})
     (source / "mail.txt").write_text("Write to ada@example.com.")
     ok(await _load(client, "mail.txt"))
     content = await client.get(f"{NAMESPACE}/artifacts/mail.txt/content")
