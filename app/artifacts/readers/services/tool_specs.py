@@ -104,10 +104,7 @@ def _loads(sources: Sequence[str]) -> Sequence[_Tool]:
         "source": {"type": "string", "enum": [*sources], "description": "The place to load from."},
         "path": {"type": "string", "description": "A file in it, or a folder for all its files."},
     }
-    about = (
-        "Stores files of the service's operator off this prompt, without showing their content;"
-        " then they can be queried."
-    )
+    about = "Stores the operator's files off this prompt, to be queried; no content is shown here."
     return [(LOAD, about, own, [*own])] if sources else []
 
 

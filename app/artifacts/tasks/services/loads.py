@@ -27,7 +27,7 @@ from app.artifacts.tasks.store.contents import PAGE_BYTES
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, ServiceError
 from app.kernel.media_types import type_of_name
-from app.kernel.names import TASK_ID_FORM, ArtifactName, NamespaceName, is_task_id
+from app.kernel.names import ArtifactName, NamespaceName, check_task_id, is_task_id
 from app.platform.engines.store import repository as engines
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -110,7 +110,9 @@ def _list_chosen(source: Path, request: LoadFilesRequest) -> tuple[Sequence[_Par
     place = _open(source, parts)
     try:
         if stat.S_ISREG(os.fstat(place).st_mode):
-            _check_file(request, parts[-1])
+            if request.pattern is not None:
+                raise InvalidArgument.of_field("pattern", "needs a folder, and path is a file.")
+            check_task_id("path" if request.as_ is None else "as", request.as_ or parts[-1])
             return [parts], 0
         if request.as_ is not None:
             raise InvalidArgument.of_field("as", "names one file, and path is a folder.")
@@ -122,15 +124,6 @@ def _list_chosen(source: Path, request: LoadFilesRequest) -> tuple[Sequence[_Par
             "path", f"must be a folder with 1 to {MAX_TO_LOAD} files to load; pattern chooses some."
         )
     return [[*parts, name] for name in sorted(names)], skipped
-
-
-def _check_file(request: LoadFilesRequest, name: str) -> None:
-    if request.pattern is not None:
-        raise InvalidArgument.of_field("pattern", "needs a folder, and path is a file.")
-    if request.as_ is None and not is_task_id(name):
-        raise InvalidArgument.of_field(
-            "path", f"the name of an artifact {TASK_ID_FORM}; choose one with as."
-        )
 
 
 def _list_folder(place: int, pattern: str) -> tuple[Sequence[str], int]:
@@ -152,12 +145,7 @@ def _list_folder(place: int, pattern: str) -> tuple[Sequence[str], int]:
 
 
 def _open_file(source: Path, parts: _Parts) -> BinaryIO:
-    place = _open(source, parts)
-    if not stat.S_ISREG(os.fstat(place).st_mode):
-        # It was replaced since the folder was listed.
-        os.close(place)
-        raise OSError("is no regular file")
-    return os.fdopen(place, "rb", buffering=0)
+    return open(parts[-1], "rb", 0, opener=lambda *_: _open(source, parts))
 
 
 def _open(source: Path, parts: _Parts) -> int:

@@ -38,10 +38,7 @@ class OutputLimits:
 
 @dataclass(frozen=True)
 class OutputPreferences:
-    """Handling requested by a policy or a request; None: not specified.
-
-    The last three are rules of a policy for the namespaces in which outputs are stored.
-    """
+    """Handling requested by a policy or a request, or rules for readers; None: not specified."""
 
     off_prompt: OffPrompt | None = None
     sensitive: bool | None = None

@@ -210,8 +210,8 @@ class StoringService:
             await engines.get(session, name.engine)
             before = await idempotency.seen(session, once, name.engine.engine)
             if before is None:
-                tool = ToolPolicyName(name, request.tool)
-                policy = await self.tasks.policy(session, tool, activity)
+                named = ToolPolicyName(name, request.tool)
+                policy = await self.tasks.policy(session, named, activity)
             if request.namespace is not None:
                 place = NamespaceName(name, request.namespace)
                 known = await repository.find_namespace(session, place, now)

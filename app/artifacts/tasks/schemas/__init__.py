@@ -1,13 +1,14 @@
-"""Wire types of task memory, and its rows in archives: policies, namespaces, artifacts, pages.
+"""Wire types of task memory: policies, namespaces, artifacts.
 
 The methods are this service's own. The types of readers are in `app.artifacts.readers.schemas`.
 """
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, ConfigDict, FailFast, Field, JsonValue, model_validator
+from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
 from app.artifacts.tasks.logic import (
+    MAX_DIRECTORY_CHARS,
     ArtifactState,
     Directory,
     Disposition,
@@ -22,18 +23,7 @@ from app.artifacts.tasks.logic import (
     Warned,
     shown_kind,
 )
-from app.artifacts.tasks.store.contents import PAGE_BYTES
-from app.kernel.media_types import MediaType
 from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
-from app.kernel.wire.archived import (
-    ArchivedRow,
-    Count,
-    Digest,
-    Ending,
-    Past,
-    Position,
-    StoredId,
-)
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Base64Bytes, Int64, Timestamp, one_of
 from app.kernel.wire.task_fields import MediaTypeField, TaskId, TaskModel
@@ -66,7 +56,6 @@ _SHOWN = {"json_value": "json", "media_type": "mediaType"}
 MAX_INLINE_TOKENS = 1_000_000
 MAX_TO_EXPORT = 1_000
 MAX_TO_LOAD = 100
-MAX_PATTERN_CHARS = 128
 
 
 class Output(TaskModel):
@@ -554,14 +543,14 @@ class LoadFilesRequest(BeginsNamespace):
     pattern: str | None = Field(
         None,
         min_length=1,
-        max_length=MAX_PATTERN_CHARS,
+        max_length=MAX_DIRECTORY_CHARS,
         description="With a folder: only files whose names match, such as `*.md`.",
     )
     as_: TaskId | None = Field(
         None,
         alias="as",
         description="With one file: name of the artifact; without an extension, it gets the one"
-        " of the media type. Absent: the file's name.",
+        " of the media type. Absent: the file's name, which must have the form of an artifact's.",
     )
 
 
@@ -573,83 +562,3 @@ class LoadFilesResponse(StoreArtifactsResponse):
         description="Number of entries of the folder that were left out: folders, links, devices,"
         " hidden files, and names that no artifact can have."
     )
-
-
-_MAX_DEPTH = 1_000
-
-
-class ArchivedToolPolicy(ArchivedRow):
-    """The columns of a tool's policy in an archive."""
-
-    memory: TaskId
-    tool: TaskId
-    off_prompt: OffPrompt
-    max_inline_tokens: Annotated[int, Field(ge=0, le=MAX_INLINE_TOKENS)] | None
-    sensitive: bool
-    ttl: Ttl | None
-    local_only: bool | None
-    allowed_models: Annotated[list[ModelName], Field(max_length=MAX_MODELS)] | None
-    readers: Readers | None
-    activities: Annotated[dict[TaskId, ActivityPolicy], Field(max_length=MAX_ACTIVITIES)] | None
-    version: Position
-    create_time: Past
-    update_time: Past
-
-
-class ArchivedNamespace(ArchivedRow):
-    """The columns of a namespace in an archive."""
-
-    memory: TaskId
-    namespace: TaskId
-    user_id: UserId | None
-    sensitive: bool
-    local_only: bool
-    allowed_models: Annotated[list[ModelName], Field(max_length=MAX_MODELS)] | None
-    readers: Readers | None
-    embedding_model: ModelName | None
-    tool: TaskId | None
-    activity: TaskId | None
-    last_ordinal: Count
-    version: Position
-    create_time: Past
-    update_time: Past
-    expire_time: Ending
-
-
-def _check_plain(media_type: str) -> str:
-    if str(MediaType.parse(media_type)) != media_type:
-        raise ValueError("must be a media type in the form in which it is stored")
-    return media_type
-
-
-class ArchivedArtifact(ArchivedRow):
-    """The columns of an artifact in an archive."""
-
-    content_id: StoredId
-    memory: TaskId
-    namespace: TaskId
-    name: TaskId
-    ordinal: Position
-    kind: Literal[Kind.TEXT, Kind.JSON, Kind.BLOB]
-    media_type: MediaTypeField
-    sniffed_type: Annotated[str, AfterValidator(_check_plain)] | None
-    size_bytes: Count
-    sha256: Digest | None
-    token_estimate: Count
-    language: Annotated[str, Field(pattern=r"^[a-z_]{1,63}$")] | None
-    depth: Annotated[int, Field(ge=0, le=_MAX_DEPTH)]
-    derived_from: list[Source] | None
-    source_deleted: bool
-    input_hash: Digest | None
-    version: Position
-    create_time: Past
-    expire_time: Ending
-    omitted: Literal["sensitive"] | None
-
-
-class ArchivedPage(ArchivedRow):
-    """The columns of a page of an artifact's bytes in an archive."""
-
-    content_id: StoredId
-    page: Count
-    data: Annotated[bytes, Field(min_length=1, max_length=PAGE_BYTES)]
