@@ -85,8 +85,8 @@ class TaskToolCall:
             faults += [f"{name}: is required" for name in required if name not in given]
             faults += [
                 f"{name}: must be {accepted(known[name])}"
-                for name in known.keys() & given.keys()
-                if not _fits(given[name], known[name])
+                for name in known
+                if name in given and not _fits(given[name], known[name])
             ]
         if faults:
             message = f"{'; '.join(faults)}. {self.name} accepts: {', '.join(known)}."
