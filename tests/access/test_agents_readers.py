@@ -20,7 +20,7 @@ _CALLED: dict[str, Json] = {
     **_ASKED,
     "list": {},
     "export": {"file_name": "answer"},
-    "load": {"source": IMPORTS, "path": "."},
+    "load": {"source": IMPORTS, "path": "note.md"},
 }
 """Arguments of the tools, besides the place."""
 
