@@ -29,7 +29,7 @@ async def _namespace(client: httpx.AsyncClient, answer: httpx.Response) -> Json:
 
 
 async def test_an_activity_overrides_the_fields_that_it_has(client: httpx.AsyncClient) -> None:
-    activities = {
+    activities: dict[str, Json] = {
         "fetch": {"offPrompt": True, "ttl": "60s"},
         "count": {"maxInlineTokens": 5},
         "open": {"sensitive": False},
