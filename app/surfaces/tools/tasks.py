@@ -76,22 +76,22 @@ class TaskToolCall:
 
     def _read(self, given: object) -> dict[str, Any]:
         known, required = self.schema["properties"], self.schema["required"]
-        given = meant(given, self.schema)
-        if not isinstance(given, Mapping):
-            faults = ["arguments: must be an object"]
-        else:
+        read = meant(given, self.schema)
+        arguments: dict[str, Any] = read if isinstance(read, dict) else {}
+        faults = [] if isinstance(read, dict) else ["arguments: must be an object"]
+        if not known.keys() >= arguments.keys():
             # Unknown names are not repeated: they may hold a tool's output.
-            faults = [] if known.keys() >= given.keys() else ["arguments: one is not a parameter"]
-            faults += [f"{name}: is required" for name in required if name not in given]
-            faults += [
-                f"{name}: must be {accepted(known[name])}"
-                for name in known
-                if name in given and not _fits(given[name], known[name])
-            ]
+            faults.append("arguments: one is not a parameter")
+        faults += [f"{name}: is required" for name in required if name not in arguments]
+        faults += [
+            f"{name}: must be {accepted(known[name])}"
+            for name in known
+            if name in arguments and not _fits(arguments[name], known[name])
+        ]
         if faults:
             message = f"{'; '.join(faults)}. {self.name} accepts: {', '.join(known)}."
             raise InvalidArgument(message, Reason.FIELD_INVALID)
-        return dict(given)
+        return arguments
 
     def _renamed(self, message: str) -> str:
         for argument in self.schema["properties"]:

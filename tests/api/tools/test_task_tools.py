@@ -209,8 +209,9 @@ async def test_the_application_chooses_memory_and_sink(client: httpx.AsyncClient
 async def test_a_bound_key_loads_for_its_user(
     app: FastAPI, client: httpx.AsyncClient, database: Database, clock: FixedClock
 ) -> None:
-    bound = {"permissions": AGENT, "scope_conditions": {"user_id": ["42"]}}
-    async with client_with(app, await make_key(database, clock.now(), **bound)) as agent:
+    conditions = {"user_id": ["42"]}
+    key = await make_key(database, clock.now(), permissions=AGENT, scope_conditions=conditions)
+    async with client_with(app, key) as agent:
         await _told(agent, "load", **PLACE, source="in", path="note.md")
         ok(await upload(client, b"a", f"{MEMORY}/namespaces/foreign/artifacts/a"))
         listed = await _told(agent, "list", memory="tools")

@@ -103,7 +103,7 @@ class TaskService:
         row = await repository.find(session, name)
         if row is None:
             return OutputPreferences()
-        own = ActivityPolicy.model_validate((row.activities or {}).get(activity, {}))
+        own = ActivityPolicy.model_validate((row.activities or {}).get(activity or "", {}))
         if own.deny:
             description = f"must be one that toolPolicies/{name.tool} does not deny."
             raise PermissionDenied(
