@@ -1640,7 +1640,7 @@ class LoadFiles(TypedDict, total=False):
     """With a folder: only files whose names match, such as `*.md`."""
     as_: str | None
     """With one file: name of the artifact; without an extension, it gets the one of the
-    media type. Absent: the file's name."""
+    media type. Absent: the file's name, which must have the form of an artifact's."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
     etag: str | None
