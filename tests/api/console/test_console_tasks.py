@@ -31,8 +31,9 @@ async def filled(client: httpx.AsyncClient) -> None:
     ok(await upload(client, b"\x89PNG\r\n", f"{path}/picture", "image/png"))
     activities = {"read": {}, "delete": {"deny": True}}
     policy = {"allowedModels": ["desk"], "readers": ["query"], "activities": activities}
-    policy |= {"sensitive": True, "ttl": "60s", "localOnly": True}
-    ok(await client.put(f"{MEMORY}/toolPolicies/mail", json=policy))
+    flags = {"sensitive": True, "localOnly": True}
+    path = f"{MEMORY}/toolPolicies/mail"
+    ok(await client.put(path, json={**policy, **flags, "ttl": "60s"}))
 
 
 async def test_memories_lead_to_namespaces_artifacts_and_policies(
