@@ -104,6 +104,22 @@ _EXTENSIONS = {
 }
 
 
+_OF_EXTENSIONS = {extension: essence for essence, extension in _EXTENSIONS.items()} | {
+    ".htm": "text/html",
+    ".jpeg": "image/jpeg",
+    ".log": TEXT,
+    ".txt": TEXT,
+    ".yml": "application/yaml",
+    # Two types have this extension.
+    ".xml": "application/xml",
+}
+
+
+def type_of_name(name: str) -> str:
+    """Return the media type of a file by the extension of its name; `BYTES` if none is known."""
+    return _OF_EXTENSIONS.get("." + name.lower().rpartition(".")[2], BYTES)
+
+
 def extension_of(media_type: str) -> str:
     """Return the extension for files of a media type, with its dot; empty if none is known.
 

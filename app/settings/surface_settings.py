@@ -137,6 +137,11 @@ class TaskSettings(BaseModel):
         description='JSON object: names of places to export to, to their folders, such as `{"out":'
         ' "/srv/out"}`.',
     )
+    task_import_sources: dict[str, Path] = Field(
+        default_factory=dict,
+        description="JSON object: names of places to load files from, to their folders, such as"
+        ' `{"in": "/srv/in"}`. Every key with `artifacts.write` may load all their files.',
+    )
     task_readers: dict[str, ReaderModel] = Field(
         default_factory=dict,
         description="JSON object: names of reader models to `{model, locality, base_url, key,"
@@ -150,5 +155,22 @@ class TaskSettings(BaseModel):
                 "sizes",
                 "MEMORY_BANK_TASK_MAX_ARTIFACT_BYTES must be at most"
                 " MEMORY_BANK_TASK_MAX_NAMESPACE_BYTES.",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_folders(self) -> Self:
+        # Exports of sensitive namespaces would come back without their rules.
+        sinks = [sink.resolve() for sink in self.task_export_sinks.values()]
+        sources = [source.resolve() for source in self.task_import_sources.values()]
+        if any(
+            one.is_relative_to(other) or other.is_relative_to(one)
+            for one in sinks
+            for other in sources
+        ):
+            raise PydanticCustomError(
+                "folders",
+                "MEMORY_BANK_TASK_IMPORT_SOURCES must not share folders with"
+                " MEMORY_BANK_TASK_EXPORT_SINKS.",
             )
         return self

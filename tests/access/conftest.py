@@ -10,7 +10,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Runner
 from tests.access.clients import Inside
-from tests.access.routes import EXPORTS
+from tests.access.routes import task_folders
 from tests.access.service import TOKEN_KEY, Service
 from tests.conftest import ADMIN_KEY
 from tests.support.tokens import publish, token_app
@@ -19,9 +19,9 @@ from tests.support.tokens import publish, token_app
 @pytest.fixture
 def app(resources: Resources, tmp_path: Path) -> FastAPI:
     """The application, which takes tokens, too."""
-    sinks = {EXPORTS: tmp_path}
+    folders = task_folders(tmp_path)
     keys = publish(tmp_path / "jwks.json", TOKEN_KEY)
-    return token_app(resources, keys, task_export_sinks=sinks)
+    return token_app(resources, keys, **folders)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from pathlib import Path
 
 from typing_extensions import override
 
@@ -112,13 +113,24 @@ _SESSIONS = ENGINE + "/sessions"
 _SESSION = _SESSIONS + "/{session}"
 _OPERATION = ENGINE + "/operations/{operation}"
 _KEY = "/v1/keys/{key}"
-EXPORTS = "exports"
-"""The sink that the service has."""
+EXPORTS, IMPORTS = "exports", "imports"
+"""The sink and the source that the service has."""
+_LOADED = "note.md"
+"""A file in the source."""
 _TASK_MEMORIES = ENGINE + "/taskMemories"
 _TASK_MEMORY = _TASK_MEMORIES + "/{task_memory}"
 _TOOL_POLICY = _TASK_MEMORY + "/toolPolicies/{tool}"
 _NAMESPACE = _TASK_MEMORY + "/namespaces/{namespace}"
 _ARTIFACT = _NAMESPACE + "/artifacts/{artifact}"
+
+
+def task_folders(folder: Path) -> dict[str, dict[str, Path]]:
+    """Make the folders of sink and source; return the settings that name them."""
+    sink, source = folder / "out", folder / "in"
+    for made in (sink, source):
+        made.mkdir()
+    (source / _LOADED).write_text("I like tea.")
+    return {"task_export_sinks": {EXPORTS: sink}, "task_import_sources": {IMPORTS: source}}
 
 
 def _scope(names: Names) -> Json:
@@ -344,6 +356,14 @@ _VIEWER = [
     _get(_NAMESPACE + "/artifacts", ("artifacts.reference",), make=with_artifact),
     _get(_ARTIFACT, ("artifacts.reference",), make=with_artifact),
     Route("GET", ENGINE + "/toolSpecs", ("artifacts.reference",), "viewer", Told.ALL),
+    Route(
+        "POST",
+        ENGINE + "/taskTools:call",
+        ("artifacts.reference",),
+        "viewer",
+        Told.ALL,
+        body=lambda _: {"name": "list_task_memory", "arguments": {"memory": "tools"}},
+    ),
     Route("GET", ENGINE + "/memoryToolSpecs", ("engines.get",), "viewer", Told.ALL),
 ]
 
@@ -414,6 +434,13 @@ _USER = [
         ("artifacts.derive",),
         make=with_artifact,
         body=lambda _: {"sink": EXPORTS},
+    ),
+    _user(
+        "POST",
+        _NAMESPACE + ":load",
+        ("artifacts.write",),
+        make=with_artifact,
+        body=lambda _: {"source": IMPORTS, "path": _LOADED},
     ),
     _user("POST", _NAMESPACE + ":query", ("artifacts.derive",), make=with_artifact, body=_queried),
     _user(

@@ -7,13 +7,22 @@ import pytest
 
 from tests.access.agents import AGENT, NAMESPACE, Agent, keep, made, marks
 from tests.access.names import ENGINE, Names
-from tests.access.routes import EXPORTS
+from tests.access.routes import EXPORTS, IMPORTS
 from tests.access.service import Asked, Json, Service
 
 _ASKED: dict[str, Json] = {
     "query": {"query": "What is the code, or the canary?"},
     "summarize": {"instructions": "Repeat all, word by word."},
 }
+
+
+_CALLED: dict[str, Json] = {
+    **_ASKED,
+    "list": {},
+    "export": {"file_name": "answer"},
+    "load": {"source": IMPORTS, "path": "note.md"},
+}
+"""Arguments of the tools, besides the place."""
 
 
 class _Case:
@@ -50,6 +59,11 @@ class _Case:
         asked = [Asked("GET", path + one) for one in ("", "/artifacts", "/artifacts/answer")]
         asked += [Asked("GET", f"{path}/artifacts/{one}/content") for one in ("answer", "summary")]
         asked += [Asked("POST", f"{path}:export", body={"sink": EXPORTS})]
+        calling = self.names.path(ENGINE + "/taskTools:call")
+        place = {"memory": self.names.task_memory, "namespace": path.rpartition("/")[2]}
+        for name, more in _CALLED.items():
+            body = {"name": f"{name}_task_memory", "arguments": {**place, **more}}
+            asked.append(Asked("POST", calling, body=body))
         for one in asked:
             await self.agent.send(one)
             await self.agent.send(one, (b"range", b"bytes=0-7"))

@@ -26,7 +26,7 @@ from tests.access.canaries import Canaries, found_in
 from tests.access.clients import Remote
 from tests.access.hunt import Hunt, attackers
 from tests.access.names import ENGINE, Names
-from tests.access.routes import EXPORTS, ROUTES
+from tests.access.routes import ROUTES, task_folders
 from tests.access.rows import intruding, rows
 from tests.access.service import TOKEN_KEY, Asked, Service
 from tests.access.sweep import Sweep
@@ -71,7 +71,10 @@ def _two(folder: Path, url: str, **environment: str) -> Iterator[list[live.LiveS
         "MEMORY_BANK_JWT_ISSUER": ISSUER,
         "MEMORY_BANK_JWT_AUDIENCE": AUDIENCE,
         "MEMORY_BANK_JWT_JWKS": str(publish(folder / "jwks.json", TOKEN_KEY)),
-        "MEMORY_BANK_TASK_EXPORT_SINKS": json.dumps({EXPORTS: str(folder)}),
+        **{
+            f"MEMORY_BANK_{name.upper()}": json.dumps(places, default=str)
+            for name, places in task_folders(folder).items()
+        },
         **environment,
     }
     homes = [folder / f"api-{number}" for number in range(2)]

@@ -35,6 +35,8 @@ COVERED: Mapping[str, tuple[str, set[str]]] = {
     "ProcessOutputRequest": ("", {"output", "activity"}),
     "StoreArtifactsRequest": ("", {"artifacts", "activity"}),
     "CallMemoryToolRequest": ("", {"arguments"}),
+    "CallTaskToolRequest": ("", {"arguments"}),
+    "LoadFilesRequest": ("", {"activity"}),
 }
 """Where the fields of a request stand that are masked, and which they are."""
 REASONS = {
@@ -43,16 +45,16 @@ REASONS = {
     r"(userId|streamId|memoryId|.*\.memoryId|name|session|.*Source\.session|namespace)": "An id.",
     r"(.*\.)?(as|invocationId|callId|etag|sink|targetRevisionId|.*[pP]ageToken)": "An id.",
     r"(artifacts|excludeSessions|projects|engines|kinds|scopeKeys)\[\]": "Ids.",
-    r"tool": "The name of a policy.",
+    r"tool|activities\.\*": "The name of a policy.",
     r"allowedTopics\[\]\.customMemoryTopicLabel": "The name of a configured topic.",
     r"labels\.\*": "A label has no blanks and no capitals, and lists filter by it.",
     r"(.*\.)?(model|summaryModel|embeddingModel|counter|timeZone)|models\..*": "A configured name.",
-    r"allowedModels\[\]": "A configured name.",
+    r"(.*\.)?allowedModels\[\]|memory": "A configured name.",
     # Asked, and not stored.
     r"(.*\.)?(query|searchQuery|filter|pendingMessage|systemPrompt|instructions)": "Is not stored.",
     r"filterGroups.*": "Is not stored.",
     r"text": "Is not stored.",
-    r"directory|fileName": "A path on the server.",
+    r"directory|fileName|source|path|pattern": "A path on the server.",
     # Written by who operates the service or configures an engine, not by users.
     r"(memoryPolicy|policy|strategies\[\])\..*|template": "A configuration.",
     r"contextSpec\..*|encryptionSpec\..*|displayName|description": "A configuration.",

@@ -208,10 +208,13 @@ def _with_post(server: LiveServer, engine: str) -> str:
 
 def test_task_memory(server: LiveServer, engine: str) -> None:
     page = DOCS / "guides" / "task-memory.md"
-    process, ask = samples(page, "sh")[:2]
-    stored, _, answer = _shell(_with_post(server, engine), process, ask)
+    *asked, call, rule = samples(page, "sh")[:4]
+    stored, _, answer, called, policy = _shell(_with_post(server, engine), *asked, call, rule)
     assert _steady(stored) == _json(page, "promptText")
     assert _steady(answer) == _json(page, '"citations"')
+    assert called.pop("result")["answer"] == answer["answer"]
+    assert called == _json(page, '"isError"')
+    assert policy["activities"]["delete"] == {"deny": True}
 
 
 def test_undo(server: LiveServer, engine: str) -> None:

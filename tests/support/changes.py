@@ -19,8 +19,8 @@ from tests.support.tasks import MEMORY as TASK_MEMORY
 TEA = "I like tea."
 UNSERVED = {"compactSession"}
 """Refused for every caller, so they change nothing."""
-ELSEWHERE = {"exportNamespace", "retryOperation"}
-"""Need a folder and a model that fails: see test_exports.py, and test_retry.py."""
+ELSEWHERE = {"exportNamespace", "loadFiles", "retryOperation"}
+"""Need folders and a model that fails: see test_exports.py, test_loads.py, and test_retry.py."""
 _KEYS = "http://test/v1/keys"
 _BYTES = {"Content-Type": "application/octet-stream"}
 _KEY = {"displayName": "an agent's", "roles": ["viewer"]}

@@ -102,16 +102,20 @@ async def get_tool_specs(
         Query(description="`openai`, `gemini` or `anthropic`; absent: all of them."),
     ] = None,
 ) -> ToolSpecs:
-    """Return the readers, and the export if there is a sink, as tool declarations for agents.
+    """Return the readers, the list, the export and the loading as tool declarations for agents.
 
-    A key gets only the tools that it may use, as the `promptText` of its outputs names them.
+    A key gets only the tools that it may use, and the last two only where a sink or a source is
+    configured. `taskTools:call` runs them.
     """
     async with context.resources.db.snapshot() as session:
         await engines.get(session, engine)
+    settings = context.resources.settings
     may_derive = context.caller.may(Permission.ARTIFACTS_DERIVE)
+    may_load = context.caller.may(Permission.ARTIFACTS_WRITE)
     return tool_specs(
         None if memory is None else check_task_id("memory", memory),
         format,
         may_read=may_derive,
-        may_export=may_derive and bool(context.resources.settings.task_export_sinks),
+        may_export=may_derive and bool(settings.task_export_sinks),
+        sources=sorted(settings.task_import_sources) if may_load else (),
     )

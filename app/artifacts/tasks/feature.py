@@ -4,7 +4,7 @@ from app.adapters.batches import spread, swept
 from app.adapters.resources import Archived
 from app.artifacts.tasks import jobs
 from app.artifacts.tasks.routes import artifacts, namespaces
-from app.artifacts.tasks.schemas import (
+from app.artifacts.tasks.schemas.archived import (
     ArchivedArtifact,
     ArchivedNamespace,
     ArchivedPage,

@@ -13,6 +13,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from app.kernel.errors import PermissionDenied, Reason
 from app.kernel.media_types import extension_of
 from app.kernel.names import TASK_ID, TASK_ID_FORM, check_task_id, is_task_id
 from app.kernel.text import places_of
@@ -94,6 +95,24 @@ class ArtifactState(StrEnum):
     READY = "ready"
 
 
+def narrowed(known: Sequence[str] | None, said: Sequence[str] | None) -> Sequence[str] | None:
+    """Return the names that two lists allow; None allows every name."""
+    if known is None or said is None:
+        return known if said is None else said
+    return [name for name in said if name in known]
+
+
+def check_reader(allowed: Sequence[str] | None, reader: Reader) -> None:
+    """Raise PermissionDenied unless a namespace with these `readers` may be used by a reader."""
+    if allowed is None or reader in allowed:
+        return
+    raise PermissionDenied(
+        f"{reader}: the readers of this namespace are {', '.join(allowed) or 'none'}.",
+        Reason.READER_NOT_ALLOWED,
+        metadata={"readers": ",".join(allowed)},
+    )
+
+
 class Located(Protocol):
     """A configured reader: `app.settings.surface_settings.ReaderModel`."""
 
@@ -124,6 +143,7 @@ class Allowed:
 
 MAX_TEMPLATE_CHARS = 8_000
 MAX_DIRECTORY_CHARS = 512
+MAX_PATH_CHARS = 1_024
 TEXT_PLACE, PREVIOUS_PLACE = "text", "previous_summary"
 _PLACES = frozenset({TEXT_PLACE, PREVIOUS_PLACE, "char_limit"})
 
@@ -164,6 +184,24 @@ Directory = Annotated[
     AfterValidator(_check_directory),
 ]
 """A relative folder path that cannot leave its parent folder."""
+
+
+def _check_source_path(text: str) -> str:
+    parts = text.split("/")
+    if {"", ".", ".."}.intersection(parts) or not text.isprintable():
+        raise ValueError(
+            'must be names of folders and a file, with "/" between them, below the source; "." and'
+            ' ".." are no names'
+        )
+    return text
+
+
+SourcePath = Annotated[
+    str,
+    Field(min_length=1, max_length=MAX_PATH_CHARS, examples=["reports/2026.md"]),
+    AfterValidator(_check_source_path),
+]
+"""A relative path that cannot leave its source; links in it are refused where it is opened."""
 
 
 def _read_off_prompt(value: object) -> object:

@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -26,6 +25,12 @@ _MAX_TOKENS = 100_000
 _SHOWN_CHARS = 80
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,9}(?:\.0+)?\s*")
 _HOLDERS: dict[str, type] = {"array": list, "object": dict}
+_KINDS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "object": "an object",
+    "string": "text",
+}
 _SYNONYMS = ("q", "text")
 """Names that models invent for `query`."""
 
@@ -45,12 +50,6 @@ def _moment(text: str) -> str:
         raise ValueError("must be a date or time such as 2030-01-31") from None
 
 
-def _whole(number: object) -> object:
-    """Convert a whole float to an integer: some model APIs send all numbers as floats."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-_Int = Annotated[int, BeforeValidator(_whole)]
 _Query = Annotated[
     str,
     AfterValidator(_said),
@@ -60,11 +59,7 @@ _Fact = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=MAX
 _Id = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=_MAX_ID_CHARS)]
 _Label = Annotated[str, AfterValidator(_said), Field(min_length=1, max_length=256)]
 _Topics = Annotated[list[_Label], Field(max_length=10)]
-_Tokens = Annotated[
-    int,
-    Field(ge=1, le=_MAX_TOKENS, description="Limit of the result."),
-    BeforeValidator(_whole),
-]
+_Tokens = Annotated[int, Field(ge=1, le=_MAX_TOKENS, description="Limit of the result.")]
 
 
 class Arguments(BaseModel):
@@ -81,7 +76,7 @@ class Arguments(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _read_types(cls, given: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
-        return _meant(given, _schema_of(cls))
+        return meant(given, _schema_of(cls))
 
     @model_validator(mode="before")
     @classmethod
@@ -100,7 +95,7 @@ class SearchArguments(Arguments):
 
     asks = True
     query: _Query
-    limit: _Int = Field(10, ge=1, le=50)
+    limit: int = Field(10, ge=1, le=50)
     topics: _Topics | None = Field(None, description="Only memories about any of these.")
     max_tokens: _Tokens | None = None
 
@@ -108,7 +103,7 @@ class SearchArguments(Arguments):
 class ListArguments(Arguments):
     """Arguments of `list_memories`."""
 
-    limit: _Int = Field(20, ge=1, le=100)
+    limit: int = Field(20, ge=1, le=100)
     page_token: Annotated[str, Field(max_length=4_096)] | None = None
     changed_since: Annotated[str, AfterValidator(_moment), Field(max_length=40)] | None = Field(
         None, description="Date or time, such as 2030-01-31."
@@ -119,7 +114,7 @@ class HistoryArguments(Arguments):
     """Arguments of `memory_history`."""
 
     id: _Id
-    limit: _Int = Field(10, ge=1, le=50)
+    limit: int = Field(10, ge=1, le=50)
 
 
 class RememberArguments(Arguments):
@@ -175,7 +170,7 @@ class RecallArguments(Arguments):
 
     asks = True
     query: _Query
-    limit: _Int = Field(5, ge=1, le=20)
+    limit: int = Field(5, ge=1, le=20)
     max_tokens: _Tokens = 300
     session: _Id | None = Field(None, description="Absent: all conversations with this user.")
 
@@ -190,23 +185,28 @@ def schema_of(model: type[Arguments]) -> dict[str, Any]:
 _schema_of = cache(schema_of)
 
 
-def _meant(given: Any, schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
-    """Convert a value to the type of its schema where the meaning is unambiguous."""
+def meant(given: Any, schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
+    """Convert a value to the type of its schema where the meaning is unambiguous.
+
+    Some model APIs send all numbers as floats.
+    """
     kind = schema["type"]
     if isinstance(given, str) and kind in _HOLDERS:
         # Any other text stays unchanged: it may mean one item or several.
         held = _held_in(given)
         given = held if isinstance(held, _HOLDERS[kind]) else given
     if kind == "array" and isinstance(given, list):
-        return [_meant(item, schema["items"]) for item in given]
+        return [meant(item, schema["items"]) for item in given]
     if kind == "object" and isinstance(given, Mapping):
-        known = schema["properties"]
+        known = schema.get("properties", {})
         return {
-            name: _meant(value, known[name]) if name in known else value
+            name: meant(value, known[name]) if name in known else value
             for name, value in given.items()
         }
     if kind == "integer" and isinstance(given, str) and _INTEGER.fullmatch(given):
         return int(float(given))
+    if kind == "integer" and isinstance(given, float) and given.is_integer():
+        return int(given)
     # `isinstance` would accept `True`, which is also an `int`.
     return str(given) if kind == "string" and type(given) is int else given
 
@@ -258,7 +258,7 @@ def _fault(item: Any, schema: Mapping[str, Any]) -> str:  # noqa: ANN401 - the s
             message = str(item["msg"]).removeprefix("Value error, ")
             return f"{place}: {message}" if place else message
         case _:
-            return f"{place or 'arguments'}: must be {_accepted(_at(schema, item['loc']))}"
+            return f"{place or 'arguments'}: must be {accepted(_at(schema, item['loc']))}"
 
 
 def _place(location: Sequence[str | int]) -> str:
@@ -281,15 +281,16 @@ def _at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str
     return schema
 
 
-def _accepted(schema: Mapping[str, Any]) -> str:
-    if "enum" in schema:
-        return " or ".join(schema["enum"])
-    match schema["type"]:
-        case "integer":
-            return f"{schema['minimum']} to {schema['maximum']}"
-        case "string":
-            return f"text of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
-        case "array":
-            return f"a list of {schema.get('minItems', 0)} to {schema['maxItems']} items"
+def accepted(schema: Mapping[str, Any]) -> str:
+    """Describe the values that a schema accepts."""
+    match schema:
+        case {"enum": names}:
+            return " or ".join(names)
+        case {"type": "integer", "minimum": least, "maximum": most}:
+            return f"{least} to {most}"
+        case {"type": "string", "maxLength": most}:
+            return f"text of {schema.get('minLength', 0)} to {most} characters"
+        case {"type": "array", "maxItems": most}:
+            return f"a list of {schema.get('minItems', 0)} to {most} items"
         case _:
-            return "an object"
+            return _KINDS[schema["type"]]

@@ -1,5 +1,6 @@
 """Routes of the service's own methods that offer memory as tools to any model."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from fastapi import Query, Request
@@ -12,14 +13,15 @@ from app.kernel.tools import FORMATS, ToolName
 from app.kernel.wire.reading import read_object
 from app.language.tokens import estimate_tokens
 from app.surfaces.api import ApiRefusal
-from app.surfaces.tools import catalogue, scopes
+from app.surfaces.tools import catalogue, scopes, tasks
 from app.surfaces.tools.bank import as_service_error, check_engine, engine_path, open_bank
 from app.surfaces.tools.calls import CALLS
 from app.surfaces.tools.catalogue import Tool
-from app.surfaces.tools.running import ToolCall
+from app.surfaces.tools.running import Outcome, ToolCall, is_for_caller, run_tool
 from app.surfaces.tools.schemas import (
     CallMemoryToolRequest,
     CallMemoryToolResponse,
+    CallTaskToolRequest,
     MemoryToolSpecs,
 )
 from app.web.context import Context, Mutation
@@ -29,7 +31,6 @@ from app.web.paths import ENGINE
 from app.web.routing import Router
 
 SURFACE = "tools"
-_ERRORS_OF_CALLERS = frozenset({401, 403, 429})
 _SESSION = "session"
 
 router = Router(
@@ -38,6 +39,7 @@ router = Router(
         "getMemoryToolSpecs": Demand(Permission.ENGINES_GET),
         # The routes behind the tool check permissions, charge and audit the call.
         "callMemoryTool": Demand(None),
+        "callTaskTool": Demand(Permission.ARTIFACTS_REFERENCE),
     },
 )
 
@@ -115,9 +117,7 @@ async def call_memory_tool(
     await check_engine(request, engine)
     known = {tool.name: tool for tool in catalogue.shown(context.caller, CALLS)}
     if body.name not in known:
-        listed = ", ".join(known) or "none"
-        message = f"No such tool for this key, which has: {listed}."
-        raise NotFound(message, Reason.TOOL_UNKNOWN)
+        raise _unknown(known)
     given = {} if body.scope is None else scopes.check_pairs(scopes.ARGUMENT, body.scope)
     scope = scopes.choose(context.caller.reach.conditions, given)
     if not scope.is_fixed:
@@ -140,8 +140,67 @@ async def call_memory_tool(
         surface=SURFACE,
         request_id=bank.api.calls.request_id,
     )
-    outcome = await call.run(bank)
-    if outcome.refusal is not None and _is_for_caller(outcome.refusal):
+    return _response(await call.run(bank))
+
+
+@router.post(
+    ENGINE + "/taskTools:call", summary="Call a tool of task memory", operation_id="callTaskTool"
+)
+async def call_task_tool(
+    request: Request, context: Mutation, engine: EnginePath, body: CallTaskToolRequest
+) -> CallMemoryToolResponse:
+    """Run the tool of `toolSpecs` that a model chose, and return the text for the model.
+
+    The tool's own method checks, charges and audits the call. Errors in the arguments are described
+    in `text` for the model, with `isError`. Errors of the caller (key, rate, quota, model) are
+    errors of the request. No tool deletes anything.
+    """
+    await check_engine(request, engine)
+    path = engine_path(str(engine.engine))
+    # An unknown name must not get into the audit log.
+    surface = f"{SURFACE}/{body.name}" if body.name in tasks.NAMES else SURFACE
+    bank = open_bank(request, path, {}, surface, request_id=context.request_id)
+    memory = [] if body.memory is None else [("memory", body.memory)]
+    try:
+        specs = await bank.api.get(f"{path}/toolSpecs", [("format", "anthropic"), *memory])
+    except ApiRefusal as refused:
+        raise as_service_error(refused) from None
+    known = {spec["name"]: spec["input_schema"] for spec in specs["anthropic"]}
+    if body.name not in known:
+        raise _unknown(known)
+    sink = body.sink
+    if body.name == tasks.EXPORT:
+        sinks = context.resources.settings.task_export_sinks
+        sink = next(iter(sinks)) if sink is None and len(sinks) == 1 else sink
+        if sink not in sinks:
+            raise InvalidArgument.of_field("sink", f"must be one of: {', '.join(sorted(sinks))}.")
+    fixed = scopes.choose(context.caller.reach.conditions, {}).pairs
+    call = tasks.TaskToolCall(
+        bank.api,
+        path,
+        body.name,
+        known[body.name],
+        sink,
+        fixed.get("user_id"),
+        context.request_id,
+    )
+    return _response(
+        await run_tool(
+            body.name,
+            SURFACE,
+            bank.api.calls.request_id,
+            lambda: call.answer(_arguments(body.arguments)),
+        )
+    )
+
+
+def _unknown(known: Iterable[str]) -> NotFound:
+    listed = ", ".join(known) or "none"
+    return NotFound(f"No such tool for this key, which has: {listed}.", Reason.TOOL_UNKNOWN)
+
+
+def _response(outcome: Outcome) -> CallMemoryToolResponse:
+    if outcome.refusal is not None and is_for_caller(outcome.refusal):
         raise as_service_error(outcome.refusal)
     return CallMemoryToolResponse(
         text=outcome.text,
@@ -169,8 +228,3 @@ def _arguments(given: object) -> object:
         return read_object(given.encode(errors="replace"), "arguments") if given else {}
     except InvalidArgument:
         return given
-
-
-def _is_for_caller(refused: ApiRefusal) -> bool:
-    """Return True if the model cannot correct the refused call."""
-    return refused.status in _ERRORS_OF_CALLERS or refused.status >= 500

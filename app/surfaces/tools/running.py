@@ -1,7 +1,7 @@
 """Runs a tool call: reads its arguments, turns errors into text and records metrics."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -13,11 +13,12 @@ from app.kernel.errors import ServiceError, describe
 from app.surfaces.api import ApiRefusal
 from app.surfaces.tools import scopes
 from app.surfaces.tools.bank import Bank
-from app.surfaces.tools.calls import CALLS
+from app.surfaces.tools.calls import CALLS, ToolAnswer
 from app.surfaces.tools.catalogue import Tool
 
 log = structlog.get_logger()
 SERVER_FAULT = 500
+_ERRORS_OF_CALLERS = frozenset({401, 403, 429})
 _PARENTS = re.compile(r"projects/[^/ ]+/locations/[^/ ]+/reasoningEngines/[^/ ]+/")
 _CALLS = Counter(
     "memory_bank_tool_calls_total",
@@ -61,24 +62,11 @@ class ToolCall:
 
     async def run(self, bank: Bank) -> Outcome:
         """Run the call; exceptions become an outcome with an error."""
-        started = perf_counter()
-        kind = "error"
-        try:
-            answer = await CALLS[self.tool.name](*self._read(bank))
-            outcome, kind = Outcome(answer.text, answer.result), "ok"
-        except ServiceError as error:
-            outcome = Outcome(error.message)
-        except ApiRefusal as refused:
-            is_fault = refused.status >= SERVER_FAULT
-            text = self._failed() if is_fault else _sentence(refused)
-            outcome, kind = Outcome(text, refusal=refused), "failed" if is_fault else kind
-        except Exception as error:  # noqa: BLE001 - the last place where a fault becomes an answer
-            # `exception` would log the error's message, which may quote a memory.
-            log.error("tool.failed", tool=self.tool.name, error=describe(error))  # noqa: TRY400 - as above
-            outcome, kind = Outcome(self._failed()), "failed"
-        _CALLS.labels(self.surface, self.tool.name, kind).inc()
-        _SECONDS.labels(self.surface, self.tool.name).observe(perf_counter() - started)
-        return outcome
+
+        async def answer() -> ToolAnswer:
+            return await CALLS[self.tool.name](*self._read(bank))
+
+        return await run_tool(self.tool.name, self.surface, self.request_id, answer)
 
     def _read(self, bank: Bank) -> tuple[Bank, Any]:
         """Return the bank of the call's scope and the parsed arguments."""
@@ -93,11 +81,37 @@ class ToolCall:
             given = {name: value for name, value in given.items() if name != scopes.ARGUMENT}
         return bank, self.tool.read(given, accepted)
 
-    def _failed(self) -> str:
-        return f"The service failed; request id {self.request_id}."
+
+async def run_tool(
+    tool: str, surface: str, request_id: str, answer: Callable[[], Awaitable[ToolAnswer]]
+) -> Outcome:
+    """Run a tool and count the call; exceptions become an outcome with an error."""
+    started = perf_counter()
+    kind, failed = "error", f"The service failed; request id {request_id}."
+    try:
+        answered = await answer()
+        outcome, kind = Outcome(answered.text, answered.result), "ok"
+    except ServiceError as error:
+        outcome = Outcome(error.message)
+    except ApiRefusal as refused:
+        is_fault = refused.status >= SERVER_FAULT
+        text = failed if is_fault else sentence(refused)
+        outcome, kind = Outcome(text, refusal=refused), "failed" if is_fault else kind
+    except Exception as error:  # noqa: BLE001 - the last place where a fault becomes an answer
+        # `exception` would log the error's message, which may quote a memory.
+        log.error("tool.failed", tool=tool, error=describe(error))  # noqa: TRY400 - as above
+        outcome, kind = Outcome(failed), "failed"
+    _CALLS.labels(surface, tool, kind).inc()
+    _SECONDS.labels(surface, tool).observe(perf_counter() - started)
+    return outcome
 
 
-def _sentence(refused: ApiRefusal) -> str:
+def is_for_caller(refused: ApiRefusal) -> bool:
+    """Return True if the model cannot correct the refused call."""
+    return refused.status in _ERRORS_OF_CALLERS or refused.status >= SERVER_FAULT
+
+
+def sentence(refused: ApiRefusal) -> str:
     """Return the API's message with the reason and the delay before a retry."""
     reason = f" ({refused.reason})" if refused.reason else ""
     delays = (detail["retryDelay"] for detail in refused.details)

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from app.kernel.names import MAX_INT64
 from app.kernel.wire.base import WireModel
+from app.kernel.wire.task_fields import TaskId, TaskModel
 
 _MAX_NAME_CHARS = 128
 _MAX_SESSION_CHARS = 1_024
@@ -26,7 +27,43 @@ class MemoryToolSpecs(WireModel):
     )
 
 
-class CallMemoryToolRequest(WireModel):
+class CallToolRequest(WireModel):
+    """A call of a tool, as a model made it."""
+
+    name: str = Field(
+        min_length=1, max_length=_MAX_NAME_CHARS, description="Name of the tool that is called."
+    )
+    arguments: dict[str, Any] | str = Field(
+        default_factory=dict,
+        max_length=_MAX_ARGUMENTS_CHARS,
+        description="The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong"
+        " arguments are no error of the request: the response has `isError`.",
+    )
+
+
+class CallTaskToolRequest(CallToolRequest, TaskModel):
+    """A call of a tool of task memory, as a model made it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "query_task_memory",
+                    "arguments": {"memory": "tools", "namespace": "page", "query": "Who wrote it?"},
+                }
+            ]
+        }
+    )
+
+    memory: TaskId | None = Field(
+        None, description="The only task memory that the call may name; absent: any."
+    )
+    sink: TaskId | None = Field(
+        None, description="The sink of exports; absent: the only one that is configured."
+    )
+
+
+class CallMemoryToolRequest(CallToolRequest):
     """A call of a tool, as a model made it."""
 
     model_config = ConfigDict(
@@ -41,15 +78,6 @@ class CallMemoryToolRequest(WireModel):
         }
     )
 
-    name: str = Field(
-        min_length=1, max_length=_MAX_NAME_CHARS, description="Name of the tool that is called."
-    )
-    arguments: dict[str, Any] | str = Field(
-        default_factory=dict,
-        max_length=_MAX_ARGUMENTS_CHARS,
-        description="The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong"
-        " arguments are no error of the request: the response has `isError`.",
-    )
     scope: dict[str, str] | None = Field(
         None,
         description="Scope of the memories that the call is about, 1 to 5 pairs. Required, unless"

@@ -1,5 +1,6 @@
 """Task memory by keys that are bound to scopes: a namespace is seen by the keys of its user."""
 
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,6 +16,16 @@ from tests.support.cases import in_one_test
 from tests.support.tasks import MEMORY, process, store, stored, text_output, upload
 
 TAKEN = (409, "ALREADY_EXISTS")
+
+
+@pytest.fixture
+def settings(settings: Settings, tmp_path: Path) -> Settings:
+    (tmp_path / "note.md").write_text("a")
+    return settings.model_copy(update={"task_import_sources": {"in": tmp_path}})
+
+
+async def _load(client: httpx.AsyncClient, path: str, **fields: Any) -> httpx.Response:
+    return await client.post(f"{path}:load", json={"source": "in", "path": "note.md", **fields})
 
 
 def _path(user: str) -> str:
@@ -114,13 +125,14 @@ async def test_it_begins_for_users_of_the_key_alone(
             await store(bound.client, text_output("a"), path=path, **whose),
             await process(bound.client, text_output("a"), offPrompt=True, **whose),
             await upload(bound.client, b"a", f"{path}/artifacts/b", params=whose),
+            await _load(bound.client, path, **whose),
         ]
         if user in bound.kind.users:
-            assert [answer.status_code for answer in answers] == [200] * 3
+            assert [answer.status_code for answer in answers] == [200] * 4
             # The same bytes again are no second upload.
             ok(await upload(bound.client, b"a", f"{path}/artifacts/b", params=whose))
         else:
-            assert [refusal(answer) for answer in answers] == [GONE] * 3
+            assert [refusal(answer) for answer in answers] == [GONE] * 4
     assert (await stored(database))["task_namespaces"] == 2 * len(bound.kind.users)
     del said, bank
 
@@ -133,6 +145,8 @@ async def test_a_name_that_others_have_taken_says_nothing_but_that(
     assert refusal(answer) == TAKEN
     answer = await upload(mine, b"a", f"{_path('7')}/artifacts/b", params={"userId": "42"})
     assert refusal(answer) == TAKEN
+    assert refusal(await _load(mine, _path("7"), userId="42")) == TAKEN
+    assert refusal(await _load(mine, _path("7"))) == GONE
     assert refusal(await store(mine, text_output("a"), path=_path("7"))) == GONE
     assert await stored(database) == before
     assert ok(await kept.get(_path("7")))["reference"]["count"] == 1

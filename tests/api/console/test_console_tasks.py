@@ -31,7 +31,11 @@ async def filled(client: httpx.AsyncClient) -> None:
     ok(await upload(client, said.encode(), f"{path}/prices", "text/plain"))
     ok(await upload(client, b'{"a": 1}', f"{path}/data", "application/json"))
     ok(await upload(client, b"\x89PNG\r\n", f"{path}/picture", "image/png"))
-    ok(await client.put(f"{MEMORY}/toolPolicies/mail", json={"sensitive": True, "ttl": "60s"}))
+    activities = {"read": {}, "delete": {"deny": True}}
+    policy = {"allowedModels": ["desk"], "readers": ["query"], "activities": activities}
+    flags = {"sensitive": True, "localOnly": True}
+    path = f"{MEMORY}/toolPolicies/mail"
+    ok(await client.put(path, json={**policy, **flags, "ttl": "60s"}))
 
 
 async def test_memories_lead_to_namespaces_artifacts_and_policies(
@@ -42,7 +46,8 @@ async def test_memories_lead_to_namespaces_artifacts_and_policies(
     assert TOOLS in (await page(viewer, TASKS)).links
     shown = await page(viewer, TOOLS)
     assert NAMESPACE in shown.links
-    for words in ("24 h 0 min left", "mail", "60s"):
+    rules = ("Local models only desk query", "read, delete (denied)")
+    for words in ("24 h 0 min left", "mail", "60s", *rules):
         assert words in shown.text
     shown = await page(viewer, NAMESPACE)
     assert "image/png" in shown.text

@@ -158,14 +158,17 @@ def test_tools_of_readers_are_told_in_each_form(desk: Desk) -> None:
         specs = ok(agent.get(f"{desk.engine}/toolSpecs", params={"memory": "tools"}))
     with desk.holding("artifacts.reference") as other:
         unread = ok(other.get(f"{desk.engine}/toolSpecs"))
-    assert unread == {"openai": [], "gemini": [], "anthropic": []}
-    names = {"query_task_memory", "summarize_task_memory", "export_task_memory"}
+    names = {"list_task_memory"}
+    assert {one["name"] for form in ("gemini", "anthropic") for one in unread[form]} == names
+    assert [one["function"]["name"] for one in unread["openai"]] == [*names]
+    readers = {"query_task_memory", "summarize_task_memory", "export_task_memory"}
+    names |= readers
     openai = {one["function"]["name"]: one["function"]["parameters"] for one in specs["openai"]}
     gemini = {one["name"]: one["parameters"] for one in specs["gemini"]}
     anthropic = {one["name"] for one in specs["anthropic"]}
     assert set(openai) == set(gemini) == anthropic == names
     assert all(one["type"] == "function" for one in specs["openai"])
-    for name in names:
+    for name in readers:
         assert {"memory", "namespace"} <= set(openai[name]["required"])
         assert openai[name]["type"] == "object"
         assert gemini[name]["type"] == "OBJECT"

@@ -9,9 +9,19 @@ from app.artifacts.readers.services.tool_specs import tool_specs
 
 
 def test_the_tools_ask_for_memory_and_namespace() -> None:
-    specs = tool_specs("TaskMemory", may_export=True)
+    specs = tool_specs("TaskMemory", may_export=True, sources=["in", "more"])
     named = {one["function"]["name"]: one["function"]["parameters"] for one in specs.openai or ()}
-    assert list(named) == ["query_task_memory", "summarize_task_memory", "export_task_memory"]
+    assert [name.removesuffix("_task_memory") for name in named] == [
+        "query",
+        "summarize",
+        "export",
+        "list",
+        "load",
+    ]
+    assert named["list_task_memory"]["required"] == ["memory"]
+    load = named["load_task_memory"]
+    assert load["required"] == ["memory", "namespace", "source", "path"]
+    assert load["properties"]["source"]["enum"] == ["in", "more"]
     assert named["query_task_memory"]["required"] == ["memory", "namespace", "query"]
     assert named["summarize_task_memory"]["required"] == ["memory", "namespace"]
     export = named["export_task_memory"]
@@ -50,12 +60,13 @@ def test_a_format_is_answered_alone() -> None:
     assert [one["name"] for one in found["anthropic"]] == [
         "query_task_memory",
         "summarize_task_memory",
+        "list_task_memory",
     ]
 
 
-def test_who_may_not_read_has_no_tools() -> None:
-    found = tool_specs(None, may_read=False, may_export=False).wire()
-    assert found == {"openai": [], "gemini": [], "anthropic": []}
+def test_who_may_not_read_has_the_list_alone() -> None:
+    found = tool_specs(None, ToolFormat.GEMINI, may_read=False, may_export=False).wire()
+    assert [one["name"] for one in found["gemini"]] == ["list_task_memory"]
 
 
 def test_without_a_memory_any_may_be_named() -> None:

@@ -32,7 +32,7 @@ from app.artifacts.readers.services.reading_session import (
     unchanged,
     usage_of,
 )
-from app.artifacts.tasks.logic import Kind, chosen_name
+from app.artifacts.tasks.logic import Kind, check_reader, chosen_name
 from app.artifacts.tasks.logic import Reader as Method
 from app.artifacts.tasks.schemas import Reference
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
@@ -190,6 +190,7 @@ class DerivedStore:
             sensitive=source.sensitive,
             local_only=source.local_only,
             allowed_models=source.allowed_models,
+            readers=source.readers,
             embedding_model=None if embedder is None else embedder.model_id,
             ttl=min(default, left),
         )
@@ -260,6 +261,7 @@ class ReaderService:
         `tokens` is the maximum length of the text, `parts` are the fields that determine it.
         """
         opened, meter = await self._open(body), Meter()
+        check_reader(opened.row.readers, method)
         wish = _wish(opened, method, tokens, parts, body.as_)
         if kept := await self._kept_before(opened, wish, body):
             return _response_fields(opened, meter, kept), None

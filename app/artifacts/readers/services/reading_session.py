@@ -186,6 +186,8 @@ def inherited(row: NamespaceRow) -> list[Any]:
         row.local_only,
         None if models is None else sorted(models),
         row.embedding_model,
+        # Absent unless set, so that results without it keep the digests of earlier releases.
+        *([] if row.readers is None else [sorted(row.readers)]),
     ]
 
 

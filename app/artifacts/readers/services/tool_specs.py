@@ -1,5 +1,6 @@
 """Tool declarations of readers and the export for agents, in the formats of model APIs (pure)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from app.artifacts.readers.schemas import LEAST_TOKENS, MOST_TOKENS, ToolFormat, ToolSpecs
@@ -8,7 +9,7 @@ from app.kernel.tools import FORMATS, Schema
 _Tool = tuple[str, str, dict[str, dict[str, Any]], list[str]]
 """Name, description, specific arguments, and the names of the required ones among these."""
 QUERY, SUMMARIZE = "query_task_memory", "summarize_task_memory"
-EXPORT = "export_task_memory"
+EXPORT, LIST, LOAD = "export_task_memory", "list_task_memory", "load_task_memory"
 
 _PLACE: dict[str, dict[str, Any]] = {
     "namespace": {
@@ -37,6 +38,10 @@ _EXPORT = (
     "Saves a tool's output that is stored off this prompt as files, unchanged. Use it when the"
     " output itself is wanted, not something that is in it; its content is not shown here."
 )
+_LIST = (
+    "Lists what is stored off this prompt, newest first: names, types, sizes, and tools that can"
+    " read it. Use it when a reference is missing; no content is shown here."
+)
 _READERS: tuple[_Tool, ...] = (
     (
         QUERY,
@@ -45,7 +50,7 @@ _READERS: tuple[_Tool, ...] = (
             "query": {"type": "string", "description": "The question, in full."},
             **_KEEP_OFF,
         },
-        ["query"],
+        ["namespace", "query"],
     ),
     (
         SUMMARIZE,
@@ -61,7 +66,7 @@ _READERS: tuple[_Tool, ...] = (
             },
             **_KEEP_OFF,
         },
-        [],
+        ["namespace"],
     ),
 )
 _EXPORTS: tuple[_Tool, ...] = (
@@ -84,16 +89,39 @@ _EXPORTS: tuple[_Tool, ...] = (
                 "description": 'Folder for the files: such names, with "/" between them.',
             },
         },
-        [],
+        ["namespace"],
     ),
 )
+_LISTED: dict[str, dict[str, Any]] = {
+    "namespace": {"type": "string", "description": "To list the artifacts of only this one."},
+    "page_token": {"type": "string", "description": "As the page before named it."},
+}
+
+
+def _loads(sources: Sequence[str]) -> Sequence[_Tool]:
+    own: dict[str, dict[str, Any]] = {
+        "namespace": {"type": "string", "description": "To store in; a new name begins a new one."},
+        "source": {"type": "string", "enum": [*sources], "description": "The place to load from."},
+        "path": {"type": "string", "description": "A file in it, or a folder for all its files."},
+    }
+    about = "Stores the operator's files off this prompt, to be queried; no content is shown here."
+    return [(LOAD, about, own, [*own])] if sources else []
 
 
 def tool_specs(
-    memory: str | None, form: ToolFormat | None = None, *, may_read: bool = True, may_export: bool
+    memory: str | None,
+    form: ToolFormat | None = None,
+    *,
+    may_read: bool = True,
+    may_export: bool,
+    sources: Sequence[str] = (),
 ) -> ToolSpecs:
-    """Return the tool declarations, in one format or all, for one `memory` or any."""
-    tools = [*(_READERS if may_read else ()), *(_EXPORTS if may_export else ())]
+    """Return the tool declarations, in one format or all, for one `memory` or any.
+
+    `sources`: names of the places from which the caller may load files.
+    """
+    readers, exports = _READERS if may_read else (), _EXPORTS if may_export else ()
+    tools = [*readers, *exports, (LIST, _LIST, _LISTED, []), *_loads(sources)]
     shown = [form] if form is not None else list(ToolFormat)
     return ToolSpecs(
         **{
@@ -112,7 +140,7 @@ def _schema(
     schema = {
         "type": "object",
         "properties": {"memory": _memory(memory), **_PLACE, **own},
-        "required": ["memory", "namespace", *required],
+        "required": ["memory", *required],
     }
     return {**schema, "additionalProperties": False} if form is ToolFormat.OPENAI else schema
 

@@ -9,6 +9,8 @@ from app.artifacts.tasks.schemas import (
     ListNamespacesResponse,
     ListTaskMemoriesResponse,
     ListToolPoliciesResponse,
+    LoadFilesRequest,
+    LoadFilesResponse,
     Namespace,
     ProcessOutputRequest,
     ProcessOutputResponse,
@@ -19,7 +21,7 @@ from app.artifacts.tasks.schemas import (
     UpdateNamespaceRequest,
     UpdateToolPolicyRequest,
 )
-from app.artifacts.tasks.services import exports, removals
+from app.artifacts.tasks.services import exports, loads, removals
 from app.artifacts.tasks.services.storing import StoringService
 from app.artifacts.tasks.services.tasks import PolicyService, TaskService
 from app.kernel.limits import Counted
@@ -47,6 +49,9 @@ router = Router(
         "listNamespaces": Demand(Permission.ARTIFACTS_REFERENCE, LIST),
         "storeArtifacts": change(
             Permission.ARTIFACTS_WRITE, adds=(Counted.ARTIFACT_BYTES,), is_costly=True
+        ),
+        "loadFiles": change(
+            Permission.ARTIFACTS_WRITE, WORK, adds=(Counted.ARTIFACT_BYTES,), is_costly=True
         ),
         "exportNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
         "getNamespace": Demand(Permission.ARTIFACTS_REFERENCE),
@@ -156,6 +161,20 @@ async def store_artifacts(
     """Store small artifacts, all or none."""
     service = StoringService(TaskService.of(context.resources))
     return await service.store(name, body, context.once(body.sent), context.caller)
+
+
+@router.post(NAMESPACE + ":load", summary="Load files", operation_id="loadFiles")
+async def load_files(
+    context: Mutation, name: NamespacePath, body: LoadFilesRequest, if_match: IfMatch = None
+) -> LoadFilesResponse:
+    """Store a file, or the files of a folder, from a place that the operator has named.
+
+    Each file is stored like an upload, under the same limits and the policy of `tool`: the same
+    bytes again change nothing, and other bytes need `If-Match`. Files that were stored before an
+    error stay. No link is followed. As for an upload, a request id changes nothing.
+    """
+    tasks = TaskService.of(context.resources)
+    return await loads.load(tasks, name, body, if_match, context.caller)
 
 
 @router.post(NAMESPACE + ":export", summary="Export a namespace", operation_id="exportNamespace")

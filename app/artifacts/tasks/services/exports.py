@@ -9,13 +9,14 @@ their lengths from callers who may not see content.
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
 from app.adapters.db.lists import Slice, list_page
+from app.artifacts.tasks.logic import Reader, check_reader
 from app.artifacts.tasks.schemas import (
     ExportedFile,
     ExportNamespaceRequest,
@@ -59,9 +60,11 @@ async def export(
             another without `overwrite`, or the request id was used with another request.
         InvalidArgument: no sink has this name, or a file name is given for several artifacts.
         NotFound: the namespace does not exist, or one of the artifacts is not in it.
+        PermissionDenied: the namespace must not be exported.
         Unavailable: writing to the sink failed.
     """
-    sink, now = _sink(tasks, request.sink), tasks.clock.now()
+    sink = configured("sink", tasks.settings.task_export_sinks, request.sink)
+    now = tasks.clock.now()
     # A retry must not write files: the first request's may have been moved or edited.
     first = await _first_answer(tasks, name, once)
     answer = first or await _write_all(tasks, sink, name, request)
@@ -88,12 +91,12 @@ async def _write_all(
     return ExportNamespaceResponse(sink=request.sink, files=files, total_bytes=total)
 
 
-def _sink(tasks: TaskService, name: str) -> Path:
-    sinks = tasks.settings.task_export_sinks
-    if name not in sinks:
-        listed = ", ".join(sorted(sinks)) or "none"
-        raise InvalidArgument.of_field("sink", f"must be a configured sink: {listed}.")
-    return sinks[name]
+def configured(field: str, folders: Mapping[str, Path], name: str) -> Path:
+    """Return the folder of a configured sink or source; `field` names which in errors."""
+    if name not in folders:
+        listed = ", ".join(sorted(folders)) or "none"
+        raise InvalidArgument.of_field(field, f"must be a configured {field}: {listed}.")
+    return folders[name]
 
 
 async def _list_chosen(
@@ -104,7 +107,8 @@ async def _list_chosen(
     asked = Slice(repository.ARTIFACTS.key, MAX_NAMESPACE_ARTIFACTS)
     async with tasks.db.snapshot() as session:
         await engines.get(session, name.memory.engine)
-        await repository.get_namespace(session, name, now)
+        namespace = await repository.get_namespace(session, name, now)
+        check_reader(namespace.readers, Reader.EXPORT)
         statement = repository.select_artifacts(name, now)
         rows, _ = await list_page(session, statement, asked)
     known = {row.name: row for row in rows}

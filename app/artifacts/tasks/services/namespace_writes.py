@@ -1,14 +1,16 @@
 """Placement of artifacts in namespaces, in the caller's transaction: creation, quotas, counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.llm.embedders import Embedders
+from app.artifacts.tasks.logic import narrowed
 from app.artifacts.tasks.schemas import BeginsNamespace
+from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
 from app.artifacts.tasks.services.preparing import check_embedder
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
@@ -34,6 +36,7 @@ class NamespaceDraft:
     allowed_models: Sequence[str] | None = None
     embedding_model: str | None = None
     ttl: timedelta | None = None
+    readers: Sequence[str] | None = None
 
     @classmethod
     def of(cls, request: BeginsNamespace) -> "NamespaceDraft":
@@ -47,6 +50,20 @@ class NamespaceDraft:
             request.allowed_models,
             request.embedding_model,
             request.ttl,
+            request.readers,
+        )
+
+    def under(self, policy: OutputPreferences) -> "NamespaceDraft":
+        """Return the settings, made stricter by the policy of a tool."""
+        wishes = OutputPreferences(sensitive=self.sensitive, ttl=self.ttl)
+        held = handling(policy, wishes, OutputLimits())
+        return replace(
+            self,
+            sensitive=held.sensitive,
+            ttl=held.ttl,
+            local_only=bool(self.local_only or policy.local_only),
+            allowed_models=narrowed(policy.allowed_models, self.allowed_models),
+            readers=narrowed(policy.readers, self.readers),
         )
 
     def columns(self, now: datetime, until: datetime) -> dict[str, Any]:
@@ -58,6 +75,7 @@ class NamespaceDraft:
             "sensitive": self.sensitive,
             "local_only": self.local_only,
             "allowed_models": self.allowed_models,
+            "readers": self.readers,
             "embedding_model": self.embedding_model,
             "version": 1,
             "create_time": now,
@@ -192,9 +210,9 @@ def _stricter(row: NamespaceRow, beginning: NamespaceDraft) -> dict[str, Any]:
         values["sensitive"] = True
     if beginning.local_only and not row.local_only:
         values["local_only"] = True
-    if beginning.allowed_models is not None:
-        known = row.allowed_models
-        both = [model for model in beginning.allowed_models if known is None or model in known]
+    for column in ("allowed_models", "readers"):
+        known = getattr(row, column)
+        both = narrowed(known, getattr(beginning, column))
         if both != known:
-            values["allowed_models"] = both
+            values[column] = both
     return values

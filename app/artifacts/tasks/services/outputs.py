@@ -38,12 +38,15 @@ class OutputLimits:
 
 @dataclass(frozen=True)
 class OutputPreferences:
-    """Handling requested by a policy or a request; None: not specified."""
+    """Handling requested by a policy or a request, or rules for readers; None: not specified."""
 
     off_prompt: OffPrompt | None = None
     sensitive: bool | None = None
     ttl: timedelta | None = None
     max_inline_tokens: int | None = None
+    local_only: bool | None = None
+    allowed_models: Sequence[str] | None = None
+    readers: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)

@@ -122,13 +122,16 @@ class StoringService:
             AlreadyExists: one of the names is taken.
             InvalidArgument: the output has an unsupported kind, or `as` cannot name it.
             NotFound: the engine does not exist, or the caller has no access to the user.
-            PermissionDenied: the request names a remote embedder, which the caller may not choose.
+            PermissionDenied: the tool's policy denies the activity, or the request names a remote
+                embedder, which the caller may not choose.
             ResourceExhausted: the output is too long, or a quota is used up.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         output = await self._masked(name.engine, request.output)
-        request = await self._named(name.engine, request.model_copy(update={"output": output}))
-        decided, beginning = await self._decide(name, request, once)
+        # The policy names activities as the agent does, before masking.
+        activity = request.activity
+        request = await self.named(name.engine, request.model_copy(update={"output": output}))
+        decided, beginning = await self._decide(name, request, activity, once)
         if decided.disposition is not Disposition.STORED:
             await self._remember(name, once)
             return ProcessOutputResponse(
@@ -141,7 +144,7 @@ class StoringService:
         return ProcessOutputResponse(
             disposition=Disposition.STORED,
             passthrough=list(decided.passed) or None,
-            **_shown(reference, request, caller),
+            **shown(reference, request, caller),
         )
 
     async def store(
@@ -155,11 +158,12 @@ class StoringService:
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         sent = [(f"artifacts[{n}]", artifact) for n, artifact in enumerate(request.artifacts)]
         artifacts = await self._admitted(name.memory.engine, sent)
-        request = await self._named(name.memory.engine, request)
-        items = await asyncio.to_thread(items_of, artifacts, self._limits)
         beginning = await self.tasks.under_policy(name.memory, NamespaceDraft.of(request))
+        request = await self.named(name.memory.engine, request)
+        beginning = replace(beginning, activity=request.activity)
+        items = await asyncio.to_thread(items_of, artifacts, self._limits)
         reference = await self._store(name, beginning, items, once)
-        return StoreArtifactsResponse(**_shown(reference, request, caller))
+        return StoreArtifactsResponse(**shown(reference, request, caller))
 
     async def _masked(self, name: EngineName, output: Output) -> Output:
         if output.elements is None:
@@ -168,7 +172,8 @@ class StoringService:
         sent = [(f"output.elements[{n}]", element) for n, element in enumerate(output.elements)]
         return output.model_copy(update={"elements": await self._admitted(name, sent)})
 
-    async def _named(self, name: EngineName, request: Begins) -> Begins:
+    async def named(self, name: EngineName, request: Begins) -> Begins:
+        """Return a request with the name of its activity masked by the engine's rules."""
         if request.activity is None:
             return request
         place, path = Place.ARTIFACTS, "activity"
@@ -192,7 +197,11 @@ class StoringService:
         )
 
     async def _decide(
-        self, name: TaskMemoryName, request: ProcessOutputRequest, once: IdempotencyKey | None
+        self,
+        name: TaskMemoryName,
+        request: ProcessOutputRequest,
+        activity: str,
+        once: IdempotencyKey | None,
     ) -> tuple[OutputDecision, NamespaceDraft]:
         policy = OutputPreferences()
         is_sensitive = bool(request.sensitive)
@@ -200,12 +209,9 @@ class StoringService:
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.engine)
             before = await idempotency.seen(session, once, name.engine.engine)
-            row = await repository.find(session, ToolPolicyName(name, request.tool))
-            if row is not None:
-                off_prompt = OffPrompt(row.off_prompt)
-                policy = OutputPreferences(
-                    off_prompt, row.sensitive, row.ttl, row.max_inline_tokens
-                )
+            if before is None:
+                named = ToolPolicyName(name, request.tool)
+                policy = await self.tasks.policy(session, named, activity)
             if request.namespace is not None:
                 place = NamespaceName(name, request.namespace)
                 known = await repository.find_namespace(session, place, now)
@@ -217,7 +223,8 @@ class StoringService:
             off_prompt = OffPrompt.ALWAYS if is_stored else OffPrompt.NEVER
             held = replace(held, off_prompt=off_prompt, sensitive=held.sensitive and is_stored)
         decided = await asyncio.to_thread(decide, request.output, held, self._limits)
-        beginning = replace(NamespaceDraft.of(request), sensitive=held.sensitive, ttl=held.ttl)
+        beginning = NamespaceDraft.of(request).under(policy)
+        beginning = replace(beginning, sensitive=held.sensitive, ttl=held.ttl)
         return decided, beginning
 
     async def _remember(self, name: TaskMemoryName, once: IdempotencyKey | None) -> None:
@@ -321,7 +328,8 @@ def taken(name: str) -> AlreadyExists:
     return AlreadyExists(f"artifacts/{name} exists; choose another name.", Reason.ID_TAKEN)
 
 
-def _shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> dict[str, Any]:
+def shown(reference: Reference, request: BeginsNamespace, caller: Caller) -> dict[str, Any]:
+    """Return the fields of a response about stored artifacts."""
     tool, activity = request.tool or _STORED, request.activity or _STORED
     # A repeated request may come with another key than the first one.
     reference = reference.model_copy(

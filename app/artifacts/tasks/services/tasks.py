@@ -1,7 +1,7 @@
 """Reads of task memories, settings of their namespaces, and policies for the outputs of tools."""
 
 from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -10,9 +10,11 @@ from app.adapters.db.session import Database, Session
 from app.adapters.documents.extracting import is_readable
 from app.adapters.llm.embedders import Embedders
 from app.adapters.resources import Resources
+from app.artifacts.tasks.logic import OffPrompt, narrowed
 from app.artifacts.tasks.schemas import (
     MAX_LISTED,
     MAX_LISTED_IN_LISTS,
+    ActivityPolicy,
     Artifact,
     ListArtifactsResponse,
     ListNamespacesResponse,
@@ -26,7 +28,7 @@ from app.artifacts.tasks.schemas import (
     UpdateToolPolicyRequest,
 )
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft, NamespaceWrites
-from app.artifacts.tasks.services.outputs import OutputLimits, OutputPreferences, handling
+from app.artifacts.tasks.services.outputs import OutputPreferences
 from app.artifacts.tasks.services.preparing import check_embedder
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, policy_of, reference_of
 from app.artifacts.tasks.store import indexing, listing, repository
@@ -36,7 +38,13 @@ from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace, Namespac
 from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.clock import Clock
-from app.kernel.errors import InvalidArgument, NotFound, PermissionDenied, Reason
+from app.kernel.errors import (
+    FieldViolation,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    Reason,
+)
 from app.kernel.media_types import BYTES
 from app.kernel.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.paging import PageRequest
@@ -81,14 +89,34 @@ class TaskService:
             return said
         async with self.db.snapshot() as session:
             await engines.get(session, memory.engine)
-            row = await repository.find(session, ToolPolicyName(memory, said.tool))
+            policy = await self.policy(session, ToolPolicyName(memory, said.tool), said.activity)
+        return said.under(policy)
+
+    async def policy(
+        self, session: Session, name: ToolPolicyName, activity: str | None
+    ) -> OutputPreferences:
+        """Return the policy for an activity of a tool, empty if the tool has none.
+
+        Raises:
+            PermissionDenied: the policy denies the activity.
+        """
+        row = await repository.find(session, name)
         if row is None:
-            return said
-        policy = OutputPreferences(sensitive=row.sensitive, ttl=row.ttl)
-        held = handling(
-            policy, OutputPreferences(sensitive=said.sensitive, ttl=said.ttl), OutputLimits()
-        )
-        return replace(said, sensitive=held.sensitive, ttl=held.ttl)
+            return OutputPreferences()
+        own = ActivityPolicy.model_validate((row.activities or {}).get(activity or "", {}))
+        if own.deny:
+            description = f"must be one that toolPolicies/{name.tool} does not deny."
+            raise PermissionDenied(
+                f"activity: {description} Nothing was stored.",
+                Reason.ACTIVITY_DENIED,
+                violations=[FieldViolation("activity", description)],
+            )
+        names = [field.name for field in fields(OutputPreferences)]
+        held = {name: getattr(row, name) for name in names}
+        held["off_prompt"] = OffPrompt(row.off_prompt)
+        said = {name: getattr(own, name) for name in names}
+        chosen = {name: value for name, value in said.items() if value is not None}
+        return OutputPreferences(**held | chosen)
 
     # Task memories
 
@@ -178,7 +206,7 @@ class TaskService:
 
     def _changed(self, request: UpdateNamespaceRequest, now: datetime) -> dict[str, Any]:
         sent = request.model_fields_set
-        columns = ("allowed_models", "embedding_model")
+        columns = ("allowed_models", "readers", "embedding_model")
         values: dict[str, Any] = {
             column: getattr(request, column) for column in columns if column in sent
         }
@@ -286,10 +314,10 @@ def _loosens(row: NamespaceRow, values: dict[str, Any], earliest: datetime) -> b
         return True
     if values.get("embedding_model", row.embedding_model) not in {None, row.embedding_model}:
         return True
-    if "allowed_models" not in values or row.allowed_models is None:
-        return False
-    allowed = values["allowed_models"]
-    return allowed is None or not set(allowed) <= set(row.allowed_models)
+    return any(
+        name in values and known is not None and narrowed(known, values[name]) != values[name]
+        for name, known in (("allowed_models", row.allowed_models), ("readers", row.readers))
+    )
 
 
 def _memory_of(engine: EngineName, sums: repository.MemorySums) -> TaskMemory:
@@ -378,6 +406,10 @@ class PolicyService:
                     "max_inline_tokens": request.max_inline_tokens,
                     "sensitive": request.sensitive,
                     "ttl": request.ttl,
+                    "local_only": request.local_only,
+                    "allowed_models": request.allowed_models,
+                    "readers": request.readers,
+                    "activities": request.wire().get("activities"),
                     "create_time": now,
                     "update_time": now,
                 }

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from pydantic import TypeAdapter
+
 from app.artifacts.tasks.logic import Allowed, ArtifactState, Kind, OffPrompt, Reader, Warned
 from app.artifacts.tasks.schemas import (
     MAX_LISTED,
+    ActivityPolicy,
     Artifact,
     ArtifactReference,
     Namespace,
@@ -19,6 +22,7 @@ from app.kernel.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPo
 from app.kernel.permissions import Permission
 from app.settings.settings import Settings
 
+_ACTIVITIES = TypeAdapter[dict[str, ActivityPolicy]](dict[str, ActivityPolicy])
 _EMPTY = Contents(0, 0, has_text=False)
 MAX_PROMPT_CHARS = 400
 _CUT = "\u2026"
@@ -73,11 +77,12 @@ def _sources(sources: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
 
 def _readers(settings: Settings, row: NamespaceRow, *, has_text: bool) -> list[Reader]:
     allowed = Allowed(row.local_only, row.allowed_models)
-    return readable_with(
+    readers = readable_with(
         has_text=has_text,
         has_reader=allowed.takes_any(settings.task_readers),
         has_sinks=bool(settings.task_export_sinks),
     )
+    return [reader for reader in readers if row.readers is None or reader in row.readers]
 
 
 def artifact_of(
@@ -139,6 +144,7 @@ def namespace_of(
         sensitive=row.sensitive,
         local_only=row.local_only,
         allowed_models=row.allowed_models,
+        readers=None if row.readers is None else [Reader(name) for name in row.readers],
         embedding_model=row.embedding_model,
         create_time=row.create_time,
         update_time=row.update_time,
@@ -155,6 +161,10 @@ def policy_of(memory: TaskMemoryName, row: ToolPolicyRow) -> ToolPolicy:
         max_inline_tokens=row.max_inline_tokens,
         sensitive=row.sensitive,
         ttl=row.ttl,
+        local_only=row.local_only,
+        allowed_models=row.allowed_models,
+        readers=None if row.readers is None else [Reader(name) for name in row.readers],
+        activities=row.activities and _ACTIVITIES.validate_python(row.activities),
         create_time=row.create_time,
         update_time=row.update_time,
         etag=str(row.version),

@@ -17,7 +17,7 @@ from sqlalchemy import text as sql_text
 from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.adapters.db.base import Base, JsonList, child_of
+from app.adapters.db.base import Base, JsonList, JsonObject, child_of
 from app.adapters.db.conditions import ByKeys, ByParent
 from app.adapters.db.vectors import EMBEDDING
 from app.artifacts.tasks.logic import ArtifactState
@@ -50,6 +50,8 @@ class NamespaceRow(Base):
     """True if no remote model may read it."""
     allowed_models: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     """Reader models that may read it; null: all configured models."""
+    readers: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    """Ways in which it may be used; null: all."""
     embedding_model: Mapped[str | None] = mapped_column(Text)
     """Model that may embed its chunks; null: none, and chunks are found only by their words."""
     tool: Mapped[str | None] = mapped_column(Text)
@@ -218,6 +220,12 @@ class ToolPolicyRow(Base):
     max_inline_tokens: Mapped[int | None]
     sensitive: Mapped[bool] = mapped_column(server_default=_FALSE)
     ttl: Mapped[timedelta | None]
+    local_only: Mapped[bool | None]
+    allowed_models: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    readers: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    """The rules of namespaces in which outputs are stored."""
+    activities: Mapped[JsonObject | None]
+    """By activity: its policy in the API's form."""
     version: Mapped[int]
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]

@@ -163,6 +163,31 @@ class CallMemoryTool(TypedDict, total=False):
     """Id of the request, of at most 128 characters; absent: a random one."""
 
 
+CALL_TASK_TOOL: Call[types.CallMemoryToolResponse] = Call(
+    "callTaskTool",
+    "POST",
+    "{engine}/taskTools:call",
+    body={"name": "name", "arguments": "arguments", "memory": "memory", "sink": "sink"},
+    is_change=True,
+)
+
+
+class CallTaskTool(TypedDict, total=False):
+    """Arguments of `callTaskTool`."""
+
+    name: Required[str]
+    """Name of the tool that is called."""
+    arguments: Mapping[str, Any] | str
+    """The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong arguments
+    are no error of the request: the response has `isError`."""
+    memory: str | None
+    """The only task memory that the call may name; absent: any."""
+    sink: str | None
+    """The sink of exports; absent: the only one that is configured."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
 CANCEL_OPERATION: Call[types.Empty] = Call(
     "cancelOperation", "POST", "{engine}/operations/{operation}:cancel", is_change=True
 )
@@ -1561,14 +1586,76 @@ class ListToolPolicies(TypedDict, total=False):
     """`nextPageToken` of the previous page."""
 
 
+LOAD_FILES: Call[types.LoadFilesResponse] = Call(
+    "loadFiles",
+    "POST",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}:load",
+    body={
+        "local_only": "localOnly",
+        "allowed_models": "allowedModels",
+        "readers": "readers",
+        "sensitive": "sensitive",
+        "embedding_model": "embeddingModel",
+        "ttl": "ttl",
+        "user_id": "userId",
+        "tool": "tool",
+        "activity": "activity",
+        "source": "source",
+        "path": "path",
+        "pattern": "pattern",
+        "as_": "as",
+    },
+    is_change=True,
+)
+
+
+class LoadFiles(TypedDict, total=False):
+    """Arguments of `loadFiles`."""
+
+    local_only: bool | None
+    """True: only models on this machine may read the content."""
+    allowed_models: Sequence[str] | None
+    """Models that may read the content; absent: all configured ones."""
+    readers: Sequence[types.Reader] | None
+    """Ways in which the content may be used; absent: all. Empty: none."""
+    sensitive: bool | None
+    """True: derived content is sensitive as well, and never inline."""
+    embedding_model: str | None
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: str | None
+    """Input only: expiry is now + ttl."""
+    user_id: str | None
+    """Owner; required from callers that are bound to users."""
+    tool: str | None
+    """Tool that produced it: its policy applies, and a new namespace records it."""
+    activity: str | None
+    """The tool's activity, such as `fetch`; recorded with the namespace."""
+    source: Required[str]
+    """Name of a configured source."""
+    path: Required[str]
+    """A file below the source, or a folder, of which all files are loaded, at most 100;
+    folders in it and hidden files are not."""
+    pattern: str | None
+    """With a folder: only files whose names match, such as `*.md`."""
+    as_: str | None
+    """With one file: name of the artifact; without an extension, it gets the one of the
+    media type. Absent: the file's name, which must have the form of an artifact's."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+    etag: str | None
+    """Version that is changed; the change of another one is refused."""
+
+
 PROCESS_OUTPUT: Call[types.ProcessOutputResponse] = Call(
     "processOutput",
     "POST",
     "{engine}/taskMemories/{task_memory}:processOutput",
     body={
-        "sensitive": "sensitive",
         "local_only": "localOnly",
         "allowed_models": "allowedModels",
+        "readers": "readers",
+        "sensitive": "sensitive",
         "embedding_model": "embeddingModel",
         "ttl": "ttl",
         "user_id": "userId",
@@ -1587,12 +1674,14 @@ PROCESS_OUTPUT: Call[types.ProcessOutputResponse] = Call(
 class ProcessOutput(TypedDict, total=False):
     """Arguments of `processOutput`."""
 
+    local_only: bool | None
+    """True: only models on this machine may read the content."""
+    allowed_models: Sequence[str] | None
+    """Models that may read the content; absent: all configured ones."""
+    readers: Sequence[types.Reader] | None
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: bool | None
     """True: derived content is sensitive as well, and never inline."""
-    local_only: bool | None
-    """True: only models on this machine may read it."""
-    allowed_models: Sequence[str] | None
-    """Models that may read it; absent: all configured ones."""
     embedding_model: str | None
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -2062,9 +2151,10 @@ STORE_ARTIFACTS: Call[types.StoreArtifactsResponse] = Call(
     "POST",
     "{engine}/taskMemories/{task_memory}/namespaces/{namespace}:store",
     body={
-        "sensitive": "sensitive",
         "local_only": "localOnly",
         "allowed_models": "allowedModels",
+        "readers": "readers",
+        "sensitive": "sensitive",
         "embedding_model": "embeddingModel",
         "ttl": "ttl",
         "user_id": "userId",
@@ -2079,12 +2169,14 @@ STORE_ARTIFACTS: Call[types.StoreArtifactsResponse] = Call(
 class StoreArtifacts(TypedDict, total=False):
     """Arguments of `storeArtifacts`."""
 
+    local_only: bool | None
+    """True: only models on this machine may read the content."""
+    allowed_models: Sequence[str] | None
+    """Models that may read the content; absent: all configured ones."""
+    readers: Sequence[types.Reader] | None
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: bool | None
     """True: derived content is sensitive as well, and never inline."""
-    local_only: bool | None
-    """True: only models on this machine may read it."""
-    allowed_models: Sequence[str] | None
-    """Models that may read it; absent: all configured ones."""
     embedding_model: str | None
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -2275,9 +2367,10 @@ UPDATE_NAMESPACE: Call[types.Namespace] = Call(
     "PATCH",
     "{engine}/taskMemories/{task_memory}/namespaces/{namespace}",
     body={
-        "sensitive": "sensitive",
         "local_only": "localOnly",
         "allowed_models": "allowedModels",
+        "readers": "readers",
+        "sensitive": "sensitive",
         "embedding_model": "embeddingModel",
         "ttl": "ttl",
     },
@@ -2288,12 +2381,14 @@ UPDATE_NAMESPACE: Call[types.Namespace] = Call(
 class UpdateNamespace(TypedDict, total=False):
     """Arguments of `updateNamespace`."""
 
+    local_only: bool | None
+    """True: only models on this machine may read the content."""
+    allowed_models: Sequence[str] | None
+    """Models that may read the content; absent: all configured ones."""
+    readers: Sequence[types.Reader] | None
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: bool | None
     """True: derived content is sensitive as well, and never inline."""
-    local_only: bool | None
-    """True: only models on this machine may read it."""
-    allowed_models: Sequence[str] | None
-    """Models that may read it; absent: all configured ones."""
     embedding_model: str | None
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -2401,10 +2496,14 @@ UPDATE_TOOL_POLICY: Call[types.ToolPolicy] = Call(
     "PUT",
     "{engine}/taskMemories/{task_memory}/toolPolicies/{tool}",
     body={
+        "local_only": "localOnly",
+        "allowed_models": "allowedModels",
+        "readers": "readers",
         "off_prompt": "offPrompt",
         "max_inline_tokens": "maxInlineTokens",
         "sensitive": "sensitive",
         "ttl": "ttl",
+        "activities": "activities",
     },
     is_change=True,
 )
@@ -2413,6 +2512,12 @@ UPDATE_TOOL_POLICY: Call[types.ToolPolicy] = Call(
 class UpdateToolPolicy(TypedDict, total=False):
     """Arguments of `updateToolPolicy`."""
 
+    local_only: bool | None
+    """True: only models on this machine may read the content."""
+    allowed_models: Sequence[str] | None
+    """Models that may read the content; absent: all configured ones."""
+    readers: Sequence[types.Reader] | None
+    """Ways in which the content may be used; absent: all. Empty: none."""
     off_prompt: bool | Literal["auto"]
     """Rule for storing outputs: false, true or `auto`."""
     max_inline_tokens: int | None
@@ -2422,6 +2527,8 @@ class UpdateToolPolicy(TypedDict, total=False):
     """True: all outputs except info and errors are stored; requests cannot loosen this."""
     ttl: str | None
     """Time to live of outputs."""
+    activities: Mapping[str, Any] | None
+    """Policies of single activities, by their names; others have that of the tool."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
     etag: str | None

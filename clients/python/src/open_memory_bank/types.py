@@ -171,6 +171,29 @@ VectorsUse = Literal["USED", "EMBEDDING"]
 
 Warned = Literal["no_reader"]
 
+
+class ActivityPolicy(TypedDict):
+    """Handling of the outputs of one activity; fields that it omits are those of its
+    tool."""
+
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
+    offPrompt: NotRequired[bool | Literal["auto"] | None]
+    """Rule for storing outputs: false, true or `auto`."""
+    maxInlineTokens: NotRequired[int | None]
+    """With `auto`: tokens of the longest text that the prompt shows."""
+    sensitive: NotRequired[bool | None]
+    """True: all outputs except info and errors are stored."""
+    ttl: NotRequired[str | None]
+    """Time to live of outputs."""
+    deny: NotRequired[bool]
+    """True: outputs of this activity are refused, and nothing is stored."""
+
+
 _AnsweredEmptyBase = TypedDict(
     "_AnsweredEmptyBase", {"@type": Literal["type.googleapis.com/google.protobuf.Empty"]}
 )
@@ -650,6 +673,20 @@ class CallMemoryToolResponse(TypedDict):
     """True if the tool failed."""
     tokens: int
     """Tokens of `text`, about four characters each."""
+
+
+class CallTaskToolRequest(TypedDict):
+    """A call of a tool of task memory, as a model made it."""
+
+    name: str
+    """Name of the tool that is called."""
+    arguments: NotRequired[dict[str, Any] | str]
+    """The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong arguments
+    are no error of the request: the response has `isError`."""
+    memory: NotRequired[str | None]
+    """The only task memory that the call may name; absent: any."""
+    sink: NotRequired[str | None]
+    """The sink of exports; absent: the only one that is configured."""
 
 
 class CallerInfo(TypedDict):
@@ -2055,6 +2092,57 @@ class ListToolPoliciesResponse(TypedDict):
     """Token of the next page, for `pageToken`; absent on the last page."""
 
 
+_LoadFilesRequestBase = TypedDict("_LoadFilesRequestBase", {"as": str | None})
+
+
+class LoadFilesRequest(_LoadFilesRequestBase):
+    """Files of the operator to store as artifacts."""
+
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
+    sensitive: NotRequired[bool | None]
+    """True: derived content is sensitive as well, and never inline."""
+    embeddingModel: NotRequired[str | None]
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    userId: NotRequired[str | None]
+    """Owner; required from callers that are bound to users."""
+    tool: NotRequired[str | None]
+    """Tool that produced it: its policy applies, and a new namespace records it."""
+    activity: NotRequired[str | None]
+    """The tool's activity, such as `fetch`; recorded with the namespace."""
+    source: str
+    """Name of a configured source."""
+    path: str
+    """A file below the source, or a folder, of which all files are loaded, at most 100;
+    folders in it and hidden files are not."""
+    pattern: NotRequired[str | None]
+    """With a folder: only files whose names match, such as `*.md`."""
+
+
+class LoadFilesResponse(TypedDict):
+    """The artifacts in which files are stored."""
+
+    reference: Reference
+    """Properties of the namespace that prompts may show."""
+    promptText: str
+    """Text for the prompt that represents the artifacts."""
+    warnings: NotRequired[list[Warned] | None]
+    """`no_reader`: neither the caller nor a configured reader can use the stored output.
+    Absent: no warning."""
+    artifacts: list[Artifact]
+    """The artifacts, in the order of their names."""
+    skippedCount: int
+    """Number of entries of the folder that were left out: folders, links, devices,
+    hidden files, and names that no artifact can have."""
+
+
 class ManagedMemoryTopic(TypedDict):
     """A topic that the API defines."""
 
@@ -2458,6 +2546,8 @@ class Namespace(TypedDict):
     """True: only models on this machine may read it."""
     allowedModels: NotRequired[list[str] | None]
     """Models that may read it; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which it may be used; absent: all."""
     embeddingModel: NotRequired[str | None]
     """Id of the model that embeds its chunks and questions; absent: searches compare
     words only."""
@@ -2769,12 +2859,14 @@ _ProcessOutputRequestBase = TypedDict("_ProcessOutputRequestBase", {"as": str | 
 class ProcessOutputRequest(_ProcessOutputRequestBase):
     """A tool's output; the service decides which part the prompt shows."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: NotRequired[bool | None]
     """True: derived content is sensitive as well, and never inline."""
-    localOnly: NotRequired[bool | None]
-    """True: only models on this machine may read it."""
-    allowedModels: NotRequired[list[str] | None]
-    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -3883,12 +3975,14 @@ class Split(TypedDict):
 class StoreArtifactsRequest(TypedDict):
     """Small artifacts to store in this order, all or none."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: NotRequired[bool | None]
     """True: derived content is sensitive as well, and never inline."""
-    localOnly: NotRequired[bool | None]
-    """True: only models on this machine may read it."""
-    allowedModels: NotRequired[list[str] | None]
-    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -4096,6 +4190,12 @@ class TokenBudget(TypedDict):
 class ToolPolicy(TypedDict):
     """Policy of a task memory for the outputs of a tool."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     offPrompt: NotRequired[bool | Literal["auto"]]
     """Rule for storing outputs: false, true or `auto`."""
     maxInlineTokens: NotRequired[int | None]
@@ -4105,6 +4205,8 @@ class ToolPolicy(TypedDict):
     """True: all outputs except info and errors are stored; requests cannot loosen this."""
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
+    activities: NotRequired[dict[str, Any] | None]
+    """Policies of single activities, by their names; others have that of the tool."""
     name: str
     """Full name of the policy; it ends in the tool's id."""
     createTime: str
@@ -4260,12 +4362,14 @@ class UpdateMemoryRequest(TypedDict):
 class UpdateNamespaceRequest(TypedDict):
     """Settings to change."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: NotRequired[bool | None]
     """True: derived content is sensitive as well, and never inline."""
-    localOnly: NotRequired[bool | None]
-    """True: only models on this machine may read it."""
-    allowedModels: NotRequired[list[str] | None]
-    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -4302,6 +4406,12 @@ class UpdateSessionRequest(TypedDict):
 class UpdateToolPolicyRequest(TypedDict):
     """A complete policy; omitted fields take the configured defaults."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     offPrompt: NotRequired[bool | Literal["auto"]]
     """Rule for storing outputs: false, true or `auto`."""
     maxInlineTokens: NotRequired[int | None]
@@ -4311,6 +4421,8 @@ class UpdateToolPolicyRequest(TypedDict):
     """True: all outputs except info and errors are stored; requests cannot loosen this."""
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
+    activities: NotRequired[dict[str, Any] | None]
+    """Policies of single activities, by their names; others have that of the tool."""
     etag: NotRequired[str | None]
     """The etag that was read."""
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _INDEXING_SECONDS = 60.0
 """Time that a reader waits for texts being indexed, with `wait`."""
+_LOADING_SECONDS = 60.0
+"""Time that the files of a folder may take."""
 _MOST_CALLS = 10
 """Calls of a model, one after another, that a summary is waited for."""
 
@@ -125,6 +127,13 @@ class TaskMemory(Group):
         seconds = _MOST_CALLS * MODEL_SECONDS + _INDEXING_SECONDS
         return self._ask(_calls.SUMMARIZE_NAMESPACE, ids, options, more_seconds=seconds)
 
+    def load(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.LoadFiles]
+    ) -> types.LoadFilesResponse:
+        """Store files from a folder that the service is set up with."""
+        ids = _in(task_memory, namespace)
+        return self._ask(_calls.LOAD_FILES, ids, options, more_seconds=_LOADING_SECONDS)
+
     def export(
         self, task_memory: str, namespace: str, **options: Unpack[_calls.ExportNamespace]
     ) -> types.ExportNamespaceResponse:
@@ -175,6 +184,11 @@ class TaskMemory(Group):
     def tool_specs(self, **options: Unpack[_calls.GetToolSpecs]) -> types.ToolSpecs:
         """Return the tools with which a model reads what was stored."""
         return self._ask(_calls.GET_TOOL_SPECS, {}, options)
+
+    def call_tool(self, **options: Unpack[_calls.CallTaskTool]) -> types.CallMemoryToolResponse:
+        """Run a tool that a model called; `text` of the answer goes to the model."""
+        seconds = _MOST_CALLS * MODEL_SECONDS
+        return self._ask(_calls.CALL_TASK_TOOL, {}, options, more_seconds=seconds)
 
 
 def _in(task_memory: str, namespace: str, artifact: str | None = None) -> dict[str, str]:

@@ -1,13 +1,14 @@
-"""Wire types of task memory, and its rows in archives: policies, namespaces, artifacts, pages.
+"""Wire types of task memory: policies, namespaces, artifacts.
 
 The methods are this service's own. The types of readers are in `app.artifacts.readers.schemas`.
 """
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, ConfigDict, FailFast, Field, JsonValue, model_validator
+from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
 from app.artifacts.tasks.logic import (
+    MAX_DIRECTORY_CHARS,
     ArtifactState,
     Directory,
     Disposition,
@@ -17,28 +18,19 @@ from app.artifacts.tasks.logic import (
     OffPrompt,
     OffPromptField,
     Reader,
+    SourcePath,
     UserId,
     Warned,
     shown_kind,
 )
-from app.artifacts.tasks.store.contents import PAGE_BYTES
-from app.kernel.media_types import MediaType
 from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
-from app.kernel.wire.archived import (
-    ArchivedRow,
-    Count,
-    Digest,
-    Ending,
-    Past,
-    Position,
-    StoredId,
-)
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.scalars import Base64Bytes, Int64, Timestamp
+from app.kernel.wire.scalars import Base64Bytes, Int64, Timestamp, one_of
 from app.kernel.wire.task_fields import MediaTypeField, TaskId, TaskModel
 from app.platform.engines.logic.config import Ttl
 
 MAX_MODELS = 50
+MAX_ACTIVITIES = 64
 MAX_LISTED = 100
 """Artifacts listed in a reference; its count and bytes cover all of them."""
 MAX_LISTED_IN_LISTS = 10
@@ -63,6 +55,7 @@ _ALSO_TAKEN: dict[Kind, frozenset[str]] = {
 _SHOWN = {"json_value": "json", "media_type": "mediaType"}
 MAX_INLINE_TOKENS = 1_000_000
 MAX_TO_EXPORT = 1_000
+MAX_TO_LOAD = 100
 
 
 class Output(TaskModel):
@@ -129,19 +122,30 @@ class Output(TaskModel):
         return self
 
 
-class NamespaceSettings(TaskModel):
-    """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
+Readers = Annotated[list[Annotated[Reader, one_of(Reader)]], Field(max_length=len(Reader))]
 
-    sensitive: bool | None = Field(
-        None, description="True: derived content is sensitive as well, and never inline."
-    )
+
+class ReadingRules(TaskModel):
+    """Rules about the readers of a namespace."""
+
     local_only: bool | None = Field(
-        None, description="True: only models on this machine may read it."
+        None, description="True: only models on this machine may read the content."
     )
     allowed_models: list[ModelName] | None = Field(
         None,
         max_length=MAX_MODELS,
-        description="Models that may read it; absent: all configured ones.",
+        description="Models that may read the content; absent: all configured ones.",
+    )
+    readers: Readers | None = Field(
+        None, description="Ways in which the content may be used; absent: all. Empty: none."
+    )
+
+
+class NamespaceSettings(ReadingRules):
+    """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
+
+    sensitive: bool | None = Field(
+        None, description="True: derived content is sensitive as well, and never inline."
     )
     embedding_model: ModelName | None = Field(
         None,
@@ -347,6 +351,9 @@ class Namespace(WireModel):
     allowed_models: list[str] | None = Field(
         None, description="Models that may read it; absent: all configured ones."
     )
+    readers: list[Reader] | None = Field(
+        None, description="Ways in which it may be used; absent: all."
+    )
     embedding_model: str | None = Field(
         None,
         description="Id of the model that embeds its chunks and questions; absent: searches"
@@ -385,7 +392,28 @@ class ListTaskMemoriesResponse(WireModel):
     )
 
 
-class PolicyFields(TaskModel):
+class ActivityPolicy(ReadingRules):
+    """Handling of the outputs of one activity; fields that it omits are those of its tool."""
+
+    off_prompt: OffPromptField | None = Field(
+        None, description="Rule for storing outputs: false, true or `auto`."
+    )
+    max_inline_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_INLINE_TOKENS,
+        description="With `auto`: tokens of the longest text that the prompt shows.",
+    )
+    sensitive: bool | None = Field(
+        None, description="True: all outputs except info and errors are stored."
+    )
+    ttl: Ttl | None = Field(None, description="Time to live of outputs.")
+    deny: bool = Field(
+        False, description="True: outputs of this activity are refused, and nothing is stored."
+    )
+
+
+class PolicyFields(ReadingRules):
     """Handling of a tool's outputs where a request does not specify it."""
 
     off_prompt: OffPromptField = Field(
@@ -404,13 +432,26 @@ class PolicyFields(TaskModel):
         " this.",
     )
     ttl: Ttl | None = Field(None, description="Time to live of outputs.")
+    activities: dict[TaskId, ActivityPolicy] | None = Field(
+        None,
+        max_length=MAX_ACTIVITIES,
+        description="Policies of single activities, by their names; others have that of the tool.",
+    )
 
 
 class UpdateToolPolicyRequest(PolicyFields):
     """A complete policy; omitted fields take the configured defaults."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"offPrompt": "auto", "maxInlineTokens": 500}]}
+        json_schema_extra={
+            "examples": [
+                {
+                    "offPrompt": "auto",
+                    "maxInlineTokens": 500,
+                    "activities": {"fetch": {"offPrompt": True}, "delete": {"deny": True}},
+                }
+            ]
+        }
     )
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
@@ -487,76 +528,37 @@ class ExportNamespaceResponse(WireModel):
     total_bytes: Int64 = Field(description="Sum of `sizeBytes`.")
 
 
-_MAX_DEPTH = 1_000
+class LoadFilesRequest(BeginsNamespace):
+    """Files of the operator to store as artifacts."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"source": "reports", "path": "2026/november.md"}]}
+    )
+
+    source: TaskId = Field(description="Name of a configured source.")
+    path: SourcePath = Field(
+        description="A file below the source, or a folder, of which all files are loaded, at most"
+        f" {MAX_TO_LOAD}; folders in it and hidden files are not."
+    )
+    pattern: str | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_DIRECTORY_CHARS,
+        description="With a folder: only files whose names match, such as `*.md`.",
+    )
+    as_: TaskId | None = Field(
+        None,
+        alias="as",
+        description="With one file: name of the artifact; without an extension, it gets the one"
+        " of the media type. Absent: the file's name, which must have the form of an artifact's.",
+    )
 
 
-class ArchivedToolPolicy(ArchivedRow):
-    """The columns of a tool's policy in an archive."""
+class LoadFilesResponse(StoreArtifactsResponse):
+    """The artifacts in which files are stored."""
 
-    memory: TaskId
-    tool: TaskId
-    off_prompt: OffPrompt
-    max_inline_tokens: Annotated[int, Field(ge=0, le=MAX_INLINE_TOKENS)] | None
-    sensitive: bool
-    ttl: Ttl | None
-    version: Position
-    create_time: Past
-    update_time: Past
-
-
-class ArchivedNamespace(ArchivedRow):
-    """The columns of a namespace in an archive."""
-
-    memory: TaskId
-    namespace: TaskId
-    user_id: UserId | None
-    sensitive: bool
-    local_only: bool
-    allowed_models: Annotated[list[ModelName], Field(max_length=MAX_MODELS)] | None
-    embedding_model: ModelName | None
-    tool: TaskId | None
-    activity: TaskId | None
-    last_ordinal: Count
-    version: Position
-    create_time: Past
-    update_time: Past
-    expire_time: Ending
-
-
-def _check_plain(media_type: str) -> str:
-    if str(MediaType.parse(media_type)) != media_type:
-        raise ValueError("must be a media type in the form in which it is stored")
-    return media_type
-
-
-class ArchivedArtifact(ArchivedRow):
-    """The columns of an artifact in an archive."""
-
-    content_id: StoredId
-    memory: TaskId
-    namespace: TaskId
-    name: TaskId
-    ordinal: Position
-    kind: Literal[Kind.TEXT, Kind.JSON, Kind.BLOB]
-    media_type: MediaTypeField
-    sniffed_type: Annotated[str, AfterValidator(_check_plain)] | None
-    size_bytes: Count
-    sha256: Digest | None
-    token_estimate: Count
-    language: Annotated[str, Field(pattern=r"^[a-z_]{1,63}$")] | None
-    depth: Annotated[int, Field(ge=0, le=_MAX_DEPTH)]
-    derived_from: list[Source] | None
-    source_deleted: bool
-    input_hash: Digest | None
-    version: Position
-    create_time: Past
-    expire_time: Ending
-    omitted: Literal["sensitive"] | None
-
-
-class ArchivedPage(ArchivedRow):
-    """The columns of a page of an artifact's bytes in an archive."""
-
-    content_id: StoredId
-    page: Count
-    data: Annotated[bytes, Field(min_length=1, max_length=PAGE_BYTES)]
+    artifacts: list[Artifact] = Field(description="The artifacts, in the order of their names.")
+    skipped_count: int = Field(
+        description="Number of entries of the folder that were left out: folders, links, devices,"
+        " hidden files, and names that no artifact can have."
+    )
