@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision: str = "b3d1f86c0900"
-down_revision: str | None = "fab7d85a0900"
+down_revision: str | None = "0bc8e96b0900"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 
