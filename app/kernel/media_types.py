@@ -11,6 +11,7 @@ from typing import Self
 from typing_extensions import override
 
 TEXT, JSON, BYTES = "text/plain", "application/json", "application/octet-stream"
+CSV = "text/csv"
 MAX_CHARS = 200
 _NAME = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}"
 _ESSENCE = re.compile(rf"{_NAME}/{_NAME}")

@@ -5,10 +5,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, JsonValue
 from typing_extensions import override
 
-from app.kernel.wire.model_entries import ModelText, SummaryReply, TextReply
+from app.kernel.wire.model_entries import (
+    EntriesReply,
+    MendedJson,
+    MendedNumber,
+    ModelEntry,
+    ModelText,
+    SummaryReply,
+    TextReply,
+)
 from app.language.bm25 import Bm25
 from app.language.chunking import Chunk, Piece
 from app.language.sentences import cut_off, longest_fitting
@@ -20,6 +28,13 @@ _LEAST_CUT_TOKENS = 20
 
 _SMOOTHING = 60
 """Constant of reciprocal rank fusion (Cormack et al., 2009); higher values flatten the ranking."""
+
+_NUMBER = re.compile(
+    "([+-]?)"
+    "([1-9][0-9]{0,2}([ '.,\u00a0\u2019\u202f])[0-9]{3}(?:\\3[0-9]{3})*|[0-9]{1,15})"
+    "(?:([.,])([0-9]{1,15}))?"
+)
+"""Sign, whole number, separator of thousands, sign before decimals, decimals."""
 
 Count = Callable[[str, str], int]
 """Counter of a text's tokens in a prompt; its arguments are the artifact's name and the text."""
@@ -81,6 +96,42 @@ def best_first(query: str, pieces: Sequence[Piece], total: int) -> list[Piece]:
     scores = [bm25.score(bits, length) for bits, length in read]
     ranked = sorted(range(len(pieces)), key=lambda n: (-scores[n], n))
     return [pieces[n] for n in ranked if scores[n] > 0]
+
+
+def plain_number(text: str) -> str:
+    """Return a number without separators of thousands, and with a point before decimals.
+
+    A number that can be read in two ways, such as "1,234", is returned unchanged, like any other
+    text.
+    """
+    match = _NUMBER.fullmatch(text.strip())
+    sign, whole, group, point, decimals = match.groups() if match else ("", "", None, None, None)
+    is_twofold = group in {",", "."} and not point and whole.count(group) == 1
+    if match is None or is_twofold or (group and group == point):
+        return text
+    digits = whole.replace(group, "") if group else whole
+    return f"{sign}{digits}.{decimals}" if decimals else f"{sign}{digits}"
+
+
+def place_of_values(shown: ShownChunk, values: Iterable[JsonValue]) -> tuple[int, int]:
+    """Return the place of the values that stand in a passage word by word, or of the passage.
+
+    Of several places of a value, the one nearest to the longest value counts.
+    """
+    texts = [str(value) for value in values if isinstance(value, str | int | float)]
+    text = shown.text
+    spans: list[tuple[int, int]] = []
+    for wanted in sorted(texts, key=len, reverse=True):
+        anchor = spans[0][0] if spans else 0
+        found = [text.rfind(wanted, 0, anchor), text.find(wanted, anchor)] if wanted else []
+        starts = [start for start in found if start >= 0]
+        if starts:
+            start = min(starts, key=lambda start: abs(start - anchor))
+            spans.append((start, start + len(wanted)))
+    if not spans:
+        return shown.start, shown.end
+    start, end = min(start for start, _ in spans), max(end for _, end in spans)
+    return shown.start + start, shown.start + end
 
 
 def room_of(max_input_tokens: int, answer_tokens: int, prompt_tokens: int) -> int:
@@ -176,6 +227,12 @@ _SUMMARY = f"""\
 You shorten documents. Their lines are indented; a line in brackets that is not names the document \
 that begins there. {_DATA}
 summary: at most {{chars}} characters, in the language of the text, without remarks of your own."""
+_ROWS = f"""\
+You extract rows of a table from passages of documents, and from nothing else. {_DATA}
+rows: an entry for each row that the passages state, in their order; empty if they state none.
+passage: the number in brackets of the passage in which the row stands.
+row: the row as a JSON object, with the properties of the schema; leave out a property whose value \
+the passages do not state, and invent none. Copy texts exactly."""
 _WISH = "Keep what the text is about, its main statements, and exact names, numbers and dates."
 _GO_ON = """\
 The text comes in parts. The summary of those before is below, too: write one summary of all, in \
@@ -203,6 +260,21 @@ class Answered(TextReply):
     @override
     def of_prose(cls, text: str) -> Self:
         return cls(answer=text, citations=[])
+
+
+class RowEntry(ModelEntry):
+    """A row in a model's reply: the number of its passage, and its values as JSON."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["passage", "row"]})
+
+    passage: MendedNumber
+    row: MendedJson
+
+
+class RowsReply(EntriesReply):
+    """Reply of a model that extracts rows."""
+
+    rows: list[RowEntry]
 
 
 class ReaderSummary(SummaryReply):
@@ -251,11 +323,18 @@ def question(query: str, shown: Sequence[ShownChunk], answer_tokens: int) -> Rea
 
     A request without passages is used to measure the tokens before the first passage.
     """
-    lines = [
-        f"[{number}] {passage(shown_passage)}" for number, shown_passage in enumerate(shown, 1)
-    ]
-    text = f"Question: {' '.join(query.split())}\n\nPassages:\n" + "\n".join(lines)
+    text = f"Question: {' '.join(query.split())}\n\n{_passages(shown)}"
     return ReaderQuery(_ANSWER.format(chars=answer_tokens * CHARS_PER_TOKEN), text)
+
+
+def extraction(schema: str, shown: Sequence[ShownChunk]) -> ReaderQuery:
+    """Return the request to extract rows of a schema from passages; see `question`."""
+    return ReaderQuery(_ROWS, f"Schema of a row: {schema}\n\n{_passages(shown)}")
+
+
+def _passages(shown: Sequence[ShownChunk]) -> str:
+    lines = [f"[{number}] {passage(each)}" for number, each in enumerate(shown, 1)]
+    return "Passages:\n" + "\n".join(lines)
 
 
 def passage(shown: ShownChunk) -> str:

@@ -1,13 +1,23 @@
-"""Wire types of readers: queries, summaries, and tools for agents."""
+"""Wire types of readers: queries, summaries, extractions, and tools for agents."""
 
+import json
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from app.artifacts.tasks.logic import ModelName, Template
 from app.artifacts.tasks.schemas import MAX_LISTED, Reference
+from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.kernel.wire.base import WireModel
+from app.kernel.wire.json_schema import JsonObject, read_schema
 from app.kernel.wire.task_fields import TaskId, TaskModel
 
 MAX_QUERY_CHARS = 4_096
@@ -16,6 +26,10 @@ ANSWER_TOKENS, SUMMARY_TOKENS = 400, 800
 LEAST_TOKENS, MOST_TOKENS = 16, 8_192
 TOP_K = 20
 MAX_TOP_K = 200
+EXTRACTED_ROWS, MAX_EXTRACTED_ROWS, MAX_INLINE_ROWS = 1_000, 10_000, 1_000
+MAX_SCHEMA_BYTES = 16 * 1024
+MAX_PROPERTIES = 100
+MAX_COLUMN_CHARS = 200
 
 _Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 
@@ -91,6 +105,114 @@ class SummarizeNamespaceRequest(ReadFields):
         if self.instructions is not None and self.template is not None:
             raise ValueError("must have at most one of instructions and template")
         return self
+
+
+def _read_text(value: object) -> object:
+    # A tool's argument: some model APIs refuse objects whose members they do not know.
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise ValueError("must be a JSON schema, as an object or as JSON text") from None
+
+
+def _row_schema(value: JsonObject) -> JsonObject:
+    plain = read_schema(value)
+    properties = plain.get("properties")
+    if plain.get("type") != "object" or not isinstance(properties, dict):
+        raise ValueError('must be the schema of one row, of "type": "object" with properties')
+    if not 1 <= len(properties) <= MAX_PROPERTIES or any(
+        not 1 <= len(name) <= MAX_COLUMN_CHARS for name in properties
+    ):
+        raise ValueError(
+            f"must have 1 to {MAX_PROPERTIES} properties, with names of 1 to {MAX_COLUMN_CHARS}"
+            " characters"
+        )
+    if len(json.dumps(plain)) > MAX_SCHEMA_BYTES:
+        raise ValueError(f"must have at most {MAX_SCHEMA_BYTES} bytes of JSON")
+    return plain
+
+
+RowSchema = Annotated[
+    JsonObject,
+    BeforeValidator(_read_text),
+    AfterValidator(_row_schema),
+    WithJsonSchema({"type": "object", "additionalProperties": True}),
+]
+_Column = Annotated[str, Field(min_length=1, max_length=MAX_COLUMN_CHARS)]
+
+
+class RowFormat(StrEnum):
+    """Form of extracted rows."""
+
+    JSON = "json"
+    CSV = "csv"
+
+
+class RowPlaces(TaskModel):
+    """Places of rows and values in JSON, CSV and HTML tables, for the built-in reader."""
+
+    path: str = Field(
+        "",
+        max_length=MAX_COLUMN_CHARS,
+        pattern="^(/.*)?$",
+        description="JSON pointer to the list of rows, or to the only row; absent: the whole file,"
+        " or each line of JSON lines. CSV and HTML have none.",
+    )
+    columns: dict[_Column, _Column] = Field(
+        default_factory=dict,
+        max_length=MAX_PROPERTIES,
+        description="Names of columns, headers or keys by property, or JSON pointers within a row;"
+        " absent: the property's own name. Case, spaces and underscores do not matter.",
+    )
+
+
+class ExtractNamespaceRequest(ReadFields):
+    """A schema of rows to extract from a namespace."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "schema": {
+                        "type": "object",
+                        "properties": {"item": {"type": "string"}, "price": {"type": "number"}},
+                        "required": ["item"],
+                    },
+                    "from": {"path": "/orders", "columns": {"price": "Unit price"}},
+                }
+            ]
+        }
+    )
+
+    schema_: RowSchema = Field(
+        alias="schema",
+        description="JSON schema of one row: an object with properties. References stay within it,"
+        " and patterns are of RE2 syntax.",
+    )
+    artifacts: list[TaskId] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_NAMESPACE_ARTIFACTS,
+        description="The only artifacts to read; absent: all that have text.",
+    )
+    from_: RowPlaces = Field(
+        default_factory=RowPlaces,
+        alias="from",
+        description="Places of rows and values, which a model does not need.",
+    )
+    format: RowFormat = Field(
+        RowFormat.JSON,
+        description="`json`, or `csv`, which has a column for each property and no sources.",
+    )
+    max_rows: int = Field(
+        EXTRACTED_ROWS,
+        ge=1,
+        le=MAX_EXTRACTED_ROWS,
+        description="Maximum number of rows; without `offPrompt`, the response also has at most"
+        f" {MAX_INLINE_ROWS:,} rows and 256 KiB of them.",
+    )
 
 
 class Citation(WireModel):
@@ -198,6 +320,50 @@ class SummarizeNamespaceResponse(ReadResponse):
         None, description="The summary; absent if it is kept off the prompt."
     )
     cut: bool | None = Field(None, description="True if it was too long and lost its end.")
+
+
+class ExtractedRow(WireModel):
+    """A row that meets the schema, and its place: its piece of the text, or less."""
+
+    values: JsonObject = Field(description="Values by property.")
+    artifact: TaskId = Field(description="Name of the artifact within the namespace.")
+    start: int = Field(ge=0, description="First character, counted like `start` of a citation.")
+    end: int = Field(ge=0, description="First character after it, counted like `start`.")
+
+
+class RejectedRow(WireModel):
+    """A row that does not meet the schema, or a part that cannot be read; without content."""
+
+    artifact: TaskId = Field(description="Name of the artifact within the namespace.")
+    start: int = Field(ge=0, description="First character, counted like `start` of a citation.")
+    end: int = Field(ge=0, description="First character after it; 0: the whole artifact.")
+    reason: str = Field(description="The reason, in a sentence.")
+
+
+class ExtractNamespaceResponse(ReadResponse):
+    """Extracted rows, in text order.
+
+    Of a sensitive namespace, a key without `artifacts.content` gets neither counts nor rejections.
+    """
+
+    rows: list[ExtractedRow] | None = Field(
+        None, description="The rows; absent if they are kept off the prompt, or are `csv`."
+    )
+    csv: str | None = Field(
+        None,
+        description="The rows as CSV with a header. A cell that spreadsheets would compute begins"
+        " with an apostrophe.",
+    )
+    row_count: int | None = Field(None, description="Number of rows in the result, from 0.")
+    truncated: bool | None = Field(
+        None,
+        description="True if there are more rows, or text was not read; `offPrompt`, `maxRows` or"
+        " `artifacts` get the others.",
+    )
+    rejected: list[RejectedRow] | None = Field(
+        None, description="The first rejected rows, up to 20; absent if there are none."
+    )
+    rejected_count: int | None = Field(None, description="Number of all rejected rows, from 0.")
 
 
 class ToolFormat(StrEnum):

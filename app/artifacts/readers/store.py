@@ -77,13 +77,19 @@ async def measure(
 
 @dataclass(frozen=True)
 class Readable:
-    """An artifact with text; `tokens` is its length, `depth` its number of derivations."""
+    """An artifact with text; `tokens` is its length, `depth` its number of derivations.
+
+    `media_type` is the declared one.
+    """
 
     name: str
     content_id: str
     chunks: int
     tokens: int
     depth: int
+    media_type: str
+    sniffed_type: str | None
+    size_bytes: int
 
 
 async def list_readable(session: Session, name: NamespaceName, now: datetime) -> list[Readable]:
@@ -91,6 +97,7 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
     row = ArtifactRow
     statement = (
         select(row.name, row.content_id, row.chunks, row.token_estimate, row.depth)
+        .add_columns(row.media_type, row.sniffed_type, row.size_bytes)
         .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks > 0)
         .order_by(row.ordinal)
     )

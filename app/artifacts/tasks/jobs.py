@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from itertools import islice
-from typing import Self
 
 from app.adapters.batches import SweepBatches
 from app.adapters.db.session import Session
@@ -22,7 +21,7 @@ from app.artifacts.tasks.services.preparing import (
     parts_of,
 )
 from app.artifacts.tasks.store import contents, erasure, indexing, repository
-from app.artifacts.tasks.store.contents import PAGE_BYTES
+from app.artifacts.tasks.store.contents import PagesInThread
 from app.artifacts.tasks.store.indexing import (
     BEGINNING,
     Key,
@@ -31,7 +30,7 @@ from app.artifacts.tasks.store.indexing import (
     embed_later,
 )
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
-from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
+from app.kernel.errors import DeadlineExceeded, NotFound, Reason
 from app.kernel.media_types import BYTES
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.language.chunking import Chunk, chunks
@@ -45,7 +44,6 @@ from app.settings.settings import Settings
 _AT_ONCE = 200
 EMBEDDED_AT_ONCE = 64
 """Number of chunks embedded together and stored in one transaction."""
-_READ_SECONDS = 60
 
 
 async def index(job: Job, resources: Resources) -> None:
@@ -81,7 +79,15 @@ async def index(job: Job, resources: Resources) -> None:
 async def _cut(
     job: Job, settings: Settings, place: ContentPlace, row: ArtifactRow
 ) -> dict[str, object]:
-    with _Pages(job, place, asyncio.get_running_loop()) as pages:
+    async def read(page: int) -> bytes:
+        await job.step()
+        async with job.db.snapshot() as session:
+            data = await contents.read_page(session, place, page)
+        if data is None:
+            raise _gone()
+        return data
+
+    with PagesInThread(read) as pages:
         text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
         coming = chunks(text, cutting_of(settings))
         count, end, language = 0, 0, ""
@@ -116,48 +122,6 @@ async def _end(
 
 def _take(source: Iterator[Chunk]) -> list[Chunk]:
     return list(islice(source, _AT_ONCE))
-
-
-class _Pages:
-    """Pages of a content, read from a thread outside the event loop, until the block ends.
-
-    Cancellation is checked at each page, since long stretches may contain no text.
-    """
-
-    def __init__(self, job: Job, place: ContentPlace, loop: asyncio.AbstractEventLoop) -> None:
-        self._job = job
-        self._place = place
-        self._loop = loop
-        self._is_over = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        # Cancelling the task does not stop the thread, which checks this flag.
-        self._is_over = True
-
-    def up_to(self, size: int) -> Iterator[bytes]:
-        for page in range(-(-size // PAGE_BYTES)):
-            if self._is_over:
-                raise Aborted("The work was interrupted.", Reason.REQUEST_ABANDONED)
-            coming = asyncio.run_coroutine_threadsafe(self._read(page), self._loop)
-            try:
-                data = coming.result(_READ_SECONDS)
-            except TimeoutError:
-                coming.cancel()
-                raise DeadlineExceeded(
-                    "The database is too slow at the moment.", Reason.DATABASE_UNAVAILABLE
-                ) from None
-            yield data
-
-    async def _read(self, page: int) -> bytes:
-        await self._job.step()
-        async with self._job.db.snapshot() as session:
-            data = await contents.read_page(session, self._place, page)
-        if data is None:
-            raise _gone()
-        return data
 
 
 def _gone() -> NotFound:
