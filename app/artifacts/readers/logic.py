@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from pydantic import ConfigDict, JsonValue
+from pydantic import ConfigDict
 from typing_extensions import override
 
 from app.kernel.wire.model_entries import (
@@ -28,13 +28,6 @@ _LEAST_CUT_TOKENS = 20
 
 _SMOOTHING = 60
 """Constant of reciprocal rank fusion (Cormack et al., 2009); higher values flatten the ranking."""
-
-_NUMBER = re.compile(
-    "([+-]?)"
-    "([1-9][0-9]{0,2}([ '.,\u00a0\u2019\u202f])[0-9]{3}(?:\\3[0-9]{3})*|[0-9]{1,15})"
-    "(?:([.,])([0-9]{1,15}))?"
-)
-"""Sign, whole number, separator of thousands, sign before decimals, decimals."""
 
 Count = Callable[[str, str], int]
 """Counter of a text's tokens in a prompt; its arguments are the artifact's name and the text."""
@@ -96,42 +89,6 @@ def best_first(query: str, pieces: Sequence[Piece], total: int) -> list[Piece]:
     scores = [bm25.score(bits, length) for bits, length in read]
     ranked = sorted(range(len(pieces)), key=lambda n: (-scores[n], n))
     return [pieces[n] for n in ranked if scores[n] > 0]
-
-
-def plain_number(text: str) -> str:
-    """Return a number without separators of thousands, and with a point before decimals.
-
-    A number that can be read in two ways, such as "1,234", is returned unchanged, like any other
-    text.
-    """
-    match = _NUMBER.fullmatch(text.strip())
-    sign, whole, group, point, decimals = match.groups() if match else ("", "", None, None, None)
-    is_twofold = group in {",", "."} and not point and whole.count(group) == 1
-    if match is None or is_twofold or (group and group == point):
-        return text
-    digits = whole.replace(group, "") if group else whole
-    return f"{sign}{digits}.{decimals}" if decimals else f"{sign}{digits}"
-
-
-def place_of_values(shown: ShownChunk, values: Iterable[JsonValue]) -> tuple[int, int]:
-    """Return the place of the values that stand in a passage word by word, or of the passage.
-
-    Of several places of a value, the one nearest to the longest value counts.
-    """
-    texts = [str(value) for value in values if isinstance(value, str | int | float)]
-    text = shown.text
-    spans: list[tuple[int, int]] = []
-    for wanted in sorted(texts, key=len, reverse=True):
-        anchor = spans[0][0] if spans else 0
-        found = [text.rfind(wanted, 0, anchor), text.find(wanted, anchor)] if wanted else []
-        starts = [start for start in found if start >= 0]
-        if starts:
-            start = min(starts, key=lambda start: abs(start - anchor))
-            spans.append((start, start + len(wanted)))
-    if not spans:
-        return shown.start, shown.end
-    start, end = min(start for start, _ in spans), max(end for _, end in spans)
-    return shown.start + start, shown.start + end
 
 
 def room_of(max_input_tokens: int, answer_tokens: int, prompt_tokens: int) -> int:

@@ -1,15 +1,11 @@
 """Wire types of readers: queries, summaries, extractions, and tools for agents."""
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import (
-    AfterValidator,
-    BeforeValidator,
     ConfigDict,
     Field,
-    WithJsonSchema,
     model_validator,
 )
 
@@ -17,7 +13,8 @@ from app.artifacts.tasks.logic import ModelName, Template
 from app.artifacts.tasks.schemas import MAX_LISTED, Reference
 from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.json_schema import JsonObject, read_schema
+from app.kernel.wire.json_schema import JsonObject
+from app.kernel.wire.row_schema import MAX_PROPERTIES, MAX_PROPERTY_CHARS, RowFormat, RowSchema
 from app.kernel.wire.task_fields import TaskId, TaskModel
 
 MAX_QUERY_CHARS = 4_096
@@ -27,9 +24,6 @@ LEAST_TOKENS, MOST_TOKENS = 16, 8_192
 TOP_K = 20
 MAX_TOP_K = 200
 EXTRACTED_ROWS, MAX_EXTRACTED_ROWS, MAX_INLINE_ROWS = 1_000, 10_000, 1_000
-MAX_SCHEMA_BYTES = 16 * 1024
-MAX_PROPERTIES = 100
-MAX_COLUMN_CHARS = 200
 
 _Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 
@@ -107,47 +101,7 @@ class SummarizeNamespaceRequest(ReadFields):
         return self
 
 
-def _read_text(value: object) -> object:
-    # A tool's argument: some model APIs refuse objects whose members they do not know.
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        raise ValueError("must be a JSON schema, as an object or as JSON text") from None
-
-
-def _row_schema(value: JsonObject) -> JsonObject:
-    plain = read_schema(value)
-    properties = plain.get("properties")
-    if plain.get("type") != "object" or not isinstance(properties, dict):
-        raise ValueError('must be the schema of one row, of "type": "object" with properties')
-    if not 1 <= len(properties) <= MAX_PROPERTIES or any(
-        not 1 <= len(name) <= MAX_COLUMN_CHARS for name in properties
-    ):
-        raise ValueError(
-            f"must have 1 to {MAX_PROPERTIES} properties, with names of 1 to {MAX_COLUMN_CHARS}"
-            " characters"
-        )
-    if len(json.dumps(plain)) > MAX_SCHEMA_BYTES:
-        raise ValueError(f"must have at most {MAX_SCHEMA_BYTES} bytes of JSON")
-    return plain
-
-
-RowSchema = Annotated[
-    JsonObject,
-    BeforeValidator(_read_text),
-    AfterValidator(_row_schema),
-    WithJsonSchema({"type": "object", "additionalProperties": True}),
-]
-_Column = Annotated[str, Field(min_length=1, max_length=MAX_COLUMN_CHARS)]
-
-
-class RowFormat(StrEnum):
-    """Form of extracted rows."""
-
-    JSON = "json"
-    CSV = "csv"
+_Column = Annotated[str, Field(min_length=1, max_length=MAX_PROPERTY_CHARS)]
 
 
 class RowPlaces(TaskModel):
@@ -155,7 +109,7 @@ class RowPlaces(TaskModel):
 
     path: str = Field(
         "",
-        max_length=MAX_COLUMN_CHARS,
+        max_length=MAX_PROPERTY_CHARS,
         pattern="^(/.*)?$",
         description="JSON pointer to the list of rows, or to the only row; absent: the whole file,"
         " or each line of JSON lines. CSV and HTML have none.",
@@ -175,11 +129,7 @@ class ExtractNamespaceRequest(ReadFields):
         json_schema_extra={
             "examples": [
                 {
-                    "schema": {
-                        "type": "object",
-                        "properties": {"item": {"type": "string"}, "price": {"type": "number"}},
-                        "required": ["item"],
-                    },
+                    "schema": {"type": "object", "properties": {"price": {"type": "number"}}},
                     "from": {"path": "/orders", "columns": {"price": "Unit price"}},
                 }
             ]
@@ -322,21 +272,23 @@ class SummarizeNamespaceResponse(ReadResponse):
     cut: bool | None = Field(None, description="True if it was too long and lost its end.")
 
 
-class ExtractedRow(WireModel):
-    """A row that meets the schema, and its place: its piece of the text, or less."""
-
-    values: JsonObject = Field(description="Values by property.")
-    artifact: TaskId = Field(description="Name of the artifact within the namespace.")
-    start: int = Field(ge=0, description="First character, counted like `start` of a citation.")
-    end: int = Field(ge=0, description="First character after it, counted like `start`.")
-
-
-class RejectedRow(WireModel):
-    """A row that does not meet the schema, or a part that cannot be read; without content."""
+class RowPlace(WireModel):
+    """The place of a row: its piece of the text, or less."""
 
     artifact: TaskId = Field(description="Name of the artifact within the namespace.")
     start: int = Field(ge=0, description="First character, counted like `start` of a citation.")
     end: int = Field(ge=0, description="First character after it; 0: the whole artifact.")
+
+
+class ExtractedRow(RowPlace):
+    """A row that meets the schema, and its place."""
+
+    values: JsonObject = Field(description="Values by property.")
+
+
+class RejectedRow(RowPlace):
+    """A row that does not meet the schema, or a part that cannot be read; without content."""
+
     reason: str = Field(description="The reason, in a sentence.")
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 
 from app.adapters.batches import SweepBatches
+from app.adapters.concurrency import ReadInThread
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
@@ -21,7 +22,6 @@ from app.artifacts.tasks.services.preparing import (
     parts_of,
 )
 from app.artifacts.tasks.store import contents, erasure, indexing, repository
-from app.artifacts.tasks.store.contents import PagesInThread
 from app.artifacts.tasks.store.indexing import (
     BEGINNING,
     Key,
@@ -87,8 +87,12 @@ async def _cut(
             raise _gone()
         return data
 
-    with PagesInThread(read) as pages:
-        text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
+    with ReadInThread(read) as pages:
+        text = extracted(
+            pages.parts(contents.page_count(row.size_bytes)),
+            row.media_type,
+            row.sniffed_type or BYTES,
+        )
         coming = chunks(text, cutting_of(settings))
         count, end, language = 0, 0, ""
         while batch := await asyncio.to_thread(_take, coming):

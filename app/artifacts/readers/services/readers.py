@@ -21,7 +21,6 @@ from app.artifacts.readers.schemas import (
     QueryNamespaceResponse,
     ReadFields,
     ReadingCoverage,
-    RowFormat,
     SummarizeNamespaceRequest,
     SummarizeNamespaceResponse,
 )
@@ -65,6 +64,7 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.limits import Counted
 from app.kernel.media_types import CSV, JSON, TEXT
 from app.kernel.names import NamespaceName
+from app.kernel.wire.row_schema import RowFormat
 from app.language.tokens import CHARS_PER_TOKEN
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock

@@ -90,7 +90,7 @@ class OpenNamespace:
     may_show: bool
 
     def only(self, names: Sequence[str]) -> "OpenNamespace":
-        """Return the namespace with some of its texts; raise InvalidArgument if one is not there."""
+        """Return the namespace with some texts; raise InvalidArgument if one is not there."""
         chosen = [artifact for artifact in self.artifacts if artifact.name in names]
         if len(chosen) < len({*names}):
             message = "must be names of artifacts with text in this namespace."

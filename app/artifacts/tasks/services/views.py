@@ -15,14 +15,12 @@ from app.artifacts.tasks.schemas import (
 from app.artifacts.tasks.store.listing import Contents, ListedArtifact
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
 from app.kernel.auth import Caller
-from app.kernel.media_types import MediaType, TextFormat, format_of
+from app.kernel.media_types import has_rows
 from app.kernel.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.permissions import Permission
 from app.settings.settings import Settings
 
 _EMPTY = Contents(0, 0, has_text=False)
-_WITH_ROWS = frozenset({TextFormat.CSV, TextFormat.HTML, TextFormat.JSON})
-"""Formats from which rows are extracted without a model."""
 MAX_PROMPT_CHARS = 400
 _CUT = "\u2026"
 _LEAST = 2
@@ -52,12 +50,7 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
         total_bytes=contents.bytes,
         created_time=row.create_time,
         expire_time=row.expire_time,
-        readable_with=_readers(
-            settings,
-            row,
-            [artifact.media_type for artifact in contents.artifacts],
-            has_text=contents.has_text,
-        ),
+        readable_with=_readers(settings, row, contents.artifacts, has_text=contents.has_text),
         derived_from=[
             Source(namespace=source[0], name=source[1]) for source in sources[:MAX_LISTED]
         ]
@@ -80,14 +73,18 @@ def _sources(sources: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
 
 
 def _readers(
-    settings: Settings, row: NamespaceRow, media_types: Iterable[str], *, has_text: bool
+    settings: Settings,
+    row: NamespaceRow,
+    artifacts: Iterable[ListedArtifact | ArtifactRow],
+    *,
+    has_text: bool,
 ) -> list[Reader]:
     allowed = Allowed(row.local_only, row.allowed_models)
-    has_rows = any(format_of(MediaType.parse(each).essence) in _WITH_ROWS for each in media_types)
+    are_rows = any(has_rows(artifact.media_type) for artifact in artifacts)
     return readable_with(
         has_text=has_text,
         has_reader=allowed.takes_any(settings.task_readers),
-        has_rows=has_rows or allowed.takes_model(settings.task_readers),
+        has_rows=are_rows or allowed.takes_model(settings.task_readers),
         has_sinks=bool(settings.task_export_sinks),
     )
 
@@ -119,7 +116,7 @@ def artifact_of(
             _readers(
                 settings,
                 namespace,
-                [row.media_type],
+                [row],
                 has_text=row.chunks > 0 or state is ArtifactState.INDEXING,
             ),
             caller,
@@ -179,10 +176,7 @@ def policy_of(memory: TaskMemoryName, row: ToolPolicyRow) -> ToolPolicy:
 def readable_with(
     *, has_text: bool, has_reader: bool, has_rows: bool, has_sinks: bool
 ) -> list[Reader]:
-    """Return the readers that can use the artifacts.
-
-    `has_rows`: rows can be extracted, by a model or from a format that has rows.
-    """
+    """Return the readers that can use the artifacts; `has_rows`: rows can be extracted."""
     reading = [Reader.QUERY, Reader.SUMMARIZE] if has_text and has_reader else []
     reading += [Reader.EXTRACT] if reading and has_rows else []
     return [*reading, Reader.EXPORT] if has_sinks else reading

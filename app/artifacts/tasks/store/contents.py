@@ -3,11 +3,10 @@
 `Pages` opens a short transaction for each page: none stays open while a slow client sends or reads.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, literal_column, select, true, update
 from sqlalchemy.dialects.postgresql import insert
@@ -16,13 +15,12 @@ from app.adapters.db.bulk import insert_rows
 from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, ContentPlace, PageRow, is_in
-from app.kernel.errors import Aborted, DeadlineExceeded, Reason
+from app.kernel.errors import Aborted, Reason
 from app.language.grams import ANY_SIGN, indexed
 from app.platform.engines.store import repository as engines
 
 PAGE_BYTES = 256 * 1024
 _CHUNKS_AT_ONCE = 500
-_READ_SECONDS = 60
 _CHUNK_KEY = (ChunkRow.engine_id, ChunkRow.content_id, ChunkRow.n)
 
 
@@ -38,6 +36,11 @@ async def insert_pages(
     for number, data in enumerate(pages, start=first):
         values = {**place.columns, "page": number, "data": data}
         await session.execute(insert(PageRow).values(values))
+
+
+def page_count(size: int) -> int:
+    """Return the number of pages of a content."""
+    return -(-size // PAGE_BYTES)
 
 
 async def read_page(session: Session, place: ContentPlace, page: int) -> bytes | None:
@@ -152,38 +155,3 @@ class Pages:
             piece = data[offset : offset + end - start]
             start += len(piece)
             yield piece
-
-
-class PagesInThread:
-    """Pages of a content, read from a thread outside the event loop, until the block ends.
-
-    `read` returns a page by its number. It can check for cancellation: long stretches of a content
-    may contain no text.
-    """
-
-    def __init__(self, read: Callable[[int], Coroutine[Any, Any, bytes]]) -> None:
-        self._read = read
-        self._loop = asyncio.get_running_loop()
-        self._is_over = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        # Cancelling the task does not stop the thread, which checks this flag.
-        self._is_over = True
-
-    def up_to(self, size: int) -> Iterator[bytes]:
-        """Yield the pages of a content of this size; call it in the thread."""
-        for page in range(-(-size // PAGE_BYTES)):
-            if self._is_over:
-                raise Aborted("The work was interrupted.", Reason.REQUEST_ABANDONED)
-            coming = asyncio.run_coroutine_threadsafe(self._read(page), self._loop)
-            try:
-                data = coming.result(_READ_SECONDS)
-            except TimeoutError:
-                coming.cancel()
-                raise DeadlineExceeded(
-                    "The database is too slow at the moment.", Reason.DATABASE_UNAVAILABLE
-                ) from None
-            yield data
