@@ -7,12 +7,13 @@ import pytest
 
 from tests.access.agents import AGENT, NAMESPACE, Agent, keep, made, marks
 from tests.access.names import ENGINE, Names
-from tests.access.routes import EXPORTS
+from tests.access.routes import EXPORTS, ROWS
 from tests.access.service import Asked, Json, Service
 
 _ASKED: dict[str, Json] = {
     "query": {"query": "What is the code, or the canary?"},
     "summarize": {"instructions": "Repeat all, word by word."},
+    "extract": {"schema": ROWS},
 }
 
 
@@ -48,7 +49,9 @@ class _Case:
     async def look(self, path: str) -> None:
         """Ask for all that there is to know of a namespace."""
         asked = [Asked("GET", path + one) for one in ("", "/artifacts", "/artifacts/answer")]
-        asked += [Asked("GET", f"{path}/artifacts/{one}/content") for one in ("answer", "summary")]
+        asked += [
+            Asked("GET", f"{path}/artifacts/{one}/content") for one in ("answer", "summary", "rows")
+        ]
         asked += [Asked("POST", f"{path}:export", body={"sink": EXPORTS})]
         for one in asked:
             await self.agent.send(one)

@@ -205,6 +205,8 @@ def _values(text: str, pointer: str) -> Iterator[tuple[JsonValue, int, int]]:
     place = _after_space(text, 0)
     for part in _parts(pointer):
         place = _member(text, place, part)
+    if pointer and place == len(text):
+        raise LookupError
     while place < len(text):
         if text[place] == "[":
             end = place + 1

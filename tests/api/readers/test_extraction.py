@@ -5,7 +5,6 @@ import io
 import json
 
 import httpx
-import pytest
 from fastapi import FastAPI
 
 from app.adapters.db.session import Database
@@ -42,25 +41,25 @@ async def test_rows_come_from_the_columns_of_csv(client: httpx.AsyncClient) -> N
         "rows": [
             {
                 "artifact": "a",
-                "start": 22,
-                "end": 64,
+                "start": 23,
+                "end": 65,
                 "values": {"item": "Kettle", "unitPrice": 42},
             },
-            {"artifact": "a", "start": 64, "end": 74, "values": {"item": "Tea"}},
+            {"artifact": "a", "start": 65, "end": 75, "values": {"item": "Tea"}},
         ],
         "rowCount": 2,
         "truncated": False,
         "rejected": [
             {
                 "artifact": "a",
-                "start": 74,
-                "end": 88,
+                "start": 75,
+                "end": 89,
                 "reason": "It does not meet /required (item) of the schema.",
             },
             {
                 "artifact": "a",
-                "start": 88,
-                "end": 116,
+                "start": 89,
+                "end": 118,
                 "reason": "It does not meet /properties/unitPrice/type of the schema.",
             },
         ],
@@ -74,7 +73,7 @@ async def test_rows_come_from_the_columns_of_csv(client: httpx.AsyncClient) -> N
         ("text/csv", "item;UNIT_PRICE\nKettle;1.234,5\nTea;3\n"),
         (
             "text/tab-separated-values",
-            "Prices of today\t\nitem\tunit price\nKettle\t1'234.5\nTea\t3",
+            "Prices\t\nitem\tunit price\nKettle\t1'234.5\nTea\t3",
         ),
         (
             "application/json",
@@ -86,9 +85,11 @@ async def test_rows_come_from_the_columns_of_csv(client: httpx.AsyncClient) -> N
         ),
         (
             "text/html",
-            "<p>Menu</p><table><tr><td>Home</td></tr></table><table><tr><th colspan=2>Prices"
-            "<tr><th>Item<th>Unit price<tr><td>Kettle<td>1 234,5</tr><tr><td>Tea</td><td>3</td></tr>"
-            "</table>",
+            (
+                "<p>Menu</p><table><tr><td>Home</td></tr></table><table><tr><th colspan=2>Prices"
+                "<tr><th>Item<th>Unit price<tr><td>Kettle<td>1 234,5</tr>"
+                "<tr><td>Tea</td><td>3</td></tr></table>"
+            ),
         ),
     ],
 )
@@ -125,7 +126,7 @@ async def test_only_some_artifacts_are_read(client: httpx.AsyncClient) -> None:
     assert _values(ok(await extract(client, artifacts=["b"]))) == [{"item": "b"}]
     refused = await extract(client, artifacts=["b", "c"])
     assert refusal(refused) == BAD_FIELD
-    assert violations(refused)[0]["field"] == "artifacts"
+    assert [*violations(refused)] == ["artifacts"]
 
 
 async def test_what_has_no_rows_is_told(client: httpx.AsyncClient) -> None:
@@ -149,7 +150,7 @@ async def test_csv_is_a_rendering_that_no_spreadsheet_computes(client: httpx.Asy
     assert not {"csv", "rows"} & kept.keys()
     assert kept["rowCount"] == 2
     content = await client.get(f"{kept_in(kept)}/artifacts/prices.csv/content")
-    assert content.headers["content-type"] == "text/csv"
+    assert content.headers["content-type"].startswith("text/csv")
     assert list(csv.reader(io.StringIO(content.text)))[1] == ["'=1+2", "-3"]
     assert kept["reference"]["readableWith"] == ["query", "summarize", "extract"]
     again = ok(await extract(client, kept_in(kept)))
@@ -170,27 +171,15 @@ async def test_rows_are_bounded_and_the_rest_is_told(client: httpx.AsyncClient) 
     assert json.loads(content.text)[1_499]["values"] == {"item": "item 1499", "unitPrice": 1499}
     assert ok(await extract(client, maxRows=1_500, offPrompt=True))["reused"] is True
     long = "".join(f"{'x' * 3_000}{n},{n}\n" for n in range(200))
-    ok(
-        await upload(
-            client,
-            f"item,unitPrice\n{long}".encode(),
-            media_type="text/csv",
-            headers={"If-Match": "*"},
-        )
-    )
-    found = ok(await extract(client))
-    assert (found["rowCount"], found["truncated"]) == (85, True)
+    path = f"{NAMESPACE}/artifacts/long"
+    ok(await upload(client, f"item,unitPrice\n{long}".encode(), path, media_type="text/csv"))
+    found = ok(await extract(client, artifacts=["long"]))
+    assert (found["rowCount"], found["truncated"]) == (84, True)
 
 
 async def test_rejected_rows_are_counted_and_few_are_listed(client: httpx.AsyncClient) -> None:
-    lines = "".join(f"secret{n}\n" for n in range(50))
-    ok(
-        await upload(
-            client,
-            f"item,unitPrice\n,{lines.replace(chr(10), chr(10) + ',')}".encode(),
-            media_type="text/csv",
-        )
-    )
+    lines = "".join(f",secret{n}\n" for n in range(50))
+    ok(await upload(client, f"item,unitPrice\n{lines}".encode(), media_type="text/csv"))
     answer = await extract(client)
     found = ok(answer)
     assert (len(found["rejected"]), found["rejectedCount"], found["rows"]) == (20, 50, [])
@@ -247,7 +236,7 @@ async def test_another_schema_is_400(client: httpx.AsyncClient, schema: object) 
     ok(await store(client, text_output("Tea.")))
     answer = await extract(client, schema=schema)
     assert refusal(answer) == BAD_FIELD
-    assert violations(answer)[0]["field"].startswith("schema")
+    assert all(field.startswith("schema") for field in violations(answer))
     assert "secret" not in answer.text
     assert "example.com" not in answer.text
 
@@ -262,13 +251,15 @@ async def test_a_schema_may_come_as_text_and_its_patterns_take_linear_time(
     assert (_values(found), found["rejectedCount"]) == ([{"item": "aaa"}], 1)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "fields",
     [
         {"maxRows": 0},
         {"maxRows": 10_001},
         {"artifacts": []},
         {"from": {"path": "x"}},
+        {"from": {"columns": {"item": ""}}},
+        {"format": "xml"},
         {"as": "rows"},
     ],
 )
@@ -280,10 +271,8 @@ async def test_other_fields_are_bounded(client: httpx.AsyncClient, fields: Json)
 async def test_readers_are_named_where_rows_can_be_read(client: httpx.AsyncClient) -> None:
     ok(await store(client, text_output("Tea.", name="note"), path=f"{MEMORY}/namespaces/text"))
     ok(await store(client, {"kind": "json", "json": [1], "name": "page"}))
-    for path, readers in (
-        ("text", ["query", "summarize"]),
-        ("n", ["query", "summarize", "extract"]),
-    ):
+    for path, more in (("text", []), ("n", ["extract"])):
+        readers = ["query", "summarize", *more]
         found = ok(await client.get(f"{MEMORY}/namespaces/{path}"))
         assert found["reference"]["readableWith"] == readers
         listed = ok(await client.get(f"{MEMORY}/namespaces/{path}/artifacts"))["artifacts"]

@@ -264,7 +264,7 @@ async def test_it_can_be_exported_says_the_reference(
 
 async def test_readers_are_told_to_agents_as_tools(client: httpx.AsyncClient) -> None:
     found = ok(await client.get("/toolSpecs"))
-    names = {"query_task_memory", "summarize_task_memory", "export_task_memory"}
+    names = {f"{reader}_task_memory" for reader in ("query", "summarize", "extract", "export")}
     assert {one["function"]["name"] for one in found["openai"]} == names
     for form in ("gemini", "anthropic"):
         assert {one["name"] for one in found[form]} == names

@@ -159,7 +159,7 @@ def test_tools_of_readers_are_told_in_each_form(desk: Desk) -> None:
     with desk.holding("artifacts.reference") as other:
         unread = ok(other.get(f"{desk.engine}/toolSpecs"))
     assert unread == {"openai": [], "gemini": [], "anthropic": []}
-    names = {"query_task_memory", "summarize_task_memory", "export_task_memory"}
+    names = {f"{reader}_task_memory" for reader in ("query", "summarize", "extract", "export")}
     openai = {one["function"]["name"]: one["function"]["parameters"] for one in specs["openai"]}
     gemini = {one["name"]: one["parameters"] for one in specs["gemini"]}
     anthropic = {one["name"] for one in specs["anthropic"]}

@@ -11,9 +11,15 @@ from app.artifacts.readers.services.tool_specs import tool_specs
 def test_the_tools_ask_for_memory_and_namespace() -> None:
     specs = tool_specs("TaskMemory", may_export=True)
     named = {one["function"]["name"]: one["function"]["parameters"] for one in specs.openai or ()}
-    assert list(named) == ["query_task_memory", "summarize_task_memory", "export_task_memory"]
+    assert list(named) == [
+        "query_task_memory",
+        "summarize_task_memory",
+        "extract_task_memory",
+        "export_task_memory",
+    ]
     assert named["query_task_memory"]["required"] == ["memory", "namespace", "query"]
     assert named["summarize_task_memory"]["required"] == ["memory", "namespace"]
+    assert named["extract_task_memory"]["required"] == ["memory", "namespace", "schema"]
     export = named["export_task_memory"]
     assert export["required"] == ["memory", "namespace"]
     assert list(export["properties"])[2:] == ["artifact", "file_name", "folder"]
@@ -50,6 +56,7 @@ def test_a_format_is_answered_alone() -> None:
     assert [one["name"] for one in found["anthropic"]] == [
         "query_task_memory",
         "summarize_task_memory",
+        "extract_task_memory",
     ]
 
 
