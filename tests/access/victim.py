@@ -189,7 +189,7 @@ class _Filling:
         question = {"query": f"What of {self.content('question')}, or a canary?"}
         wish = {"instructions": self.content("what a summary is to have")}
         columns = {"columns": {"item": next(iter(rows["json"]))}}
-        extraction = {"schema": ROWS, "from": columns}
+        extraction = {"schema": ROWS, "source": columns}
         for method, asked in (
             ("query", question),
             ("summarize", wish),

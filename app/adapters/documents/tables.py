@@ -22,10 +22,10 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 """NaN and infinity, which JSON does not have, become null."""
 _NO_FORMAT = "Without a model, only JSON, CSV and HTML tables are read."
-_NO_COLUMN = "No column has the name of a property; from.columns can name columns."
-_NO_MEMBER = "It has no member with the name of a property; from.path can name the list of rows."
+_NO_COLUMN = "No column has the name of a property; source.columns can name columns."
+_NO_MEMBER = "It has no member with the name of a property; source.path can name the list of rows."
 _NOT_CSV = "From here on, it is not readable as CSV."
-_NOT_JSON = "It is not readable as JSON, or has nothing at from.path."
+_NOT_JSON = "It is not readable as JSON, or has nothing at source.path."
 _LONG_JSON = f"JSON of more than {MAX_JSON_CHARS:,} characters is read by a model only."
 
 

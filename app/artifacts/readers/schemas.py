@@ -104,7 +104,7 @@ class SummarizeNamespaceRequest(ReadFields):
 _Column = Annotated[str, Field(min_length=1, max_length=MAX_PROPERTY_CHARS)]
 
 
-class RowPlaces(TaskModel):
+class RowSource(TaskModel):
     """Places of rows and values in JSON, CSV and HTML tables, for the built-in reader."""
 
     path: str = Field(
@@ -130,7 +130,7 @@ class ExtractNamespaceRequest(ReadFields):
             "examples": [
                 {
                     "schema": {"type": "object", "properties": {"price": {"type": "number"}}},
-                    "from": {"path": "/orders", "columns": {"price": "Unit price"}},
+                    "source": {"path": "/orders", "columns": {"price": "Unit price"}},
                 }
             ]
         }
@@ -147,9 +147,8 @@ class ExtractNamespaceRequest(ReadFields):
         max_length=MAX_NAMESPACE_ARTIFACTS,
         description="The only artifacts to read; absent: all that have text.",
     )
-    from_: RowPlaces = Field(
-        default_factory=RowPlaces,
-        alias="from",
+    source: RowSource = Field(
+        default_factory=RowSource,
         description="Places of rows and values, which a model does not need.",
     )
     format: RowFormat = Field(

@@ -48,8 +48,9 @@ def fault_finder(schema: JsonObject) -> Callable[[JsonObject], str]:
         if error is None:
             return ""
         place = "/".join(map(str, error.absolute_schema_path))
-        if error.validator == "required" and isinstance(error.instance, dict):
-            missing = [name for name in error.validator_value if name not in error.instance]
+        required = error.validator_value
+        if error.validator == "required" and isinstance(required, list):
+            missing = [name for name in required if name not in (error.instance or ())]
             place += f" ({', '.join(missing)})"
         return f"It does not meet /{place[:_MAX_PLACE_CHARS]} of the schema."
 

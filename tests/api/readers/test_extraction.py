@@ -110,12 +110,12 @@ async def test_a_request_names_the_place_of_rows_and_columns(client: httpx.Async
     page = {"orders": [{"what": "Tea", "price": {"amount": 3}}, {"what": 5}], "total": 2}
     ok(await store(client, {"kind": "json", "json": page, "name": "page"}))
     places = {"path": "/orders", "columns": {"item": "what", "unitPrice": "/price/amount"}}
-    found = ok(await extract(client, **{"from": places}))
+    found = ok(await extract(client, source=places))
     assert _values(found) == [{"item": "Tea", "unitPrice": 3}, {"item": "5"}]
     told = ok(await extract(client))
     assert (told["rows"], told["rejectedCount"]) == ([], 1)
-    assert "from.path" in told["rejected"][0]["reason"]
-    nowhere = ok(await extract(client, **{"from": {"path": "/orders/7/x"}}))
+    assert "source.path" in told["rejected"][0]["reason"]
+    nowhere = ok(await extract(client, source={"path": "/orders/7/x"}))
     assert nowhere["rejected"][0]["reason"].startswith("It is not readable as JSON")
 
 
@@ -205,7 +205,7 @@ async def test_of_sensitive_content_all_results_have_one_length(
     async with client_with(app, await make_key(database, clock.now(), permissions=AGENT)) as agent:
         denied = await extract(agent)
         assert refusal(denied) == (403, "PERMISSION_DENIED", Reason.INLINE_DENIED)
-        for form in ("json", "csv"):
+        for form in ("csv", "json"):
             kept = ok(await extract(agent, offPrompt=True, format=form, maxRows=10))
             hidden = {"rows", "csv", "rowCount", "truncated", "rejected", "rejectedCount"}
             assert not hidden & kept.keys()
@@ -257,8 +257,8 @@ async def test_a_schema_may_come_as_text_and_its_patterns_take_linear_time(
         {"maxRows": 0},
         {"maxRows": 10_001},
         {"artifacts": []},
-        {"from": {"path": "x"}},
-        {"from": {"columns": {"item": ""}}},
+        {"source": {"path": "x"}},
+        {"source": {"columns": {"item": ""}}},
         {"format": "xml"},
         {"as": "rows"},
     ],

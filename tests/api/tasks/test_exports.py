@@ -287,7 +287,8 @@ async def test_a_prompt_names_the_readers_that_the_key_has_tools_for(
     secret = await make_key(database, clock.now(), permissions=permissions)
     async with client_with(app, secret) as agent:
         tools = ok(await agent.get("/toolSpecs", params={"format": "openai"}))["openai"]
-        output = text_output("A long text.", name=f"a-{may_derive}".lower())
+        name = f"a-{may_derive}".lower()
+        output = {"kind": "json", "json": ["A long text."], "name": name}
         stored = ok(await store(agent, output))
         artifact = ok(await agent.get(f"{NAMESPACE}/artifacts/{output['name']}"))
         namespace = ok(await agent.get(NAMESPACE))
@@ -295,7 +296,7 @@ async def test_a_prompt_names_the_readers_that_the_key_has_tools_for(
     named = stored["promptText"].rpartition("readers: ")[2].split(", ")
     held = [tool["function"]["name"].removesuffix("_task_memory") for tool in tools]
     assert named == (held if may_derive else ["none"])
-    assert len(held) == (3 if may_derive else 0)
+    assert len(held) == (4 if may_derive else 0)
     references = [stored["reference"], namespace["reference"], listed["reference"], artifact]
     assert [one["readableWith"] for one in references] == [held] * 4
     assert stored.get("warnings", []) == ([] if may_derive else ["no_reader"])

@@ -7,6 +7,7 @@ import pytest
 from app.adapters.documents.extracting import extracted
 from app.adapters.documents.tables import MAX_JSON_CHARS, Wanted, rows_of
 
+_NO_MEMBER = "It has no member with the name of a property; source.path can name the list of rows."
 _WANTED = Wanted({"item": "item", "price": "Unit price"})
 
 
@@ -74,7 +75,10 @@ def test_rows_of_json_have_the_place_of_their_text() -> None:
     assert _read(data, "application/json", Wanted(_WANTED.columns, "/rows")) == [
         ({"item": "T\u00e9a"}, '{"item": "T\u00e9a", "x": [1, 2]}'),
         ({"price": 4}, '{"unit_price": 4}'),
-        ("It has no member with the name of a property; from.path can name the list of rows.", "5"),
+        (
+            "It has no member with the name of a property; source.path can name the list of rows.",
+            "5",
+        ),
     ]
 
 
@@ -109,7 +113,7 @@ def test_a_pointer_leads_to_the_rows(data: str, path: str, values: object) -> No
 )
 def test_json_that_is_broken_or_elsewhere_is_told(data: str, path: str) -> None:
     *_, (fault, _) = _read(data, "application/json", Wanted(_WANTED.columns, path), 100_000)
-    assert fault == "It is not readable as JSON, or has nothing at from.path."
+    assert fault == "It is not readable as JSON, or has nothing at source.path."
 
 
 def test_long_json_is_left_to_models() -> None:

@@ -70,9 +70,9 @@ class Extraction:
     def __init__(self, request: ExtractNamespaceRequest) -> None:
         self.schema = request.schema_
         self._reader = RowReader(request.schema_)
-        named = request.from_.columns
+        named = request.source.columns
         columns = {name: named.get(name, name) for name in self._reader.properties}
-        self.wanted = Wanted(columns, request.from_.path)
+        self.wanted = Wanted(columns, request.source.path)
         self.written = RowText(request.format, columns, most_bytes(request))
         self.rows: list[ExtractedRow] = []
         """The rows of an inline response."""

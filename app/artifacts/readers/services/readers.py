@@ -270,7 +270,7 @@ class ReaderService:
         async def make(opened: OpenNamespace, asking: Asking | None) -> Reading:
             return await extract(self._parts, opened, asking, found, self.is_given_up)
 
-        parts = body.model_dump(mode="json", include={"schema_", "from_", "format", "max_rows"})
+        parts = body.model_dump(mode="json", include={"schema_", "source", "format", "max_rows"})
         media_type = _MEDIA_TYPES[body.format]
         wish = _Wish(Method.EXTRACT, most_bytes(body), parts, media_type, body.artifacts)
         fields, result = await self._read(body, wish, make)

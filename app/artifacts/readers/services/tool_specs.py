@@ -78,8 +78,7 @@ _READERS: tuple[_Tool, ...] = (
             },
             "format": {
                 "type": "string",
-                "enum": ["json", "csv"],
-                "description": "Form of the rows; json without it.",
+                "description": "Form of the rows: json, or csv; json without it.",
             },
             **_KEEP_OFF,
         },

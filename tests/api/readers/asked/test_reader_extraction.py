@@ -1,6 +1,8 @@
 """Rows that a model extracts, in as many calls as a text takes."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import httpx
 import pytest
@@ -70,7 +72,7 @@ async def test_a_long_text_takes_several_calls_and_overlaps_give_no_row_twice(
     page = _lines(800)
     ok(await upload(client, page.encode(), media_type="text/plain"))
 
-    def answer(request: Json) -> Json:
+    def answer(request: Mapping[str, Any]) -> Json:
         """Return a row for each line that the request shows, as a good model does."""
         rows, passage = [], 0
         for line in str(request["messages"][-1]["content"]).splitlines():
