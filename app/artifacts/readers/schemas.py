@@ -13,8 +13,8 @@ from app.artifacts.tasks.logic import ModelName, Template
 from app.artifacts.tasks.schemas import MAX_LISTED, Reference
 from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.kernel.wire.base import WireModel
-from app.kernel.wire.json_schema import JsonObject
-from app.kernel.wire.row_schema import MAX_PROPERTIES, MAX_PROPERTY_CHARS, RowFormat, RowSchema
+from app.kernel.wire.row_schema import RowFormat, RowSchema
+from app.kernel.wire.rows import ExtractedRow, RejectedRow, RowSource
 from app.kernel.wire.task_fields import TaskId, TaskModel
 
 MAX_QUERY_CHARS = 4_096
@@ -99,27 +99,6 @@ class SummarizeNamespaceRequest(ReadFields):
         if self.instructions is not None and self.template is not None:
             raise ValueError("must have at most one of instructions and template")
         return self
-
-
-_Column = Annotated[str, Field(min_length=1, max_length=MAX_PROPERTY_CHARS)]
-
-
-class RowSource(TaskModel):
-    """Places of rows and values in JSON, CSV and HTML tables, for the built-in reader."""
-
-    path: str = Field(
-        "",
-        max_length=MAX_PROPERTY_CHARS,
-        pattern="^(/.*)?$",
-        description="JSON pointer to the list of rows, or to the only row; absent: the whole file,"
-        " or each line of JSON lines. CSV and HTML have none.",
-    )
-    columns: dict[_Column, _Column] = Field(
-        default_factory=dict,
-        max_length=MAX_PROPERTIES,
-        description="Names of columns, headers or keys by property, or JSON pointers within a row;"
-        " absent: the property's own name. Case, spaces and underscores do not matter.",
-    )
 
 
 class ExtractNamespaceRequest(ReadFields):
@@ -269,26 +248,6 @@ class SummarizeNamespaceResponse(ReadResponse):
         None, description="The summary; absent if it is kept off the prompt."
     )
     cut: bool | None = Field(None, description="True if it was too long and lost its end.")
-
-
-class RowPlace(WireModel):
-    """The place of a row: its piece of the text, or less."""
-
-    artifact: TaskId = Field(description="Name of the artifact within the namespace.")
-    start: int = Field(ge=0, description="First character, counted like `start` of a citation.")
-    end: int = Field(ge=0, description="First character after it; 0: the whole artifact.")
-
-
-class ExtractedRow(RowPlace):
-    """A row that meets the schema, and its place."""
-
-    values: JsonObject = Field(description="Values by property.")
-
-
-class RejectedRow(RowPlace):
-    """A row that does not meet the schema, or a part that cannot be read; without content."""
-
-    reason: str = Field(description="The reason, in a sentence.")
 
 
 class ExtractNamespaceResponse(ReadResponse):

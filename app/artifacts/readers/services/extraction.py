@@ -5,8 +5,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import JsonValue
-
 from app.adapters.concurrency import ReadInThread
 from app.adapters.documents.tables import Wanted, rows_of
 from app.adapters.resources import Resources
@@ -21,9 +19,7 @@ from app.artifacts.readers.logic import (
 )
 from app.artifacts.readers.schemas import (
     MAX_INLINE_ROWS,
-    ExtractedRow,
     ExtractNamespaceRequest,
-    RejectedRow,
 )
 from app.artifacts.readers.services.queries import all_pieces, check_calls
 from app.artifacts.readers.services.reading_session import (
@@ -43,18 +39,18 @@ from app.kernel.media_types import BYTES
 from app.kernel.text import span_of
 from app.kernel.wire.json_schema import JsonObject
 from app.kernel.wire.model_entries import decoded
-from app.kernel.wire.row_schema import RowReader, RowText
+from app.kernel.wire.rows import FoundRows
 from app.language.chunking import Piece
 from app.platform.operations.services.operations import GivenUp
 
 _BASE_BYTES, _ROW_BYTES = 64 * 1024, 1024
 _INLINE_BYTES = 256 * 1024
-_LISTED = 20
 _PART_TOKENS = 8_000
 """Most tokens of text in a call: its rows may take as many, and models write no longer replies."""
 _AT_ONCE = 2
 """Number of files that a process reads at once, so that other work finds a free thread."""
 _SECONDS = 300.0
+_NO_ROOM = "This text does not fit into the model's window."
 _NO_ENTRY = "An entry of the model's reply is no row of a passage."
 _CUT = "The model's reply ended early; rows of this part may be missing."
 
@@ -64,45 +60,27 @@ def most_bytes(request: ExtractNamespaceRequest) -> int:
     return _BASE_BYTES + request.max_rows * _ROW_BYTES if request.off_prompt else _INLINE_BYTES
 
 
+@dataclass(frozen=True)
 class Extraction:
-    """The rows of a request so far: converted, checked, counted and bounded."""
+    """What a request looks for, and the rows found so far."""
 
-    def __init__(self, request: ExtractNamespaceRequest) -> None:
-        self.schema = request.schema_
-        self._reader = RowReader(request.schema_)
-        named = request.source.columns
-        columns = {name: named.get(name, name) for name in self._reader.properties}
-        self.wanted = Wanted(columns, request.source.path)
-        self.written = RowText(request.format, columns, most_bytes(request))
-        self.rows: list[ExtractedRow] = []
-        """The rows of an inline response."""
-        self.count = self.rejected_count = 0
-        self.rejected: list[RejectedRow] = []
-        self.is_full = False
-        self._is_inline = not request.off_prompt
-        self._most = min(request.max_rows, MAX_INLINE_ROWS if self._is_inline else request.max_rows)
+    request: ExtractNamespaceRequest
+    rows: FoundRows
 
-    def add(self, values: Mapping[str, JsonValue], artifact: str, start: int, end: int) -> None:
-        """Add a row, or reject it; a row for which there is no room makes the extraction full."""
-        try:
-            row = self._reader.read(values)
-        except ValueError as fault:
-            self.reject(str(fault), artifact, start, end)
-            return
-        found = ExtractedRow(artifact=artifact, start=start, end=end, values=row)
-        if self.count == self._most or not self.written.add(row, found.wire()):
-            self.is_full = True
-            return
-        self.count += 1
-        if self._is_inline:
-            self.rows.append(found)
+    @classmethod
+    def of(cls, request: ExtractNamespaceRequest) -> "Extraction":
+        """Begin to look; the first time takes long."""
+        most = request.max_rows if request.off_prompt else min(request.max_rows, MAX_INLINE_ROWS)
+        rows = FoundRows(request.schema_, request.format, most, most_bytes(request))
+        rows.is_listed = not request.off_prompt
+        return cls(request, rows)
 
-    def reject(self, reason: str, artifact: str, start: int, end: int) -> None:
-        """Count a row or a part that gave none, and list the first ones."""
-        self.rejected_count += 1
-        if len(self.rejected) < _LISTED:
-            rejected = RejectedRow(artifact=artifact, start=start, end=end, reason=reason)
-            self.rejected.append(rejected)
+    @property
+    def wanted(self) -> Wanted:
+        """Names and places of the values in files."""
+        source = self.request.source
+        columns = {name: source.columns.get(name, name) for name in self.rows.names}
+        return Wanted(columns, source.path)
 
 
 async def extract(
@@ -130,7 +108,7 @@ async def extract(
         except TimeoutError:
             message = f"The artifacts took more than {_SECONDS:g} s; name some in `artifacts`."
             raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
-    return Reading(found.written.text(), used, truncated=found.is_full)
+    return Reading(found.rows.written.text(), used, truncated=found.rows.is_full)
 
 
 class _Files:
@@ -159,7 +137,7 @@ async def _by_format(
             with ReadInThread(read) as pages:
                 parts = pages.parts(contents.page_count(artifact.size_bytes))
                 await asyncio.to_thread(_read_file, parts, artifact, found)
-        if found.is_full:
+        if found.rows.is_full:
             break
         used += artifact.chunks
     return used
@@ -169,10 +147,10 @@ def _read_file(pages: Iterable[bytes], artifact: Readable, found: Extraction) ->
     looks_like = artifact.sniffed_type or BYTES
     for row in rows_of(pages, artifact.media_type, looks_like, found.wanted):
         if row.fault:
-            found.reject(row.fault, artifact.name, row.start, row.end)
+            found.rows.reject(row.fault, artifact.name, row.start, row.end)
         else:
-            found.add(row.values, artifact.name, row.start, row.end)
-        if found.is_full:
+            found.rows.add(row.values, artifact.name, row.start, row.end)
+        if found.rows.is_full:
             return
 
 
@@ -197,7 +175,7 @@ class _ModelExtraction:
                 if part and size + cost > room:
                     await self._read_part(part, room)
                     part, size = [], 0
-                if self.found.is_full:
+                if self.found.rows.is_full:
                     return self.used
                 part.append(piece)
                 size += cost
@@ -216,13 +194,16 @@ class _ModelExtraction:
         return room
 
     def _asked(self, shown: Sequence[ShownChunk]) -> ReaderQuery:
-        return extraction(json_of(self.found.schema), shown)
+        return extraction(json_of(self.found.request.schema_), shown)
 
     async def _read_part(self, part: Sequence[Piece], room: int) -> None:
         self.calls += 1
         check_calls(self.asking, self.calls)
-        shown = pack(part, room, passage_tokens).shown
+        packed = pack(part, room, passage_tokens)
+        shown = packed.shown
         self.used += len(shown)
+        if packed.truncated:
+            self.found.rows.reject(_NO_ROOM, shown[0].artifact, shown[0].end, part[0].chunk.end)
         reply = await self.asking.ask(self._asked(shown), RowsReply)
         await asyncio.to_thread(self._take, reply, shown)
 
@@ -236,7 +217,7 @@ class _ModelExtraction:
             else:
                 lost += 1
         for reason in [_NO_ENTRY] * lost + [_CUT] * bool(reply.cut):
-            self.found.reject(reason, first.artifact, first.start, first.end)
+            self.found.rows.reject(reason, first.artifact, first.start, first.end)
 
     def _add(
         self, values: JsonObject, shown: ShownChunk, before: Mapping[str, Sequence[range]]
@@ -248,4 +229,4 @@ class _ModelExtraction:
         if any(place.start < end and start < place.stop for place in before.get(key, ())):
             return
         self.places.setdefault(key, []).append(range(start, end))
-        self.found.add(values, shown.artifact, start, end)
+        self.found.rows.add(values, shown.artifact, start, end)

@@ -265,7 +265,7 @@ class ReaderService:
 
     async def extract(self, body: ExtractNamespaceRequest) -> ExtractNamespaceResponse:
         """Extract rows; errors are as for `query`."""
-        found = await asyncio.to_thread(Extraction, body)
+        found = await asyncio.to_thread(Extraction.of, body)
 
         async def make(opened: OpenNamespace, asking: Asking | None) -> Reading:
             return await extract(self._parts, opened, asking, found, self.is_given_up)
@@ -275,15 +275,16 @@ class ReaderService:
         wish = _Wish(Method.EXTRACT, most_bytes(body), parts, media_type, body.artifacts)
         fields, result = await self._read(body, wish, make)
         text = fields.pop(_NAMES[Method.EXTRACT], None)
+        rows = found.rows
         if text is not None:
             is_csv = body.format is RowFormat.CSV
-            fields |= {"csv": text} if is_csv else {"rows": found.rows}
+            fields |= {"csv": text} if is_csv else {"rows": rows.listed}
         if result is not None:
             fields |= {
-                "row_count": found.count,
+                "row_count": rows.count,
                 "truncated": result.truncated,
-                "rejected": found.rejected or None,
-                "rejected_count": found.rejected_count,
+                "rejected": rows.rejected or None,
+                "rejected_count": rows.rejected_count,
             }
         return ExtractNamespaceResponse(**fields)
 

@@ -830,7 +830,7 @@ EXTRACT_NAMESPACE: Call[types.ExtractNamespaceResponse] = Call(
         "wait": "wait",
         "schema": "schema",
         "artifacts": "artifacts",
-        "from_": "from",
+        "source": "source",
         "format": "format",
         "max_rows": "maxRows",
     },
@@ -857,7 +857,7 @@ class ExtractNamespace(TypedDict, total=False):
     patterns are of RE2 syntax."""
     artifacts: Sequence[str] | None
     """The only artifacts to read; absent: all that have text."""
-    from_: types.RowPlaces
+    source: types.RowSource
     """Places of rows and values, which a model does not need."""
     format: types.RowFormat
     """`json`, or `csv`, which has a column for each property and no sources."""

@@ -1498,9 +1498,7 @@ class ExportedFile(TypedDict):
     """Size of the artifact in bytes. The file of a padded result is shorter."""
 
 
-_ExtractNamespaceRequestBase = TypedDict(
-    "_ExtractNamespaceRequestBase", {"as": str | None, "from": RowPlaces}
-)
+_ExtractNamespaceRequestBase = TypedDict("_ExtractNamespaceRequestBase", {"as": str | None})
 
 
 class ExtractNamespaceRequest(_ExtractNamespaceRequestBase):
@@ -1519,6 +1517,8 @@ class ExtractNamespaceRequest(_ExtractNamespaceRequestBase):
     patterns are of RE2 syntax."""
     artifacts: NotRequired[list[str] | None]
     """The only artifacts to read; absent: all that have text."""
+    source: NotRequired[RowSource]
+    """Places of rows and values, which a model does not need."""
     format: NotRequired[RowFormat]
     """`json`, or `csv`, which has a column for each property and no sources."""
     maxRows: NotRequired[int]
@@ -3533,7 +3533,7 @@ class RotateKeyRequest(TypedDict):
     """Time for which the former secrets still work, at most 30 days; absent: none."""
 
 
-class RowPlaces(TypedDict):
+class RowSource(TypedDict):
     """Places of rows and values in JSON, CSV and HTML tables, for the built-in reader."""
 
     path: NotRequired[str]
