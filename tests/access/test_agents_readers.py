@@ -67,7 +67,8 @@ async def case(service: Service) -> _Case:
 
 
 async def test_who_may_have_the_content_may_have_what_is_made_of_it(case: _Case) -> None:
-    for method, body in _ASKED.items():
+    # Rows come from files that have them, which this text is not.
+    for method, body in [(one, body) for one, body in _ASKED.items() if one != "extract"]:
         found = await case.service.done(Asked("POST", f"{case.path}:{method}", body=body))
         assert case.agent.hidden[0] in str(found)
     kept = await case.kept(case.path, "query")

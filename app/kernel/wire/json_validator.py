@@ -49,8 +49,13 @@ def fault_finder(schema: JsonObject) -> Callable[[JsonObject], str]:
             return ""
         place = "/".join(map(str, error.absolute_schema_path))
         required = error.validator_value
-        if error.validator == "required" and isinstance(required, list):
-            missing = [name for name in required if name not in (error.instance or ())]
+        instance = error.instance
+        if (
+            error.validator == "required"
+            and isinstance(instance, dict)
+            and isinstance(required, list)
+        ):
+            missing = [name for name in required if name not in instance]
             place += f" ({', '.join(missing)})"
         return f"It does not meet /{place[:_MAX_PLACE_CHARS]} of the schema."
 

@@ -205,6 +205,7 @@ async def test_of_sensitive_content_all_results_have_one_length(
     async with client_with(app, await make_key(database, clock.now(), permissions=AGENT)) as agent:
         denied = await extract(agent)
         assert refusal(denied) == (403, "PERMISSION_DENIED", Reason.INLINE_DENIED)
+        kept: Json = {}
         for form in ("csv", "json"):
             kept = ok(await extract(agent, offPrompt=True, format=form, maxRows=10))
             hidden = {"rows", "csv", "rowCount", "truncated", "rejected", "rejectedCount"}

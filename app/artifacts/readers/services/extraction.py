@@ -62,7 +62,7 @@ def most_bytes(request: ExtractNamespaceRequest) -> int:
 
 @dataclass(frozen=True)
 class Extraction:
-    """What a request looks for, and the rows found so far."""
+    """Rows that a request looks for, and those found so far."""
 
     request: ExtractNamespaceRequest
     rows: FoundRows
