@@ -70,7 +70,7 @@ class RowReader:
             name: _object(each) for name, each in _object(schema["properties"]).items()
         }
 
-    def read(self, values: Mapping[str, JsonValue]) -> JsonObject:
+    def __call__(self, values: Mapping[str, JsonValue]) -> JsonObject:
         """Return the properties of a row, converted where that loses nothing.
 
         Blank values are left out, or null where the schema allows it.

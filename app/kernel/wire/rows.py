@@ -79,7 +79,7 @@ class FoundRows:
     def add(self, values: Mapping[str, JsonValue], artifact: str, start: int, end: int) -> None:
         """Add a row, or reject it."""
         try:
-            row = self._reader.read(values)
+            row = self._reader(values)
         except ValueError as fault:
             self.reject(str(fault), artifact, start, end)
             return

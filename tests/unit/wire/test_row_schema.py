@@ -47,14 +47,14 @@ _SCHEMA: Json = {
 
 def test_values_are_converted_without_loss() -> None:
     given: Json = {"n": " 1,234,567 ", "x": " ", "text": 5, "flag": "TRUE", "tags": "a, b", "y": 1}
-    assert RowReader(_SCHEMA).read(given) == {
+    assert RowReader(_SCHEMA)(given) == {
         "n": 1234567,
         "x": None,
         "text": "5",
         "flag": True,
         "tags": ["a", "b"],
     }
-    assert RowReader(_SCHEMA).read({"n": None, "text": "", "x": 2}) == {"x": 2}
+    assert RowReader(_SCHEMA)({"n": None, "text": "", "x": 2}) == {"x": 2}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_values_are_converted_without_loss() -> None:
 )
 def test_a_fault_tells_the_keyword_and_no_content(values: Json, fault: str) -> None:
     with pytest.raises(ValueError, match=r"^(It|A value) ") as refused:
-        RowReader(_SCHEMA).read(values)
+        RowReader(_SCHEMA)(values)
     assert str(refused.value) == fault
 
 
