@@ -41,7 +41,7 @@ class FoundRow:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Where rows and values are: a JSON pointer to the rows, and names of columns by property."""
+    """Places of rows and values: a JSON pointer to the rows, and names of columns by property."""
 
     columns: Mapping[str, str]
     path: str = ""
