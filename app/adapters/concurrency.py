@@ -1,15 +1,26 @@
 """Asynchronous work: shared by callers, in the background, in steps, and in threads."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+)
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from time import perf_counter
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, Self, TypeVar
+
+from app.kernel.errors import Aborted, DeadlineExceeded, Reason
 
 _V = TypeVar("_V")
 _TURN_SECONDS = 0.001
 """As short as a small request: a task that waits for several turns waits a few milliseconds."""
+_READ_SECONDS = 60
 In = TypeVar("In")
 Out = TypeVar("Out")
 _LONG = 65_536
@@ -180,3 +191,37 @@ def _first(work: Generator[T, None, None]) -> Generator[T, None, None]:
     for value in work:
         yield value
         return
+
+
+class ReadInThread(Generic[_V]):
+    """Numbered parts that a thread reads through the event loop, until the block ends.
+
+    `read` may look for a cancellation: a thread may read many parts before it returns.
+    """
+
+    def __init__(self, read: Callable[[int], Coroutine[None, None, _V]]) -> None:
+        self._read = read
+        self._loop = asyncio.get_running_loop()
+        self._is_over = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        # Cancelling the task does not stop the thread, which checks this flag.
+        self._is_over = True
+
+    def parts(self, count: int) -> Iterator[_V]:
+        """Yield the first parts, in the thread."""
+        for number in range(count):
+            if self._is_over:
+                raise Aborted("The work was interrupted.", Reason.REQUEST_ABANDONED)
+            coming = asyncio.run_coroutine_threadsafe(self._read(number), self._loop)
+            try:
+                part = coming.result(_READ_SECONDS)
+            except TimeoutError:
+                coming.cancel()
+                raise DeadlineExceeded(
+                    "The database is too slow at the moment.", Reason.DATABASE_UNAVAILABLE
+                ) from None
+            yield part

@@ -11,7 +11,7 @@ from typing import Self
 from typing_extensions import override
 
 TEXT, JSON, BYTES = "text/plain", "application/json", "application/octet-stream"
-PDF = "application/pdf"
+PDF, CSV = "application/pdf", "text/csv"
 MAX_CHARS = 200
 _NAME = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}"
 _ESSENCE = re.compile(rf"{_NAME}/{_NAME}")
@@ -76,6 +76,7 @@ _PLAIN = frozenset(
     | {f"application/{name}" for name in ("xml", "xml-dtd", "yaml", "jsonl", "ndjson", "json-seq")}
     | {f"application/x-{name}" for name in ("javascript", "yaml", "ndjson", "sh", "httpd-php")}
 )
+_WITH_ROWS = frozenset({TextFormat.JSON, TextFormat.CSV, TextFormat.HTML})
 _IMAGES = frozenset({"image/svg+xml"})
 """Media types with text that readers cannot use."""
 
@@ -132,6 +133,11 @@ def extension_of(media_type: str) -> str:
     if essence.endswith("+json"):
         return ".json"
     return ".txt" if essence.startswith("text/") else ""
+
+
+def has_rows(media_type: str) -> bool:
+    """Return True if files of a media type have rows, which need no model to be read."""
+    return format_of(MediaType.parse(media_type).essence) in _WITH_ROWS
 
 
 def format_of(essence: str) -> TextFormat | None:

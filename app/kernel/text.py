@@ -168,3 +168,19 @@ def places_of(text: str) -> Sequence[str] | None:
     if any(spec or conversion for _, _, spec, conversion in parts):
         return None
     return [name for _, name, _, _ in parts if name is not None]
+
+
+def span_of(text: str, wanted: Sequence[str]) -> tuple[int, int] | None:
+    """Return the span of all wanted texts that stand in a text; None: it has none of them.
+
+    Of several places of one, the place nearest to the longest wanted text counts.
+    """
+    spans: list[tuple[int, int]] = []
+    for one in sorted(filter(None, wanted), key=len, reverse=True):
+        anchor = spans[0][0] if spans else 0
+        found = [text.rfind(one, 0, anchor), text.find(one, anchor)]
+        starts = [start for start in found if start >= 0]
+        if starts:
+            start = min(starts, key=lambda start: abs(start - anchor))
+            spans.append((start, start + len(one)))
+    return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else None

@@ -214,7 +214,7 @@ class Tuning:
     clocks of processes differ.
     """
     task_max_summary_calls: PositiveInt = 200
-    """Calls of a reader's model that one summary may take."""
+    """Calls of a reader's model that one summary or extraction may take."""
 
     # MCP
     mcp_wait_seconds: Annotated[float, Field(ge=0, le=60)] = 20.0

@@ -15,7 +15,7 @@ from tests.access.service import Asked, Json, Service, bearer
 AGENT = ("artifacts.write", "artifacts.reference", "artifacts.derive")
 PLACE = Names(engine="1", scope={"user_id": "tenant"}, user="tenant")
 NAMESPACE = ENGINE + "/taskMemories/{task_memory}/namespaces/{namespace}"
-READERS = (":query", ":summarize")
+READERS = (":query", ":summarize", ":extract")
 
 
 def made() -> str:

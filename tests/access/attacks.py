@@ -147,7 +147,7 @@ def _asking_around(route: Route, asked: Asked, own: Names) -> Iterator[Asked]:
             yield replace(asked, body={**base, "similaritySearchParams": search})
             yield replace(asked, body={**base, "filterGroups": _GROUPS})
             yield replace(asked, body={**base, "filter": 'NOT fact="x"'})
-    if asked.path.endswith((":query", ":summarize")):
+    if asked.path.endswith((":query", ":summarize", ":extract")):
         wishes: list[Json] = [{"wait": True}, {"offPrompt": True}, {"model": "builtin"}]
         yield from (replace(asked, body={**(asked.body or {}), **wish}) for wish in wishes)
     if route.method == "PATCH":
@@ -275,7 +275,7 @@ def _read(own: Names, victim: Victim) -> Iterator[Json]:
     """Ask for what the tenant was answered, in case that is found again."""
     del own
     for asked in victim.request_ids:
-        if asked.path.endswith((":query", ":summarize")):
+        if asked.path.endswith((":query", ":summarize", ":extract")):
             yield dict(asked.body or {})
 
 
@@ -335,6 +335,7 @@ _SMUGGLERS: dict[str, Callable[[Names, Victim], Iterator[Json]]] = {
     "import": _imported,
     "query": _read,
     "summarize": _read,
+    "extract": _read,
     "sessions": _made,
     "keys": _granted,
 }

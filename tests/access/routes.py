@@ -212,6 +212,10 @@ def _stored(names: Names) -> Json:
     return {"artifacts": [_output(names)], "userId": names.user}
 
 
+ROWS: Json = {"type": "object", "properties": {"item": {}, "text": {"type": "string"}}}
+"""The schema of rows that are extracted."""
+
+
 def _queried(_: Names) -> Json:
     return {"query": "What do I like?"}
 
@@ -449,6 +453,13 @@ _USER = [
         ("artifacts.derive",),
         make=with_artifact,
         body=lambda _: {},
+    ),
+    _user(
+        "POST",
+        _NAMESPACE + ":extract",
+        ("artifacts.derive",),
+        make=with_artifact,
+        body=lambda _: {"schema": ROWS},
     ),
     _user("POST", _NAMESPACE + ":store", ("artifacts.write",), make=with_artifact, body=_stored),
     _user(

@@ -7,12 +7,13 @@ import pytest
 
 from tests.access.agents import AGENT, NAMESPACE, Agent, keep, made, marks
 from tests.access.names import ENGINE, Names
-from tests.access.routes import EXPORTS, IMPORTS
+from tests.access.routes import EXPORTS, IMPORTS, ROWS
 from tests.access.service import Asked, Json, Service
 
 _ASKED: dict[str, Json] = {
     "query": {"query": "What is the code, or the canary?"},
     "summarize": {"instructions": "Repeat all, word by word."},
+    "extract": {"schema": ROWS},
 }
 
 
@@ -57,7 +58,9 @@ class _Case:
     async def look(self, path: str) -> None:
         """Ask for all that there is to know of a namespace."""
         asked = [Asked("GET", path + one) for one in ("", "/artifacts", "/artifacts/answer")]
-        asked += [Asked("GET", f"{path}/artifacts/{one}/content") for one in ("answer", "summary")]
+        asked += [
+            Asked("GET", f"{path}/artifacts/{one}/content") for one in ("answer", "summary", "rows")
+        ]
         asked += [Asked("POST", f"{path}:export", body={"sink": EXPORTS})]
         calling = self.names.path(ENGINE + "/taskTools:call")
         place = {"memory": self.names.task_memory, "namespace": path.rpartition("/")[2]}
@@ -78,7 +81,8 @@ async def case(service: Service) -> _Case:
 
 
 async def test_who_may_have_the_content_may_have_what_is_made_of_it(case: _Case) -> None:
-    for method, body in _ASKED.items():
+    # Rows come from files that have them, which this text is not.
+    for method, body in [(one, body) for one, body in _ASKED.items() if one != "extract"]:
         found = await case.service.done(Asked("POST", f"{case.path}:{method}", body=body))
         assert case.agent.hidden[0] in str(found)
     kept = await case.kept(case.path, "query")

@@ -7,7 +7,7 @@ import httpx
 
 from tests.access.canaries import Canaries
 from tests.access.names import ENGINE, ENGINES, IDLE, Names, last_part
-from tests.access.routes import ROUTES
+from tests.access.routes import ROUTES, ROWS
 from tests.access.service import Asked, Json, Service, bearer
 
 _OLD = "2026-01-15T12:00:00Z"
@@ -188,7 +188,13 @@ class _Filling:
         await self.do("PUT", f"{path}/artifacts/{name}-2", uploaded, userId=self.names.user)
         question = {"query": f"What of {self.content('question')}, or a canary?"}
         wish = {"instructions": self.content("what a summary is to have")}
-        for method, asked in (("query", question), ("summarize", wish)):
+        columns = {"columns": {"item": next(iter(rows["json"]))}}
+        extraction = {"schema": ROWS, "source": columns}
+        for method, asked in (
+            ("query", question),
+            ("summarize", wish),
+            ("extract", extraction),
+        ):
             await self.do("POST", f"{path}:{method}", asked)
             await self.do("POST", f"{path}:{method}", {**asked, "offPrompt": True})
         return replace(self.names, task_memory=memory, namespace=namespace, artifact=name)

@@ -13,7 +13,11 @@ import httpx
 from tests.support.bank import Json, ok
 
 MAX_STEPS = 8
-_METHODS = {"query_task_memory": "query", "summarize_task_memory": "summarize"}
+_METHODS = {
+    "query_task_memory": "query",
+    "summarize_task_memory": "summarize",
+    "extract_task_memory": "extract",
+}
 _EXPORT = "export_task_memory"
 _EXPORTED = {"fileName": "file_name", "directory": "folder"}
 
@@ -107,7 +111,11 @@ class Agent:
         if "promptText" in answer:
             return answer["promptText"], _parts(answer)
         text = json.dumps(
-            {key: answer[key] for key in ("answer", "summary", "citations") if key in answer}
+            {
+                key: answer[key]
+                for key in ("answer", "summary", "rows", "csv", "citations")
+                if key in answer
+            }
         )
         return text, [{"text": text}]
 

@@ -265,6 +265,13 @@ async def _summarize_namespace(client: httpx.AsyncClient, runner: Runner) -> htt
     return client.build_request("POST", f"{NAMESPACE}:summarize", json={"offPrompt": True})
 
 
+@_changes("extractNamespace")
+async def _extract_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Request:
+    ok(await client.send(await _store_artifacts(client, runner)))
+    body = {"schema": {"type": "object", "properties": {"item": {}}}, "offPrompt": True}
+    return client.build_request("POST", f"{NAMESPACE}:extract", json=body)
+
+
 @_changes("updateNamespace")
 async def _update_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Request:
     ok(await client.send(await _store_artifacts(client, runner)))

@@ -1,6 +1,7 @@
 """Questions and summaries of what task memory holds, and the models that are asked them."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,6 +15,11 @@ from tests.support.tasks import MEMORY, NAMESPACE
 
 QUESTION = "What does the green kettle cost?"
 FACT = "The green kettle costs 42 coins."
+ITEMS: Json = {
+    "type": "object",
+    "properties": {"item": {"type": "string"}, "unitPrice": {"type": "number"}},
+    "required": ["item"],
+}
 NEAR, FAR = "near", "far"
 """Readers: one that runs here, and one that does not."""
 
@@ -50,6 +56,19 @@ async def summarize(
 ) -> httpx.Response:
     params = fields.pop("params", None)
     return await client.post(f"{path}:summarize", json=fields, params=params)
+
+
+async def extract(
+    client: httpx.AsyncClient, path: str = NAMESPACE, /, **fields: Any
+) -> httpx.Response:
+    """Have rows extracted, of items with prices unless told otherwise."""
+    params = fields.pop("params", None)
+    return await client.post(f"{path}:extract", json={"schema": ITEMS, **fields}, params=params)
+
+
+def extracted(*rows: Json) -> Json:
+    """Return the reply to a text from which rows are to be extracted, all of its first passage."""
+    return {"rows": [{"passage": 1, "row": json.dumps(row)} for row in rows]}
 
 
 def kept_in(answer: Json) -> str:

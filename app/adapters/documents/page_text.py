@@ -4,9 +4,13 @@ No tree is built: the parser's events are handled one by one, at any depth of ne
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lxml import etree
+from typing_extensions import override
 
 _SILENT = frozenset(
     {"script", "style", "noscript", "template", "svg", "math", "object", "iframe", "canvas"}
@@ -43,13 +47,19 @@ at once and blocks all threads meanwhile. So this tag is dropped, up to the next
 def text_of_html(parts: Iterable[str]) -> Iterator[str]:
     """Yield the text of a page, in paragraphs and lines. Linear in its length. Refuses no input."""
     target = _Target()
+    for _ in _steps_of(parts, target):
+        yield target.take()
+
+
+def _steps_of(parts: Iterable[str], target: "_Target") -> Iterator[None]:
+    """Feed a page to a target; yield after each step, and at the end."""
     reader = _PageReader(target)
     waited = 0
     try:
         for piece in _steps(parts):
             reader.feed(piece)
             waited = 0 if target.has_moved() else waited + len(piece)
-            yield target.take()
+            yield
             if waited > _MAX_WAIT:
                 reader.skip()
                 waited = 0
@@ -57,7 +67,7 @@ def text_of_html(parts: Iterable[str]) -> Iterator[str]:
     except etree.LxmlError:
         # An empty page, or a parser that gives up: the text so far is the result.
         pass
-    yield target.take()
+    yield
 
 
 class _PageReader:
@@ -141,6 +151,8 @@ class _Target:
         """The number of open elements of any kind."""
         self.tag = ""
         """`_START` or `_END` if the last event was a tag."""
+        self.length = 0
+        """The number of characters of the text so far."""
 
     def has_moved(self) -> bool:
         """Return True if anything was read since the last call."""
@@ -198,7 +210,9 @@ class _Target:
         if not plain.startswith(words[:1] or "\0"):
             self._widen(plain[0])
         if words:
-            self._found.append(f"{self._gap}{words}" if self._has_text else words)
+            found = f"{self._gap}{words}" if self._has_text else words
+            self._found.append(found)
+            self.length += len(found)
             self._has_text = True
             self._gap = "" if plain.endswith(words[-1]) else plain[-1]
 
@@ -217,3 +231,124 @@ class _Target:
 
 
 _RANK = ("", " ", " | ", "\n", "\n\n")
+
+_ROW = "tr"
+_TABLE = "table"
+_MAX_TABLES = 16
+"""Most tables that are open at once; the outermost one of more is dropped."""
+_MAX_COLUMNS = 256
+_MAX_CELL = 16 * 1024
+"""Most characters of a cell; the rest is dropped."""
+_SPAN = re.compile(r"[0-9]{1,4}")
+_SPANS = ("colspan", "rowspan")
+
+
+class TableRow(NamedTuple):
+    """The cells of a row, by column, and its place in the text; tables are numbered from 0."""
+
+    table: int
+    cells: Sequence[str]
+    start: int
+    end: int
+
+
+def rows_of_html(parts: Iterable[str]) -> Iterator[TableRow]:
+    """Yield the rows of all tables of a page; a cell that spans rows is in each of them."""
+    target = _Tables()
+    for _ in _steps_of(parts, target):
+        yield from target.take_rows()
+
+
+@dataclass
+class _OpenTable:
+    number: int
+    start: int
+    cells: list[tuple[str, int]] = field(default_factory=list)
+    """Texts of the open row's cells, and the number of rows that each spans."""
+    above: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """Cells that span the coming row, by column."""
+    width: int = 0
+    """Number of columns that the open cell spans; its text belongs to the first."""
+
+    def begin_cell(self, columns: int, rows: int) -> None:
+        self.end_cell()
+        self.cells.append(("", rows))
+        self.width = columns
+
+    def add(self, text: str) -> None:
+        if self.width and len(self.cells[-1][0]) < _MAX_CELL:
+            held, rows = self.cells[-1]
+            self.cells[-1] = held + text[:_MAX_CELL], rows
+
+    def end_cell(self) -> None:
+        rows = self.cells[-1][1] if self.cells else 0
+        self.cells += [("", rows)] * min(self.width - 1, _MAX_COLUMNS - len(self.cells))
+        self.width = 0
+
+    def end_row(self) -> list[str]:
+        self.end_cell()
+        given, above = deque(self.cells), self.above
+        self.cells, self.above = [], {}
+        line: list[str] = []
+        while (given or above) and len(line) < _MAX_COLUMNS:
+            column = len(line)
+            spanning = above.pop(column, None)
+            text, rows = spanning or (given.popleft() if given else ("", 1))
+            line.append(" ".join(text.split()))
+            if rows > 1:
+                self.above[column] = text, rows - 1
+        return line
+
+
+class _Tables(_Target):
+    """A collector of the rows of tables, with their places in the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tables: list[_OpenTable] = []
+        self._rows: list[TableRow] = []
+        self._count = 0
+
+    def take_rows(self) -> list[TableRow]:
+        self.take()
+        rows, self._rows = self._rows, []
+        return rows
+
+    @override
+    def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
+        super().start(tag, _attributes)
+        if self._silent:
+            return
+        place = self.length + len(self._gap) if self._has_text else 0
+        if tag == _TABLE:
+            self._tables = [*self._tables[1 - _MAX_TABLES :], _OpenTable(self._count, place)]
+            self._count += 1
+        elif self._tables and tag == _ROW:
+            self._end_row()
+            self._tables[-1].start = place
+        elif self._tables and tag in _CELLS:
+            spans = (_SPAN.fullmatch(_attributes.get(name) or "") for name in _SPANS)
+            columns, rows = (max(int(span[0]), 1) if span else 1 for span in spans)
+            self._tables[-1].begin_cell(columns, rows)
+        elif self._tables and tag in _PARAGRAPHS | _LINES:
+            self._tables[-1].add(" ")
+
+    @override
+    def end(self, tag: str) -> None:
+        super().end(tag)
+        if self._tables and tag in {_ROW, _TABLE}:
+            self._end_row()
+            if tag == _TABLE:
+                self._tables.pop()
+
+    @override
+    def data(self, text: str) -> None:
+        super().data(text)
+        if self._tables and not self._silent:
+            self._tables[-1].add(text)
+
+    def _end_row(self) -> None:
+        table = self._tables[-1]
+        cells = table.end_row() if table.cells else []
+        if any(cells):
+            self._rows.append(TableRow(table.number, cells, table.start, self.length))

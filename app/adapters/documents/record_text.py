@@ -27,19 +27,22 @@ _MAX_GROWTH, _FREE = 4, 64 * 1024
 
 def text_of_json(parts: Iterable[str]) -> Iterator[str]:
     """Yield JSON with one line for each innermost object or array, and strings unescaped."""
-    reader = _Json()
+    reader = JsonText()
     for part in parts:
         yield "".join(reader.feed(part))
     yield "".join(reader.feed("", is_last=True))
 
 
-class _Json:
+class JsonText:
+    """A rewriter of JSON, which may come in parts of any size."""
+
     def __init__(self) -> None:
         self._held = ""
         self._is_inside = False
         self._has_closed = False
 
     def feed(self, part: str, *, is_last: bool = False) -> Iterator[str]:
+        """Yield the text of a part."""
         text, place = self._held + part, 0
         while place < len(text):
             if self._is_inside:
@@ -88,12 +91,18 @@ def _unescaped(sign: str) -> str:
 
 def text_of_csv(parts: Iterable[str]) -> Iterator[str]:
     """Yield a table with one line per row; cells have their column names, if there are any."""
+    for _, line in lines_of_csv(parts):
+        yield line
+
+
+def lines_of_csv(parts: Iterable[str]) -> Iterator[tuple[Sequence[str] | None, str]]:
+    """Yield the lines of a table's text, each with the cells of its row; None: raw text."""
     rows = _Rows(parts)
     columns: Sequence[str] = ()
     read = written = 0
     for number, (row, raw) in enumerate(rows.read()):
         if row is None:
-            yield raw
+            yield None, raw
             continue
         if number == 0:
             columns = _columns(row)
@@ -102,7 +111,7 @@ def text_of_csv(parts: Iterable[str]) -> Iterator[str]:
         is_named = number > 0 and written <= read * _MAX_GROWTH + _FREE
         line = _line(row, columns if is_named else ())
         written += len(line)
-        yield line
+        yield row, line
 
 
 def _line(row: Sequence[str], columns: Sequence[str]) -> str:

@@ -8,7 +8,15 @@ from typing import Self
 from pydantic import ConfigDict
 from typing_extensions import override
 
-from app.kernel.wire.model_entries import ModelText, SummaryReply, TextReply
+from app.kernel.wire.model_entries import (
+    EntriesReply,
+    MendedJson,
+    MendedNumber,
+    ModelEntry,
+    ModelText,
+    SummaryReply,
+    TextReply,
+)
 from app.language.bm25 import Bm25
 from app.language.chunking import Chunk, Piece
 from app.language.sentences import cut_off, longest_fitting
@@ -184,6 +192,12 @@ _SUMMARY = f"""\
 You shorten documents. Their lines are indented; a line in brackets that is not names the document \
 that begins there. {_DATA}
 summary: at most {{chars}} characters, in the language of the text, without remarks of your own."""
+_ROWS = f"""\
+You extract rows of a table from passages of documents, and from nothing else. {_DATA}
+rows: an entry for each row that the passages state, in their order; empty if they state none.
+passage: the number in brackets of the passage in which the row stands.
+row: the row as a JSON object, with the properties of the schema; leave out a property whose value \
+the passages do not state, and invent none. Copy texts exactly."""
 _WISH = "Keep what the text is about, its main statements, and exact names, numbers and dates."
 _GO_ON = """\
 The text comes in parts. The summary of those before is below, too: write one summary of all, in \
@@ -211,6 +225,21 @@ class Answered(TextReply):
     @override
     def of_prose(cls, text: str) -> Self:
         return cls(answer=text, citations=[])
+
+
+class RowEntry(ModelEntry):
+    """A row in a model's reply: the number of its passage, and its values as JSON."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["passage", "row"]})
+
+    passage: MendedNumber
+    row: MendedJson
+
+
+class RowsReply(EntriesReply):
+    """Reply of a model that extracts rows."""
+
+    rows: list[RowEntry]
 
 
 class ReaderSummary(SummaryReply):
@@ -259,11 +288,18 @@ def question(query: str, shown: Sequence[ShownChunk], answer_tokens: int) -> Rea
 
     A request without passages is used to measure the tokens before the first passage.
     """
-    lines = [
-        f"[{number}] {passage(shown_passage)}" for number, shown_passage in enumerate(shown, 1)
-    ]
-    text = f"Question: {' '.join(query.split())}\n\nPassages:\n" + "\n".join(lines)
+    text = f"Question: {' '.join(query.split())}\n\n{_passages(shown)}"
     return ReaderQuery(_ANSWER.format(chars=answer_tokens * CHARS_PER_TOKEN), text)
+
+
+def extraction(schema: str, shown: Sequence[ShownChunk]) -> ReaderQuery:
+    """Return the request to extract rows of a schema from passages; see `question`."""
+    return ReaderQuery(_ROWS, f"Schema of a row: {schema}\n\n{_passages(shown)}")
+
+
+def _passages(shown: Sequence[ShownChunk]) -> str:
+    lines = [f"[{number}] {passage(each)}" for number, each in enumerate(shown, 1)]
+    return "Passages:\n" + "\n".join(lines)
 
 
 def passage(shown: ShownChunk) -> str:

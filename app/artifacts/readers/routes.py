@@ -7,6 +7,8 @@ from fastapi import Request as HttpRequest
 
 from app.artifacts.readers.schemas import (
     MAX_TEXT_PAGE,
+    ExtractNamespaceRequest,
+    ExtractNamespaceResponse,
     QueryNamespaceRequest,
     QueryNamespaceResponse,
     SummarizeNamespaceRequest,
@@ -34,6 +36,7 @@ router = Router(
         # Results kept off the prompt are counted when they are stored.
         "queryNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
         "summarizeNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
+        "extractNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
         "getToolSpecs": Demand(Permission.ARTIFACTS_REFERENCE),
         "readArtifactText": Demand(Permission.ARTIFACTS_CONTENT, LIST, is_costly=True),
     },
@@ -69,6 +72,25 @@ async def summarize_namespace(
     once, is_given_up = context.once(body.sent), request.is_disconnected
     service = ReaderService(context.resources, name, context.caller, once, is_given_up)
     return await service.summarize(body)
+
+
+@router.post(
+    _NAMESPACE + ":extract",
+    summary="Extract rows from a namespace",
+    operation_id="extractNamespace",
+)
+async def extract_namespace(
+    context: Mutation, name: NamespacePath, body: ExtractNamespaceRequest, request: HttpRequest
+) -> ExtractNamespaceResponse:
+    """Extract rows of a JSON schema, each with its place in an artifact.
+
+    A model reads texts of all kinds. Without one, rows come from JSON, CSV and HTML tables, whose
+    keys, columns and headers have the names of properties. A row that does not meet the schema is
+    listed as rejected, with the reason. With `offPrompt`, the rows are stored and not returned.
+    """
+    once, is_given_up = context.once(body.sent), request.is_disconnected
+    service = ReaderService(context.resources, name, context.caller, once, is_given_up)
+    return await service.extract(body)
 
 
 @router.get(

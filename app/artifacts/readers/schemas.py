@@ -1,13 +1,20 @@
-"""Wire types of readers: queries, summaries, and tools for agents."""
+"""Wire types of readers: queries, summaries, extractions, and tools for agents."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from app.artifacts.tasks.logic import ModelName, Template
 from app.artifacts.tasks.schemas import MAX_LISTED, Reference
+from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.kernel.wire.base import WireModel
+from app.kernel.wire.row_schema import RowFormat, RowSchema
+from app.kernel.wire.rows import ExtractedRow, RejectedRow, RowSource
 from app.kernel.wire.task_fields import TaskId, TaskModel
 
 MAX_QUERY_CHARS = 4_096
@@ -18,6 +25,7 @@ TOP_K = 20
 MAX_TOP_K = 200
 MAX_TEXT_PAGE = 1_000_000
 """No text has as many pages."""
+EXTRACTED_ROWS, MAX_EXTRACTED_ROWS, MAX_INLINE_ROWS = 1_000, 10_000, 1_000
 
 _Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 
@@ -93,6 +101,48 @@ class SummarizeNamespaceRequest(ReadFields):
         if self.instructions is not None and self.template is not None:
             raise ValueError("must have at most one of instructions and template")
         return self
+
+
+class ExtractNamespaceRequest(ReadFields):
+    """A schema of rows to extract from a namespace."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "schema": {"type": "object", "properties": {"price": {"type": "number"}}},
+                    "source": {"path": "/orders", "columns": {"price": "Unit price"}},
+                }
+            ]
+        }
+    )
+
+    schema_: RowSchema = Field(
+        alias="schema",
+        description="JSON schema of one row: an object with properties. References stay within it,"
+        " and patterns are of RE2 syntax.",
+    )
+    artifacts: list[TaskId] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_NAMESPACE_ARTIFACTS,
+        description="The only artifacts to read; absent: all that have text.",
+    )
+    source: RowSource = Field(
+        default_factory=RowSource,
+        description="Places of rows and values, which a model does not need.",
+    )
+    format: RowFormat = Field(
+        RowFormat.JSON,
+        description="`json`, or `csv`, which has a column for each property and no sources.",
+    )
+    max_rows: int = Field(
+        EXTRACTED_ROWS,
+        ge=1,
+        le=MAX_EXTRACTED_ROWS,
+        description="Maximum number of rows; without `offPrompt`, the response also has at most"
+        f" {MAX_INLINE_ROWS:,} rows and 256 KiB of them.",
+    )
 
 
 class Citation(WireModel):
@@ -217,6 +267,32 @@ class SummarizeNamespaceResponse(ReadResponse):
         None, description="The summary; absent if it is kept off the prompt."
     )
     cut: bool | None = Field(None, description="True if it was too long and lost its end.")
+
+
+class ExtractNamespaceResponse(ReadResponse):
+    """Extracted rows, in text order.
+
+    Of a sensitive namespace, a key without `artifacts.content` gets neither counts nor rejections.
+    """
+
+    rows: list[ExtractedRow] | None = Field(
+        None, description="The rows; absent if they are kept off the prompt, or are `csv`."
+    )
+    csv: str | None = Field(
+        None,
+        description="The rows as CSV with a header. A cell that spreadsheets would compute begins"
+        " with an apostrophe.",
+    )
+    row_count: int | None = Field(None, description="Number of rows in the result, from 0.")
+    truncated: bool | None = Field(
+        None,
+        description="True if there are more rows, or text was not read; `offPrompt`, `maxRows` or"
+        " `artifacts` get the others.",
+    )
+    rejected: list[RejectedRow] | None = Field(
+        None, description="The first rejected rows, up to 20; absent if there are none."
+    )
+    rejected_count: int | None = Field(None, description="Number of all rejected rows, from 0.")
 
 
 class ToolFormat(StrEnum):

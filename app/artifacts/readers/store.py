@@ -88,6 +88,7 @@ class Readable:
     Attributes:
         tokens: length of the text.
         depth: number of derivations.
+        media_type: the declared one.
         has_pages: True for a PDF.
     """
 
@@ -96,6 +97,9 @@ class Readable:
     chunks: int
     tokens: int
     depth: int
+    media_type: str
+    sniffed_type: str | None
+    size_bytes: int
     has_pages: bool
 
 
@@ -103,14 +107,9 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
     """Return the artifacts with text, in order."""
     row = ArtifactRow
     statement = (
-        select(
-            row.name,
-            row.content_id,
-            row.chunks,
-            row.token_estimate,
-            row.depth,
-            row.page_ends.is_not(None),
-        )
+        select(row.name, row.content_id, row.chunks, row.token_estimate, row.depth)
+        .add_columns(row.media_type, row.sniffed_type, row.size_bytes)
+        .add_columns(row.page_ends.is_not(None))
         .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks > 0)
         .order_by(row.ordinal)
     )

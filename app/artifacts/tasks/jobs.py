@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from itertools import accumulate, islice
-from typing import Self
 
 from app.adapters.batches import SweepBatches
+from app.adapters.concurrency import ReadInThread
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted, format_read
 from app.adapters.documents.pdf_text import pages_of
@@ -24,7 +24,7 @@ from app.artifacts.tasks.services.preparing import (
     parts_of,
 )
 from app.artifacts.tasks.store import contents, erasure, indexing, repository
-from app.artifacts.tasks.store.contents import PAGE_BYTES, Pages
+from app.artifacts.tasks.store.contents import Pages
 from app.artifacts.tasks.store.indexing import (
     BEGINNING,
     Key,
@@ -33,7 +33,7 @@ from app.artifacts.tasks.store.indexing import (
     embed_later,
 )
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
-from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
+from app.kernel.errors import DeadlineExceeded, NotFound, Reason
 from app.kernel.media_types import BYTES, TextFormat
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.kernel.wire.privacy_config import Place
@@ -50,7 +50,6 @@ from app.settings.settings import Settings
 _AT_ONCE = 200
 EMBEDDED_AT_ONCE = 64
 """Number of chunks embedded together and stored in one transaction."""
-_READ_SECONDS = 60
 _PDFS_AT_ONCE = 2
 """Number of processes that read PDFs for this one; others wait, before their time begins."""
 _FIELD = "pages"
@@ -118,8 +117,20 @@ def _masked(guard: Guard, pages: Sequence[str]) -> list[str]:
 async def _cut_text(
     job: Job, resources: Resources, place: ContentPlace, row: ArtifactRow
 ) -> dict[str, object]:
-    with _Pages(job, place, asyncio.get_running_loop()) as pages:
-        text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
+    async def read(page: int) -> bytes:
+        await job.step()
+        async with job.db.snapshot() as session:
+            data = await contents.read_page(session, place, page)
+        if data is None:
+            raise _gone()
+        return data
+
+    with ReadInThread(read) as pages:
+        text = extracted(
+            pages.parts(contents.page_count(row.size_bytes)),
+            row.media_type,
+            row.sniffed_type or BYTES,
+        )
         return await _insert(job, resources.settings, place, text)
 
 
@@ -159,48 +170,6 @@ async def _end(
 
 def _take(source: Iterator[Chunk]) -> list[Chunk]:
     return list(islice(source, _AT_ONCE))
-
-
-class _Pages:
-    """Pages of a content, read from a thread outside the event loop, until the block ends.
-
-    Cancellation is checked at each page, since long stretches may contain no text.
-    """
-
-    def __init__(self, job: Job, place: ContentPlace, loop: asyncio.AbstractEventLoop) -> None:
-        self._job = job
-        self._place = place
-        self._loop = loop
-        self._is_over = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        # Cancelling the task does not stop the thread, which checks this flag.
-        self._is_over = True
-
-    def up_to(self, size: int) -> Iterator[bytes]:
-        for page in range(-(-size // PAGE_BYTES)):
-            if self._is_over:
-                raise Aborted("The work was interrupted.", Reason.REQUEST_ABANDONED)
-            coming = asyncio.run_coroutine_threadsafe(self._read(page), self._loop)
-            try:
-                data = coming.result(_READ_SECONDS)
-            except TimeoutError:
-                coming.cancel()
-                raise DeadlineExceeded(
-                    "The database is too slow at the moment.", Reason.DATABASE_UNAVAILABLE
-                ) from None
-            yield data
-
-    async def _read(self, page: int) -> bytes:
-        await self._job.step()
-        async with self._job.db.snapshot() as session:
-            data = await contents.read_page(session, self._place, page)
-        if data is None:
-            raise _gone()
-        return data
 
 
 def _gone() -> NotFound:

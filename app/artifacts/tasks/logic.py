@@ -77,6 +77,7 @@ class Reader(StrEnum):
 
     QUERY = "query"
     SUMMARIZE = "summarize"
+    EXTRACT = "extract"
     EXPORT = "export"
 
 
@@ -137,8 +138,12 @@ class Allowed:
 
     def takes_any(self, readers: Mapping[str, Located]) -> bool:
         """Return True if any configured reader, or the built-in one, may read the namespace."""
+        return self.takes(BUILTIN, is_local=True) or self.takes_model(readers)
+
+    def takes_model(self, readers: Mapping[str, Located]) -> bool:
+        """Return True if any configured reader may read the namespace."""
         named = ((name, reader.locality == "local") for name, reader in readers.items())
-        return any(self.takes(name, is_local=near) for name, near in (*named, (BUILTIN, True)))
+        return any(self.takes(name, is_local=near) for name, near in named)
 
 
 MAX_TEMPLATE_CHARS = 8_000

@@ -1,6 +1,6 @@
 """The validator of plain schemas (JSON Schema 2020-12). Importing this module is expensive."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.validators import extend
@@ -8,6 +8,8 @@ from pydantic import JsonValue
 
 from app.kernel.wire.json_schema import JsonObject, compiled
 from app.kernel.wire.scalars import parse_timestamp
+
+_MAX_PLACE_CHARS = 200
 
 
 def _pattern(
@@ -32,3 +34,29 @@ def is_valid(schema: JsonObject, value: JsonValue) -> bool:
     """Return True if a value is valid under its plain schema."""
     accepts: bool = _Validator(schema, format_checker=_FORMATS).is_valid(value)
     return accepts
+
+
+def fault_finder(schema: JsonObject) -> Callable[[JsonObject], str]:
+    """Return a function that names the keyword of a plain schema that an object fails; "": none.
+
+    The words come from the schema alone, never from the object.
+    """
+    validator = _Validator(schema, format_checker=_FORMATS)
+
+    def fault(value: JsonObject) -> str:
+        error: ValidationError | None = next(validator.iter_errors(value), None)
+        if error is None:
+            return ""
+        place = "/".join(map(str, error.absolute_schema_path))
+        required = error.validator_value
+        instance = error.instance
+        if (
+            error.validator == "required"
+            and isinstance(instance, dict)
+            and isinstance(required, list)
+        ):
+            missing = [name for name in required if name not in instance]
+            place += f" ({', '.join(missing)})"
+        return f"It does not meet /{place[:_MAX_PLACE_CHARS]} of the schema."
+
+    return fault

@@ -1,16 +1,14 @@
 """Downloads of lists: all rows that a list's filter finds, as CSV for spreadsheets or as NDJSON."""
 
 import asyncio
-import csv
-import json
 import tomllib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from collections.abc import Set as AbstractSet
-from io import StringIO
 from pathlib import Path
 
 from starlette.responses import Response, StreamingResponse
 
+from app.kernel.csv_cells import cell, csv_of, json_of
 from app.kernel.errors import Reason, Unauthenticated
 from app.surfaces.api import Api, ApiRefusal, Json, Query
 from app.surfaces.console.texts import TEXTS
@@ -23,8 +21,6 @@ _ROWS = "200"
 """Rows of a request: few enough not to delay other requests while they are parsed."""
 _TOO_MANY_REQUESTS = 429
 _RETRIES, _PAUSE_SECONDS = 60, 1.0
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""First characters that make a spreadsheet treat a cell as a formula, the wide ones too."""
 _UTF8 = "\ufeff"
 """The first character of a file that spreadsheets read as UTF-8."""
 
@@ -80,7 +76,7 @@ async def _written(
         if is_csv:
             yield csv_of([[cell(row[column]) for column in columns] for row in rows])
         else:
-            yield "".join(f"{_json(row)}\n" for row in rows)
+            yield "".join(f"{json_of(row)}\n" for row in rows)
         if only:
             return
 
@@ -88,21 +84,3 @@ async def _written(
 def rows_of(answer: Json, name: str) -> list[Json]:
     """Return the rows of a page of a list."""
     return answer[_LISTS[name]["rows"]] or []
-
-
-def cell(value: object) -> object:
-    """Return a value as a cell that no spreadsheet computes; objects and lists are JSON."""
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
-    return _json(value) if isinstance(value, bool | dict | list) else value
-
-
-def csv_of(rows: Sequence[Sequence[object]]) -> str:
-    """Return a table as CSV."""
-    text = StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue()
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

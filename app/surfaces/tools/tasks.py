@@ -3,6 +3,7 @@
 `toolSpecs` declares the tools and their arguments; this module knows only their methods.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _LIST = "list_task_memory"
 _METHODS = {
     "query_task_memory": "query",
     "summarize_task_memory": "summarize",
+    "extract_task_memory": "extract",
     EXPORT: "export",
     "load_task_memory": "load",
 }
@@ -108,6 +110,8 @@ class TaskToolCall:
             if "artifacts" in moved:
                 moved["artifacts"] = [moved["artifacts"]]
             body |= {"sink": self.sink, **moved}
+        if method == "extract":
+            body["schema"] = _parsed(body["schema"])
         if method == "load" and self.owner is not None:
             body["userId"] = self.owner
         path = f"{self._path(arguments)}:{method}"
@@ -158,6 +162,22 @@ def _answered(done: Json) -> str:
     return "\n".join([done["answer"], *(f"- from {place}" for place in places)])
 
 
+def _parsed(schema: str) -> object:
+    try:
+        return json.loads(schema)
+    except ValueError:
+        # The method says which schemas it accepts.
+        return schema
+
+
+def _extracted(done: Json) -> str:
+    if done["csv"] is not None:
+        return str(done["csv"])
+    if done["rows"] is None:
+        return str(done["promptText"])
+    return json.dumps([row["values"] for row in done["rows"]], ensure_ascii=False)
+
+
 def _exported(done: Json) -> str:
     paths = [file["path"] for file in done["files"]]
     more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
@@ -167,6 +187,7 @@ def _exported(done: Json) -> str:
 _TEXTS: Mapping[str, Callable[[Json], str]] = {
     "query": _answered,
     "summarize": lambda done: str(done["summary"] or done["promptText"]),
+    "extract": _extracted,
     "export": _exported,
     "load": lambda done: str(done["promptText"]),
 }

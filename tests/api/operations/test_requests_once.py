@@ -30,7 +30,7 @@ WITHOUT_ID = {
     "rotateKey": "its answer has the secret, which is not stored",
 }
 """Changes without a request id, and why they have none."""
-ANSWERED_AGAIN = {"queryNamespace", "summarizeNamespace"}
+ANSWERED_AGAIN = {"queryNamespace", "summarizeNamespace", "extractNamespace"}
 """Their answers hold texts, so that only their ids are stored, and a model answers again."""
 WITHOUT_MARK = {*ANSWERED_AGAIN, "eraseScope", "uploadArtifact"}
 """Without the header of a repetition; any later request for the same gets the same answer."""

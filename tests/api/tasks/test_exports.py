@@ -264,7 +264,7 @@ async def test_it_can_be_exported_says_the_reference(
 
 async def test_readers_are_told_to_agents_as_tools(client: httpx.AsyncClient) -> None:
     found = ok(await client.get("/toolSpecs"))
-    kinds = ("query", "summarize", "export", "list")
+    kinds = ("query", "summarize", "extract", "export", "list")
     names = {f"{kind}_task_memory" for kind in kinds}
     assert {one["function"]["name"] for one in found["openai"]} == names
     for form in ("gemini", "anthropic"):
@@ -288,7 +288,8 @@ async def test_a_prompt_names_the_readers_that_the_key_has_tools_for(
     secret = await make_key(database, clock.now(), permissions=permissions)
     async with client_with(app, secret) as agent:
         tools = ok(await agent.get("/toolSpecs", params={"format": "openai"}))["openai"]
-        output = text_output("A long text.", name=f"a-{may_derive}".lower())
+        name = f"a-{may_derive}".lower()
+        output = {"kind": "json", "json": ["A long text."], "name": name}
         stored = ok(await store(agent, output))
         artifact = ok(await agent.get(f"{NAMESPACE}/artifacts/{output['name']}"))
         namespace = ok(await agent.get(NAMESPACE))
@@ -298,7 +299,7 @@ async def test_a_prompt_names_the_readers_that_the_key_has_tools_for(
     # It reads no content.
     held.remove("list")
     assert named == (held if may_derive else ["none"])
-    assert len(held) == (3 if may_derive else 0)
+    assert len(held) == (4 if may_derive else 0)
     references = [stored["reference"], namespace["reference"], listed["reference"], artifact]
     assert [one["readableWith"] for one in references] == [held] * 4
     assert stored.get("warnings", []) == ([] if may_derive else ["no_reader"])

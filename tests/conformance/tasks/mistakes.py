@@ -90,6 +90,7 @@ def _of_outputs(path: str, secret: str) -> dict[str, Sent]:
 def _of_readers(namespace: str, secret: str) -> dict[str, Sent]:
     query, summarize = f"{namespace}:query", f"{namespace}:summarize"
     asked = {"query": f"What is {secret}?"}
+    extract, row = f"{namespace}:extract", {"type": "object", "properties": {"item": {}}}
     bodies: dict[str, tuple[str, Any]] = {
         "no question": (query, {"model": secret}),
         "long question": (query, {"query": secret * 200}),
@@ -105,6 +106,13 @@ def _of_readers(namespace: str, secret: str) -> dict[str, Sent]:
         "template of open braces": (summarize, {"template": f"{{text}} {{{secret}"}),
         "two wishes": (summarize, {"template": f"{secret} {{text}}", "instructions": secret}),
         "long wish": (summarize, {"instructions": secret * 200}),
+        "schema is a text": (extract, {"schema": secret}),
+        "schema of another type": (extract, {"schema": {"type": secret}}),
+        "schema leads elsewhere": (extract, {"schema": {**row, "$ref": f"http://{secret}/"}}),
+        "pattern is none": (extract, {"schema": {**row, "pattern": f"({secret}"}}),
+        "place of rows is none": (extract, {"schema": row, "source": {"path": secret}}),
+        "column of rows is none": (extract, {"schema": row, "source": {"columns": {secret: 1}}}),
+        "artifacts without text": (extract, {"schema": row, "artifacts": [secret]}),
         "unknown sink": (f"{namespace}:export", {"sink": secret}),
         "sink is a path": (f"{namespace}:export", {"sink": f"../{secret}"}),
         "folder leads out": (f"{namespace}:export", {"sink": "files", "directory": f"../{secret}"}),

@@ -161,8 +161,7 @@ def test_tools_of_readers_are_told_in_each_form(desk: Desk) -> None:
     names = {"list_task_memory"}
     assert {one["name"] for form in ("gemini", "anthropic") for one in unread[form]} == names
     assert [one["function"]["name"] for one in unread["openai"]] == [*names]
-    readers = {"query_task_memory", "summarize_task_memory", "export_task_memory"}
-    names |= readers
+    names |= {f"{reader}_task_memory" for reader in ("query", "summarize", "extract", "export")}
     openai = {one["function"]["name"]: one["function"]["parameters"] for one in specs["openai"]}
     gemini = {one["name"]: one["parameters"] for one in specs["gemini"]}
     anthropic = {one["name"] for one in specs["anthropic"]}

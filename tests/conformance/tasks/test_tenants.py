@@ -25,6 +25,10 @@ NAMESPACE: dict[str, Json | None] = {
     "POST :store": {"artifacts": [{"kind": "text", "text": "tea"}]},
     "POST :query": {"query": "What is it?", "model": "builtin"},
     "POST :summarize": {"model": "builtin"},
+    "POST :extract": {
+        "model": "builtin",
+        "schema": {"type": "object", "properties": {"item": {}}},
+    },
     "POST :export": {"sink": "files"},
     "PATCH ": {"sensitive": True},
     "DELETE /artifacts/a": None,

@@ -14,6 +14,7 @@ def test_the_tools_ask_for_memory_and_namespace() -> None:
     assert [name.removesuffix("_task_memory") for name in named] == [
         "query",
         "summarize",
+        "extract",
         "export",
         "list",
         "load",
@@ -24,6 +25,7 @@ def test_the_tools_ask_for_memory_and_namespace() -> None:
     assert load["properties"]["source"]["enum"] == ["in", "more"]
     assert named["query_task_memory"]["required"] == ["memory", "namespace", "query"]
     assert named["summarize_task_memory"]["required"] == ["memory", "namespace"]
+    assert named["extract_task_memory"]["required"] == ["memory", "namespace", "schema"]
     export = named["export_task_memory"]
     assert export["required"] == ["memory", "namespace"]
     assert list(export["properties"])[2:] == ["artifact", "file_name", "folder"]
@@ -60,6 +62,7 @@ def test_a_format_is_answered_alone() -> None:
     assert [one["name"] for one in found["anthropic"]] == [
         "query_task_memory",
         "summarize_task_memory",
+        "extract_task_memory",
         "list_task_memory",
     ]
 

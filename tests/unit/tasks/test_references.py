@@ -50,7 +50,7 @@ def reference(
 def test_it_names_all_that_a_prompt_may_know() -> None:
     assert prompt_text(reference(), "web", "fetch") == (
         "web.fetch: stored off prompt as memory=TaskMemory namespace=ns-1; 1 artifact (text/plain),"
-        " 295496 bytes; readers: query, summarize, export"
+        " 295496 bytes; readers: query, summarize, extract, export"
     )
 
 
@@ -77,7 +77,7 @@ def test_it_is_never_longer_than_it_may_be(
     assert f"memory={memory} namespace={namespace};" in told
     assert f" {count} artifact" in told
     assert "536870912 bytes" in told
-    assert "readers: query, summarize, export" in told
+    assert "readers: query, summarize, extract, export" in told
     assert told[0] == tool[0]
 
 
@@ -112,12 +112,16 @@ def test_a_reference_has_these_fields_and_no_others() -> None:
 
 @pytest.mark.parametrize("has_text", [True, False])
 @pytest.mark.parametrize("has_reader", [True, False])
+@pytest.mark.parametrize("has_rows", [True, False])
 @pytest.mark.parametrize("has_sinks", [True, False])
 def test_readers_are_those_that_can_read_it(
-    *, has_text: bool, has_reader: bool, has_sinks: bool
+    *, has_text: bool, has_reader: bool, has_rows: bool, has_sinks: bool
 ) -> None:
-    found = readable_with(has_text=has_text, has_reader=has_reader, has_sinks=has_sinks)
+    found = readable_with(
+        has_text=has_text, has_reader=has_reader, has_rows=has_rows, has_sinks=has_sinks
+    )
     reading = ["query", "summarize"] if has_text and has_reader else []
+    reading += ["extract"] if reading and has_rows else []
     assert found == [*reading, *(["export"] if has_sinks else [])]
 
 

@@ -232,7 +232,7 @@ async def _summed_by_model(asking: Asking, wish: SummaryOptions) -> Reading:
     text, calls, is_cut = "", 0, False
     async for part in _parts(asking, room):
         calls += 1
-        _check_calls(asking, calls)
+        check_calls(asking, calls)
         written = (await asking.ask(summary(part, text, wish), ReaderSummary)).summary
         text = within(written, wish.max_tokens)
         # A cut in one summary also affects the later ones.
@@ -248,12 +248,12 @@ def _room(asking: Asking, wish: SummaryOptions) -> SummaryRoom:
             "maxTokens", f"leaves no room to read: {asking.reader.name} takes {window} tokens."
         )
     tokens = sum(artifact.tokens for artifact in artifacts)
-    _check_calls(asking, calls_of(tokens, [artifact.name for artifact in artifacts], room))
+    check_calls(asking, calls_of(tokens, [artifact.name for artifact in artifacts], room))
     return room
 
 
-def _check_calls(asking: Asking, calls: int) -> None:
-    """Check that a summary may take this number of calls.
+def check_calls(asking: Asking, calls: int) -> None:
+    """Check that reading a whole namespace may take this number of calls.
 
     The error omits the number, since that would reveal the length of texts, which may be sensitive.
     """
@@ -267,8 +267,21 @@ def _check_calls(asking: Asking, calls: int) -> None:
 
 
 async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:
-    parts, opened = SummaryParts(room), asking.opened
-    count = 0
+    parts = SummaryParts(room)
+    async for page in all_pieces(asking):
+        for part in parts.feed(page):
+            yield part
+    for part in parts.end():
+        yield part
+
+
+async def all_pieces(asking: Asking) -> AsyncIterator[Sequence[Piece]]:
+    """Yield all chunks, in pages, ordered by artifact and position.
+
+    Raises:
+        Aborted: the namespace was deleted or changed meanwhile.
+    """
+    opened, count = asking.opened, 0
     after: tuple[int, int] | None = None
     while count < opened.chunks:
         async with reading(asking.resources, opened) as (session, texts):
@@ -277,7 +290,4 @@ async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:
             raise changed(opened.name)
         count += len(page)
         after = page[-1].ordinal, page[-1].chunk.n
-        for part in parts.feed(page):
-            yield part
-    for part in parts.end():
-        yield part
+        yield page

@@ -1,9 +1,10 @@
-"""Questions and summaries over content that task memory keeps off prompts.
+"""Questions, summaries and extractions over content that task memory keeps off prompts.
 
 Model calls run outside any transaction. Usage is recorded after each call.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +15,8 @@ from app.adapters.resources import Resources
 from app.artifacts.readers import store
 from app.artifacts.readers.logic import SummaryOptions
 from app.artifacts.readers.schemas import (
+    ExtractNamespaceRequest,
+    ExtractNamespaceResponse,
     QueryNamespaceRequest,
     QueryNamespaceResponse,
     ReadFields,
@@ -22,6 +25,7 @@ from app.artifacts.readers.schemas import (
     SummarizeNamespaceResponse,
 )
 from app.artifacts.readers.services import queries
+from app.artifacts.readers.services.extraction import Extraction, extract, most_bytes
 from app.artifacts.readers.services.extractive import MODEL_ID
 from app.artifacts.readers.services.reading_session import (
     Asking,
@@ -32,7 +36,7 @@ from app.artifacts.readers.services.reading_session import (
     unchanged,
     usage_of,
 )
-from app.artifacts.tasks.logic import Kind, check_reader, chosen_name
+from app.artifacts.tasks.logic import check_reader, chosen_name
 from app.artifacts.tasks.logic import Reader as Method
 from app.artifacts.tasks.schemas import Reference
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
@@ -41,6 +45,7 @@ from app.artifacts.tasks.services.preparing import (
     PADDING,
     check_storable,
     embedder_of,
+    kind_of,
     prepare,
 )
 from app.artifacts.tasks.services.storing import (
@@ -57,8 +62,9 @@ from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey, digest_of
 from app.kernel.errors import InvalidArgument
 from app.kernel.limits import Counted
-from app.kernel.media_types import TEXT
+from app.kernel.media_types import CSV, JSON, TEXT
 from app.kernel.names import NamespaceName
+from app.kernel.wire.row_schema import RowFormat
 from app.language.tokens import CHARS_PER_TOKEN
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -66,7 +72,8 @@ from app.platform.limits.services.quotas import check_more
 from app.platform.operations.services.mutation import write
 from app.platform.operations.services.operations import GivenUp
 
-_NAMES = {Method.QUERY: "answer", Method.SUMMARIZE: "summary"}
+_NAMES = {Method.QUERY: "answer", Method.SUMMARIZE: "summary", Method.EXTRACT: "rows"}
+_MEDIA_TYPES = {RowFormat.JSON: JSON, RowFormat.CSV: CSV}
 Make = Callable[[OpenNamespace, Asking | None], Awaitable[Reading]]
 """Function that makes the text; without model calls, the built-in reader makes it."""
 _TOOL = "task_memory"
@@ -83,12 +90,14 @@ class DerivedRequest:
 
     Attributes:
         name: name of the text in the response, and of the artifact unless another is `chosen`.
+        most_bytes: maximum size of the result.
         input_hash: digest of all that determines the result, and of a chosen name.
     """
 
     activity: str
     name: str
-    tokens: int
+    media_type: str
+    most_bytes: int
     input_hash: bytes
     chosen: str | None
 
@@ -118,9 +127,9 @@ class DerivedStore:
 
     tasks: TaskService
 
-    def check(self) -> None:
-        """Raise InvalidArgument if this service is not configured to store texts."""
-        check_storable(self.tasks.settings, Kind.TEXT, "offPrompt")
+    def check(self, media_type: str) -> None:
+        """Raise InvalidArgument if this service is not configured to store such results."""
+        check_storable(self.tasks.settings, kind_of(media_type), "offPrompt")
 
     async def check_room(self, opened: OpenNamespace) -> None:
         """Raise ResourceExhausted if the engine has no room, before paying a model for a result."""
@@ -155,12 +164,12 @@ class DerivedStore:
         settings, now = self.tasks.settings, self.tasks.clock.now()
         text = text.rstrip(PADDING) or _NOTHING
         data = text.encode()
-        prepared = await prepare(settings, data, len(data), Kind.TEXT, TEXT)
+        kind, media_type = kind_of(wish.media_type), wish.media_type
+        prepared = await prepare(settings, data, len(data), kind, media_type)
         if opened.row.sensitive:
-            most = wish.tokens * CHARS_PER_TOKEN * _MOST_CHARACTER_BYTES
-            data = data.ljust(most, PADDING.encode())
+            data = data.ljust(wish.most_bytes, PADDING.encode())
             prepared = prepared.sized_as(data)
-        item = OutputItem(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.artifact, 0)
+        item = OutputItem(kind, media_type, data, prepared.token_estimate, wish.artifact, 0)
         name = NamespaceName(opened.name.memory, new_namespace())
         sources = [artifact.name for artifact in opened.artifacts]
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
@@ -233,7 +242,8 @@ class ReaderService:
             return await queries.answer(self._parts, opened, asking, body)
 
         parts = {"query": body.query, "topK": body.top_k, "answerTokens": body.answer_tokens}
-        fields, result = await self._read(body, Method.QUERY, body.answer_tokens, parts, make)
+        wish = _Wish(Method.QUERY, _bytes_of(body.answer_tokens), parts)
+        fields, result = await self._read(body, wish, make)
         return QueryNamespaceResponse(**fields, citations=list(result.citations) if result else [])
 
     async def summarize(self, body: SummarizeNamespaceRequest) -> SummarizeNamespaceResponse:
@@ -248,21 +258,44 @@ class ReaderService:
             "template": body.template,
             "maxTokens": body.max_tokens,
         }
-        fields, result = await self._read(body, Method.SUMMARIZE, body.max_tokens, parts, make)
+        asked = _Wish(Method.SUMMARIZE, _bytes_of(body.max_tokens), parts)
+        fields, result = await self._read(body, asked, make)
         return SummarizeNamespaceResponse(
             **fields, cut=(result is not None and result.is_cut) or None
         )
 
-    async def _read(
-        self, body: ReadFields, method: Method, tokens: int, parts: dict[str, Any], make: Make
-    ) -> tuple[dict[str, Any], Reading | None]:
-        """Return the fields of a response, and what this request itself made and may show.
+    async def extract(self, body: ExtractNamespaceRequest) -> ExtractNamespaceResponse:
+        """Extract rows; errors are as for `query`."""
+        found = await asyncio.to_thread(Extraction.of, body)
 
-        `tokens` is the maximum length of the text, `parts` are the fields that determine it.
-        """
-        opened, meter = await self._open(body), Meter()
-        check_reader(opened.row.readers, method)
-        wish = _wish(opened, method, tokens, parts, body.as_)
+        async def make(opened: OpenNamespace, asking: Asking | None) -> Reading:
+            return await extract(self._parts, opened, asking, found, self.is_given_up)
+
+        parts = body.model_dump(mode="json", include={"schema_", "source", "format", "max_rows"})
+        media_type = _MEDIA_TYPES[body.format]
+        wish = _Wish(Method.EXTRACT, most_bytes(body), parts, media_type, body.artifacts)
+        fields, result = await self._read(body, wish, make)
+        text = fields.pop(_NAMES[Method.EXTRACT], None)
+        rows = found.rows
+        if text is not None:
+            is_csv = body.format is RowFormat.CSV
+            fields |= {"csv": text} if is_csv else {"rows": rows.listed}
+        if result is not None:
+            fields |= {
+                "row_count": rows.count,
+                "truncated": result.truncated,
+                "rejected": rows.rejected or None,
+                "rejected_count": rows.rejected_count,
+            }
+        return ExtractNamespaceResponse(**fields)
+
+    async def _read(
+        self, body: ReadFields, asked: "_Wish", make: Make
+    ) -> tuple[dict[str, Any], Reading | None]:
+        """Return the fields of a response, and what this request itself made and may show."""
+        opened, meter = await self._open(body, asked), Meter()
+        check_reader(opened.row.readers, asked.method)
+        wish = _derived(opened, asked, body.as_)
         if kept := await self._kept_before(opened, wish, body):
             return _response_fields(opened, meter, kept), None
         reader = opened.reader
@@ -285,13 +318,15 @@ class ReaderService:
     def _parts(self) -> Resources:
         return replace(self.resources, db=self.resources.db.in_parts())
 
-    async def _open(self, body: ReadFields) -> OpenNamespace:
+    async def _open(self, body: ReadFields, asked: "_Wish") -> OpenNamespace:
         if body.off_prompt:
-            self._keeping.check()
+            self._keeping.check(asked.media_type)
         elif body.as_ is not None:
             raise InvalidArgument.of_field("as", "needs offPrompt: true, which stores the result.")
         parts = self._parts
         opened = await open_namespace(parts, self.name, body, self.caller, self.is_given_up)
+        if asked.artifacts is not None:
+            opened = opened.only(asked.artifacts)
         if self.once is not None:
             async with write(parts, engines.locked(opened.name.memory.engine), self.once):
                 pass
@@ -323,18 +358,33 @@ class ReaderService:
             await unchanged(session, opened, self.resources.clock.now())
 
 
-def _wish(
-    opened: OpenNamespace, method: Method, tokens: int, parts: dict[str, Any], name: str | None
-) -> DerivedRequest:
-    chosen = None if name is None else chosen_name(name, TEXT)
+@dataclass(frozen=True)
+class _Wish:
+    """A result to make of all artifacts or some; `parts` are the fields that determine it."""
+
+    method: Method
+    most_bytes: int
+    parts: dict[str, Any]
+    media_type: str = TEXT
+    artifacts: Sequence[str] | None = None
+
+
+def _bytes_of(tokens: int) -> int:
+    return tokens * CHARS_PER_TOKEN * _MOST_CHARACTER_BYTES
+
+
+def _derived(opened: OpenNamespace, asked: _Wish, name: str | None) -> DerivedRequest:
+    method, parts = asked.method, asked.parts
+    chosen = None if name is None else chosen_name(name, asked.media_type)
     if chosen is not None:
         # Only a result with the same name is reused.
         parts = {**parts, "as": chosen}
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [artifact.content_id for artifact in opened.artifacts]
-    asked = digest_of([method.value, by, contents, inherited(opened.row), parts])
-    return DerivedRequest(method.value, _NAMES[method], tokens, asked, chosen)
+    digest = digest_of([method.value, by, contents, inherited(opened.row), parts])
+    name = _NAMES[method]
+    return DerivedRequest(method.value, name, asked.media_type, asked.most_bytes, digest, chosen)
 
 
 async def _check_name(

@@ -10,7 +10,7 @@ If the indexing of a text was given up, the artifact counts as having no text.
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -88,6 +88,14 @@ class OpenNamespace:
     unreadable: int
     unread: Sequence[ExplainedArtifact]
     may_show: bool
+
+    def only(self, names: Sequence[str]) -> "OpenNamespace":
+        """Return the namespace with some texts; raise InvalidArgument if one is not there."""
+        chosen = [artifact for artifact in self.artifacts if artifact.name in names]
+        if len(chosen) < len({*names}):
+            message = "must be names of artifacts with text in this namespace."
+            raise InvalidArgument.of_field("artifacts", message)
+        return replace(self, artifacts=chosen, unreadable=0, unread=())
 
     @property
     def chunks(self) -> int:

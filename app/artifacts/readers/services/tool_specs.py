@@ -9,6 +9,7 @@ from app.kernel.tools import FORMATS, Schema
 _Tool = tuple[str, str, dict[str, dict[str, Any]], list[str]]
 """Name, description, specific arguments, and the names of the required ones among these."""
 QUERY, SUMMARIZE = "query_task_memory", "summarize_task_memory"
+EXTRACT = "extract_task_memory"
 EXPORT, LIST, LOAD = "export_task_memory", "list_task_memory", "load_task_memory"
 
 _PLACE: dict[str, dict[str, Any]] = {
@@ -33,6 +34,10 @@ _SUMMARIZE = (
     "Summarises a tool's output that is stored off this prompt. Use it when a tool's output was"
     " replaced by a reference to memory and namespace and you need to know what it is about as a"
     " whole; for single facts, a query is better."
+)
+_EXTRACT = (
+    "Extracts rows of a table from a tool's output that is stored off this prompt. Use it when you"
+    " need many things of one kind from it, such as all orders with their prices."
 )
 _EXPORT = (
     "Saves a tool's output that is stored off this prompt as files, unchanged. Use it when the"
@@ -67,6 +72,22 @@ _READERS: tuple[_Tool, ...] = (
             **_KEEP_OFF,
         },
         ["namespace"],
+    ),
+    (
+        EXTRACT,
+        _EXTRACT,
+        {
+            "schema": {
+                "type": "string",
+                "description": "JSON schema of one row, as JSON text: an object with properties.",
+            },
+            "format": {
+                "type": "string",
+                "description": "Form of the rows: json, or csv; json without it.",
+            },
+            **_KEEP_OFF,
+        },
+        ["namespace", "schema"],
     ),
 )
 _EXPORTS: tuple[_Tool, ...] = (

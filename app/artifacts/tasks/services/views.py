@@ -18,6 +18,7 @@ from app.artifacts.tasks.schemas import (
 from app.artifacts.tasks.store.listing import Contents, ListedArtifact
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
 from app.kernel.auth import Caller
+from app.kernel.media_types import has_rows
 from app.kernel.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.permissions import Permission
 from app.settings.settings import Settings
@@ -53,7 +54,7 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
         total_bytes=contents.bytes,
         created_time=row.create_time,
         expire_time=row.expire_time,
-        readable_with=_readers(settings, row, has_text=contents.has_text),
+        readable_with=_readers(settings, row, contents.artifacts, has_text=contents.has_text),
         derived_from=[
             Source(namespace=source[0], name=source[1]) for source in sources[:MAX_LISTED]
         ]
@@ -75,11 +76,19 @@ def _sources(sources: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
     return [(source["namespace"], source["name"]) for source in sources or ()]
 
 
-def _readers(settings: Settings, row: NamespaceRow, *, has_text: bool) -> list[Reader]:
+def _readers(
+    settings: Settings,
+    row: NamespaceRow,
+    artifacts: Iterable[ListedArtifact | ArtifactRow],
+    *,
+    has_text: bool,
+) -> list[Reader]:
     allowed = Allowed(row.local_only, row.allowed_models)
+    are_rows = any(has_rows(artifact.media_type) for artifact in artifacts)
     readers = readable_with(
         has_text=has_text,
         has_reader=allowed.takes_any(settings.task_readers),
+        has_rows=are_rows or allowed.takes_model(settings.task_readers),
         has_sinks=bool(settings.task_export_sinks),
     )
     return [reader for reader in readers if row.readers is None or reader in row.readers]
@@ -110,7 +119,10 @@ def artifact_of(
         state=state,
         readable_with=usable(
             _readers(
-                settings, namespace, has_text=row.chunks > 0 or state is ArtifactState.INDEXING
+                settings,
+                namespace,
+                [row],
+                has_text=row.chunks > 0 or state is ArtifactState.INDEXING,
             ),
             caller,
         ),
@@ -171,9 +183,12 @@ def policy_of(memory: TaskMemoryName, row: ToolPolicyRow) -> ToolPolicy:
     )
 
 
-def readable_with(*, has_text: bool, has_reader: bool, has_sinks: bool) -> list[Reader]:
-    """Return the readers that can use the artifacts."""
+def readable_with(
+    *, has_text: bool, has_reader: bool, has_rows: bool, has_sinks: bool
+) -> list[Reader]:
+    """Return the readers that can use the artifacts; `has_rows`: rows can be extracted."""
     reading = [Reader.QUERY, Reader.SUMMARIZE] if has_text and has_reader else []
+    reading += [Reader.EXTRACT] if reading and has_rows else []
     return [*reading, Reader.EXPORT] if has_sinks else reading
 
 

@@ -38,6 +38,11 @@ async def insert_pages(
         await session.execute(insert(PageRow).values(values))
 
 
+def page_count(size: int) -> int:
+    """Return the number of pages of a content."""
+    return -(-size // PAGE_BYTES)
+
+
 async def read_page(session: Session, place: ContentPlace, page: int) -> bytes | None:
     """Return a page, or None if it does not exist."""
     statement = select(PageRow.data).where(

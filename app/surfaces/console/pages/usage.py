@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
+from app.kernel.csv_cells import cell, csv_of
 from app.surfaces.api import ApiFault, Json
 from app.surfaces.console.charts import StackedBars, stacked
-from app.surfaces.console.exports import cell, csv_of
 from app.surfaces.console.templating import counted
 from app.surfaces.console.texts import TEXTS
 from app.surfaces.console.visits import BAD_REQUEST, ENGINE, Route, Visit

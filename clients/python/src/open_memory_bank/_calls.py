@@ -844,6 +844,55 @@ class ExportRevisions(TypedDict, total=False):
     """An AIP-160 filter."""
 
 
+EXTRACT_NAMESPACE: Call[types.ExtractNamespaceResponse] = Call(
+    "extractNamespace",
+    "POST",
+    "{engine}/taskMemories/{task_memory}/namespaces/{namespace}:extract",
+    body={
+        "model": "model",
+        "off_prompt": "offPrompt",
+        "as_": "as",
+        "wait": "wait",
+        "schema": "schema",
+        "artifacts": "artifacts",
+        "source": "source",
+        "format": "format",
+        "max_rows": "maxRows",
+    },
+    is_change=True,
+)
+
+
+class ExtractNamespace(TypedDict, total=False):
+    """Arguments of `extractNamespace`."""
+
+    model: str | None
+    """A configured model, or `builtin`, which needs none; absent: the first that may
+    read the namespace (the first local one if it is sensitive), or `builtin` without
+    any."""
+    off_prompt: bool
+    """True: store the result and return only its reference."""
+    as_: str | None
+    """Name of the stored result, with `offPrompt` only; without an extension, it gets
+    `.txt`. No two results of a namespace may have the same."""
+    wait: bool
+    """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    schema: Required[Mapping[str, Any]]
+    """JSON schema of one row: an object with properties. References stay within it, and
+    patterns are of RE2 syntax."""
+    artifacts: Sequence[str] | None
+    """The only artifacts to read; absent: all that have text."""
+    source: types.RowSource
+    """Places of rows and values, which a model does not need."""
+    format: types.RowFormat
+    """`json`, or `csv`, which has a column for each property and no sources."""
+    max_rows: int
+    """Maximum number of rows; without `offPrompt`, the response also has at most 1,000
+    rows and 256 KiB of them."""
+    idempotency_key: str | None
+    """Id of the request, of at most 128 characters; absent: a random one."""
+
+
 FIND_RESOURCES: Call[types.FindResourcesResponse] = Call(
     "findResources", "POST", "{engine}/resources:find", body={"text": "text"}
 )

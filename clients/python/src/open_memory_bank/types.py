@@ -137,7 +137,7 @@ PrivacyAction = Literal["OFF", "MASK", "REJECT"]
 
 Ranking = Literal["hybrid", "vector"]
 
-Reader = Literal["query", "summarize", "export"]
+Reader = Literal["query", "summarize", "extract", "export"]
 
 RecallMode = Literal["extractive", "summary"]
 
@@ -146,6 +146,8 @@ Recompute = Literal["full_until_overflow", "recursive"]
 Refresh = Literal["append", "whole"]
 
 Role = Literal["viewer", "user", "editor", "admin"]
+
+RowFormat = Literal["json", "csv"]
 
 ScanAction = Literal["REPORT", "MASK"]
 
@@ -1565,6 +1567,70 @@ class ExportedFile(TypedDict):
     """Size of the artifact in bytes. The file of a padded result is shorter."""
 
 
+_ExtractNamespaceRequestBase = TypedDict("_ExtractNamespaceRequestBase", {"as": str | None})
+
+
+class ExtractNamespaceRequest(_ExtractNamespaceRequestBase):
+    """A schema of rows to extract from a namespace."""
+
+    model: NotRequired[str | None]
+    """A configured model, or `builtin`, which needs none; absent: the first that may
+    read the namespace (the first local one if it is sensitive), or `builtin` without
+    any."""
+    offPrompt: NotRequired[bool]
+    """True: store the result and return only its reference."""
+    wait: NotRequired[bool]
+    """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    schema: dict[str, Any]
+    """JSON schema of one row: an object with properties. References stay within it, and
+    patterns are of RE2 syntax."""
+    artifacts: NotRequired[list[str] | None]
+    """The only artifacts to read; absent: all that have text."""
+    source: NotRequired[RowSource]
+    """Places of rows and values, which a model does not need."""
+    format: NotRequired[RowFormat]
+    """`json`, or `csv`, which has a column for each property and no sources."""
+    maxRows: NotRequired[int]
+    """Maximum number of rows; without `offPrompt`, the response also has at most 1,000
+    rows and 256 KiB of them."""
+
+
+class ExtractNamespaceResponse(TypedDict):
+    """Extracted rows, in text order.
+
+    Of a sensitive namespace, a key without `artifacts.content` gets neither counts nor
+    rejections.
+    """
+
+    model: str
+    """Id of the model that was called; `builtin:extractive`: none was."""
+    coverage: ReadingCoverage
+    """Part of the namespace that was read."""
+    usage: ReaderUsage
+    """Model calls made for this request."""
+    reference: NotRequired[Reference | None]
+    """Reference to the result, if it is kept off the prompt."""
+    promptText: NotRequired[str | None]
+    """Text for the prompt that names the result, if it is kept off the prompt."""
+    reused: NotRequired[bool | None]
+    """True if this is the result of an equal request. After an earlier one, this request
+    is free; after a concurrent one, `usage` shows the cost of this request."""
+    rows: NotRequired[list[ExtractedRow] | None]
+    """The rows; absent if they are kept off the prompt, or are `csv`."""
+    csv: NotRequired[str | None]
+    """The rows as CSV with a header. A cell that spreadsheets would compute begins with
+    an apostrophe."""
+    rowCount: NotRequired[int | None]
+    """Number of rows in the result, from 0."""
+    truncated: NotRequired[bool | None]
+    """True if there are more rows, or text was not read; `offPrompt`, `maxRows` or
+    `artifacts` get the others."""
+    rejected: NotRequired[list[RejectedRow] | None]
+    """The first rejected rows, up to 20; absent if there are none."""
+    rejectedCount: NotRequired[int | None]
+    """Number of all rejected rows, from 0."""
+
+
 class ExtractedMemory(TypedDict):
     """A memory as generation extracted it, before it was merged with present memories."""
 
@@ -1574,6 +1640,19 @@ class ExtractedMemory(TypedDict):
     """Quotation from the conversation as evidence; absent for a given fact."""
     structuredData: NotRequired[dict[str, Any] | None]
     """Value of a field of a profile; absent for a fact."""
+
+
+class ExtractedRow(TypedDict):
+    """A row that meets the schema, and its place."""
+
+    artifact: str
+    """Name of the artifact within the namespace."""
+    start: int
+    """First character, counted like `start` of a citation."""
+    end: int
+    """First character after it; 0: the whole artifact."""
+    values: dict[str, JsonValue]
+    """Values by property."""
 
 
 class FailureGroup(TypedDict):
@@ -3401,6 +3480,20 @@ class RegenerateSummaryResponse(_RegenerateSummaryResponseBase):
     """The end of the regeneration of a summary."""
 
 
+class RejectedRow(TypedDict):
+    """A row that does not meet the schema, or a part that cannot be read; without
+    content."""
+
+    artifact: str
+    """Name of the artifact within the namespace."""
+    start: int
+    """First character, counted like `start` of a citation."""
+    end: int
+    """First character after it; 0: the whole artifact."""
+    reason: str
+    """The reason, in a sentence."""
+
+
 class RestoreReasoningEngineResponse(TypedDict):
     """The result of a restore."""
 
@@ -3570,6 +3663,17 @@ class RotateKeyRequest(TypedDict):
 
     gracePeriod: NotRequired[str]
     """Time for which the former secrets still work, at most 30 days; absent: none."""
+
+
+class RowSource(TypedDict):
+    """Places of rows and values in JSON, CSV and HTML tables, for the built-in reader."""
+
+    path: NotRequired[str]
+    """JSON pointer to the list of rows, or to the only row; absent: the whole file, or
+    each line of JSON lines. CSV and HTML have none."""
+    columns: NotRequired[dict[str, str]]
+    """Names of columns, headers or keys by property, or JSON pointers within a row;
+    absent: the property's own name. Case, spaces and underscores do not matter."""
 
 
 class ScanPrivacyRequest(TypedDict):
