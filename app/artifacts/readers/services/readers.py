@@ -162,7 +162,7 @@ class DerivedStore:
             prepared = prepared.sized_as(data)
         item = OutputItem(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.artifact, 0)
         name = NamespaceName(opened.name.memory, new_namespace())
-        sources = [artifact.name for artifact in opened.artifacts]
+        sources = [artifact.name for artifact in opened.sources]
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
@@ -330,7 +330,7 @@ def _wish(
         parts = {**parts, "as": chosen}
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
-    contents = [artifact.content_id for artifact in opened.artifacts]
+    contents = [artifact.content_id for artifact in opened.sources]
     asked = digest_of([method.value, by, contents, inherited(opened.row), parts])
     return DerivedRequest(method.value, _NAMES[method], tokens, asked, chosen)
 

@@ -49,7 +49,9 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
         total_bytes=contents.bytes,
         created_time=row.create_time,
         expire_time=row.expire_time,
-        readable_with=_readers(settings, row, has_text=contents.has_text),
+        readable_with=_readers(
+            settings, row, has_text=contents.has_text, has_image=bool(contents.has_image)
+        ),
         derived_from=[
             Source(namespace=source[0], name=source[1]) for source in sources[:MAX_LISTED]
         ]
@@ -71,11 +73,15 @@ def _sources(sources: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
     return [(source["namespace"], source["name"]) for source in sources or ()]
 
 
-def _readers(settings: Settings, row: NamespaceRow, *, has_text: bool) -> list[Reader]:
-    allowed = Allowed(row.local_only, row.allowed_models)
+def _readers(
+    settings: Settings, row: NamespaceRow, *, has_text: bool, has_image: bool
+) -> list[Reader]:
+    allowed, readers = Allowed(row.local_only, row.allowed_models), settings.task_readers
+    takers = [(name, one.locality == "local") for name, one in readers.items() if one.reads]
+    takes_images = any(allowed.takes(name, is_local=near) for name, near in takers)
     return readable_with(
-        has_text=has_text,
-        has_reader=allowed.takes_any(settings.task_readers),
+        has_text=has_text or has_image,
+        has_reader=(has_text and allowed.takes_any(readers)) or (has_image and takes_images),
         has_sinks=bool(settings.task_export_sinks),
     )
 
@@ -105,7 +111,10 @@ def artifact_of(
         state=state,
         readable_with=usable(
             _readers(
-                settings, namespace, has_text=row.chunks > 0 or state is ArtifactState.INDEXING
+                settings,
+                namespace,
+                has_text=row.chunks > 0 or state is ArtifactState.INDEXING,
+                has_image=row.is_image,
             ),
             caller,
         ),

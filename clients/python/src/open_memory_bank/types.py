@@ -682,7 +682,7 @@ class Citation(TypedDict):
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that
     was read from the artifact. This is its content without a byte order mark and with LF line
     ends. JSON, CSV and HTML are rewritten for readers, so their offsets differ from the
-    content.
+    content. An image is cited as a whole: `chunk`, `start` and `end` are 0.
     """
 
     artifact: str
@@ -2823,8 +2823,8 @@ class QueryNamespaceRequest(_QueryNamespaceRequestBase):
 
     model: NotRequired[str | None]
     """A configured model, or `builtin`, which needs none; absent: the first that may
-    read the namespace (the first local one if it is sensitive), or `builtin` without
-    any."""
+    read the namespace (the first local one if it is sensitive; one that takes images
+    if it has no text), or `builtin` without any."""
     offPrompt: NotRequired[bool]
     """True: store the result and return only its reference."""
     wait: NotRequired[bool]
@@ -2894,10 +2894,10 @@ class ReadingCoverage(TypedDict):
     artifactsTotal: int
     """Number of artifacts in the namespace, from 0."""
     artifactsUnreadable: int
-    """Number of artifacts without text."""
+    """Number of artifacts without text, except for images that were read."""
     unreadable: NotRequired[list[UnreadableArtifact] | None]
-    """The newest artifacts without text, up to 20, beginning with failed indexing;
-    absent if there are none, and like `chunksTotal`."""
+    """Up to 20 of these artifacts, beginning with failed indexing, then images; absent
+    if there are none, and like `chunksTotal`."""
 
 
 class ReasoningEngine(TypedDict):
@@ -3950,8 +3950,8 @@ class SummarizeNamespaceRequest(_SummarizeNamespaceRequestBase):
 
     model: NotRequired[str | None]
     """A configured model, or `builtin`, which needs none; absent: the first that may
-    read the namespace (the first local one if it is sensitive), or `builtin` without
-    any."""
+    read the namespace (the first local one if it is sensitive; one that takes images
+    if it has no text), or `builtin` without any."""
     offPrompt: NotRequired[bool]
     """True: store the result and return only its reference."""
     wait: NotRequired[bool]
@@ -4153,7 +4153,7 @@ class UndoneMemory(TypedDict):
 
 
 class UnreadableArtifact(TypedDict):
-    """An artifact without text for readers."""
+    """An artifact that was not read."""
 
     artifact: str
     """Name of the artifact within the namespace."""
