@@ -111,6 +111,8 @@ class ReaderModel(BaseModel):
     base_url: BaseUrl | None = None
     key: ApiKey | None = None
     max_input_tokens: int = Field(8_192, ge=1_000)
+    reads: tuple[Literal["image/*"], ...] = ()
+    """Files that it takes besides text."""
 
 
 class TaskSettings(BaseModel):
@@ -145,7 +147,8 @@ class TaskSettings(BaseModel):
     task_readers: dict[str, ReaderModel] = Field(
         default_factory=dict,
         description="JSON object: names of reader models to `{model, locality, base_url, key,"
-        " max_input_tokens}`, `locality` being `local` or `remote`.",
+        ' max_input_tokens, reads}`, `locality` being `local` or `remote`; `"reads": ["image/*"]`:'
+        " it takes images.",
     )
 
     @model_validator(mode="after")

@@ -8,10 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from tests.packaging.checkout import scratch_folder
-from tests.recipes.recipes import RECIPES, Recipe, printed, run
-from tests.support.live import LiveServer, live_server
-from tests.support.model_server import ModelServer, model_server
+from tests.recipes.recipes import RECIPES, Kitchen, Recipe, kitchen, printed, run
+from tests.support.model_server import model_server
 
 _BESIDE = Path(__file__).with_name("beside_in_memory.py")
 _WIDTH = 24
@@ -24,22 +22,22 @@ def main(names: list[str]) -> int:
         print(f"No such recipe; there are: {', '.join(recipe.name for recipe in RECIPES)}.")
         return 2
     print(f"{'recipe':{_WIDTH}} {'framework':{_WIDTH}} seconds  result")
-    with scratch_folder() as folder, live_server(folder) as service, model_server() as model:
-        results = [_row(recipe, service, model) for recipe in wanted]
+    with model_server() as model, kitchen(model) as serving:
+        results = [_row(recipe, serving) for recipe in wanted]
     return 0 if all(results) else 1
 
 
-def _row(recipe: Recipe, service: LiveServer, model: ModelServer) -> bool:
+def _row(recipe: Recipe, serving: Kitchen) -> bool:
     begin = time.monotonic()
     version, result, is_good = "", "skipped: it has no environment for this Python", True
     if recipe.python.exists():
         version = _version(recipe)
         try:
-            last = run(recipe, service, model)
+            last = run(recipe, serving)
             is_good = last == recipe.promised
             result = "passed" if is_good else f"printed {last!r}, not {recipe.promised!r}"
             if recipe.name == "langgraph_store":
-                result += f"; {printed(recipe, _BESIDE, service, model).strip()}"
+                result += f"; {printed(recipe, _BESIDE, serving).strip()}"
         except (AssertionError, subprocess.TimeoutExpired) as failure:
             is_good, result = False, f"failed: {failure}"
     seconds = time.monotonic() - begin

@@ -1,5 +1,6 @@
 """Scripted models of the recipes, and what their prompts must be."""
 
+import re
 from collections.abc import Sequence
 from math import ceil
 from typing import Any
@@ -58,3 +59,50 @@ def check_prompts(seen: Sequence[Seen]) -> None:
 def _tokens(message: Any) -> int:
     calls = [call["function"]["arguments"] for call in message.get("tool_calls") or []]
     return ceil(len("".join([str(message.get("content") or ""), *calls])) / 4)
+
+
+_PLACE = re.compile(r"memory=(\S+) namespace=([^\s;]+)")
+_SECRETS = ("7419", "greenhouse", "ten.")
+"""Words of the page and of the answer that the main model must not see."""
+
+
+def saving(body: Json) -> Answer:
+    """Have the answer stored, and save it; as the reader, give the answer."""
+    if body["model"] == "house":
+        return {"answer": "7419", "citations": [1]}
+    said = [str(message["content"]) for message in body["messages"]]
+    if said[-1] == "OK":
+        return "The code is in door.txt."
+    place = dict(zip(("memory", "namespace"), _PLACE.findall(said[-1])[-1], strict=True))
+    if len(said) > 1:
+        return Called("export_task_memory", {**place, "file_name": "door.txt"})
+    query = "What is the code of the door?"
+    return Called("query_task_memory", {**place, "query": query, "off_prompt": True})
+
+
+def check_unseen(seen: Sequence[Seen]) -> None:
+    """Check that the main model saw no word of the page or the answer, and the reader did."""
+    prompts = [str(request.body) for request in seen if request.body["model"] == "scripted"]
+    read = [str(request.body) for request in seen if request.body["model"] == "house"]
+    assert (len(prompts), len(read)) == (3, 1)
+    assert [secret for secret in _SECRETS if secret in str(prompts)] == []
+    assert [secret for secret in _SECRETS if secret not in read[0]] == []
+
+
+def advising(body: Json) -> Answer:
+    """Plan a trip; as the summariser, shorten what was said of it."""
+    if body["model"] == "small":
+        return {"summary": "Lisbon in May by train with a sister; five days, 900 euros."}
+    said = str(body["messages"][-1]["content"])
+    if "hotel" not in said:
+        return "Noted."
+    has_budget = "900 euros" in str(body["messages"][:-1])
+    return "80 euros a night, of your 900." if has_budget else "What is your budget?"
+
+
+def recalling(body: Json) -> Answer:
+    """Search the user's conversations for what the prompt does not tell."""
+    last = body["messages"][-1]
+    if last["role"] != "tool":
+        return Called("recall_conversation", {"query": last["content"]})
+    return "The hotel Aurora." if "Aurora" in str(last["content"]) else "I do not know."

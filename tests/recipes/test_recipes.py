@@ -4,32 +4,31 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.packaging.checkout import scratch_folder
-from tests.recipes.recipes import FOLDER, RECIPES, Recipe, run
-from tests.support.live import LiveServer, live_server
+from tests.recipes.recipes import FOLDER, RECIPES, Kitchen, Recipe, kitchen, run
 from tests.support.model_server import ModelServer
 
-_MOST_LINES = 60
+_MOST_LINES, _MOST_LINES_OF_A_STORY = 60, 30
 _HERE = [recipe for recipe in RECIPES if not recipe.is_apart]
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[LiveServer]:
-    with scratch_folder() as folder, live_server(folder) as running:
+def serving(running_server: ModelServer) -> Iterator[Kitchen]:
+    with kitchen(running_server) as running:
         yield running
 
 
 @pytest.mark.parametrize("recipe", _HERE, ids=lambda recipe: recipe.name)
-def test_a_recipe_prints_what_it_promises(
-    recipe: Recipe, service: LiveServer, server: ModelServer
-) -> None:
-    assert run(recipe, service, server) == recipe.promised
+def test_a_recipe_prints_what_it_promises(recipe: Recipe, serving: Kitchen) -> None:
+    assert run(recipe, serving) == recipe.promised
 
 
 def test_every_recipe_is_listed_and_short() -> None:
     files = {path.stem: path.read_text() for path in FOLDER.glob("*.py")}
     assert files.keys() == {recipe.name for recipe in RECIPES}
-    assert {name for name, text in files.items() if len(text.splitlines()) > _MOST_LINES} == set()
+    lines = {name: len(text.splitlines()) for name, text in files.items()}
+    stories = {recipe.name for recipe in RECIPES if recipe.is_story}
+    assert {name for name, count in lines.items() if count > _MOST_LINES} == set()
+    assert {name for name in stories if lines[name] > _MOST_LINES_OF_A_STORY} == set()
     assert {name for name, text in files.items() if "omb_" in text or "sk-" in text} == set()
 
 

@@ -303,7 +303,11 @@ def prompt_tokens(body: Json) -> int:
     found = sum(count_tokens(json.dumps(text, separators=(",", ":"))) for text in texts)
     for message in body.get("messages", []):
         content = message.get("content")
-        found += count_tokens(content if isinstance(content, str) else json.dumps(content))
+        if not isinstance(content, str):
+            # Images are many bytes, and no text.
+            parts = [part for part in content or [] if part.get("type") != "image_url"]
+            content = json.dumps(parts)
+        found += count_tokens(content)
     return found + sum(map(count_tokens, body.get("input", [])))
 
 

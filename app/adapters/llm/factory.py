@@ -7,7 +7,7 @@ from app.adapters.llm.embedders import CachedEmbedder, Embedders, ManagedEmbedde
 from app.adapters.llm.http import open_client
 from app.adapters.llm.models import ReaderHandle, Readers, TextModels
 from app.adapters.llm.names import NO_KEY, ModelName, ModelSetupError
-from app.adapters.llm.ports import Prefixes
+from app.adapters.llm.ports import IMAGE_TOKENS, Prefixes
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
@@ -202,7 +202,12 @@ def open_readers(settings: Settings) -> Readers:
         channel = open_channel(model, address, key, near if is_local else far, own)
         target = ProviderTarget(str(model), setting, setting, setting, setting)
         asked = RemoteTextModel(target, channel, Provider(own), own)
-        readers[name] = ReaderHandle(name, asked, is_local)
+        readers[name] = ReaderHandle(name, asked, is_local, bool(reader.reads))
+        if reader.reads and not readers[name].max_images:
+            raise ModelSetupError(
+                f"{setting}, reads images, so its max_input_tokens must be at least"
+                f" {2 * IMAGE_TOKENS:,}; got {reader.max_input_tokens:,}."
+            )
     return Readers(readers, (near, far))
 
 

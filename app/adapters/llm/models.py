@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from app.adapters.llm import encodings
-from app.adapters.llm.ports import TextModel
+from app.adapters.llm.ports import IMAGE_TOKENS, TextModel
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import BUILTIN, COUNTERS, MemoryPolicy
 from app.language.facts import ENGINE
@@ -73,6 +73,13 @@ class ReaderHandle:
     model: TextModel
     is_local: bool
     """True if its input stays on the operator's machines."""
+    reads_images: bool = False
+    """True if it takes images with its prompts."""
+
+    @property
+    def max_images(self) -> int:
+        """Number of images that fit into half of its longest prompt; 0: it takes none."""
+        return self.model.max_input_tokens // 2 // IMAGE_TOKENS if self.reads_images else 0
 
 
 @dataclass(frozen=True)

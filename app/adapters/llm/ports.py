@@ -13,6 +13,13 @@ Vectors = NDArray[np.float32]
 """n rows of `dimensions` floats, each of unit length (Euclidean)."""
 
 
+IMAGE_TOKENS = 1_600
+"""Estimated tokens of an image: as many as Anthropic counts for one of the greatest size.
+
+Source: https://docs.claude.com/en/docs/build-with-claude/vision#calculate-image-costs.
+"""
+
+
 @dataclass(frozen=True)
 class Prefixes:
     """The prefixes that a model expects before a text, by the role of the text."""
@@ -74,6 +81,12 @@ class Prompt:
     instructions: str
     text: str
     attachments: tuple[Attachment, ...] = ()
+
+    @property
+    def image_tokens(self) -> int:
+        """Estimated tokens of its images."""
+        kinds = [attachment.media_type for attachment in self.attachments]
+        return IMAGE_TOKENS * sum(kind.lower().startswith("image/") for kind in kinds)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Self
 
 from pydantic import ConfigDict
@@ -26,6 +27,10 @@ from app.language.tokens import CHARS_PER_TOKEN, estimate_tokens, tokens_of_leng
 _LEAST_CUT_TOKENS = 20
 """Minimum tokens of a chunk that is cut; a shorter part would be useless."""
 
+MAX_IMAGES = 20
+"""Images of one request: more than 20, and Anthropic takes smaller ones only."""
+MAX_IMAGES_BYTES = 15_000_000
+"""Bytes of the images of one request: Google takes 20 MB, in base64, of a request."""
 _SMOOTHING = 60
 """Constant of reciprocal rank fusion (Cormack et al., 2009); higher values flatten the ranking."""
 
@@ -248,15 +253,17 @@ class ReaderSummary(SummaryReply):
 
 @dataclass(frozen=True)
 class ReaderQuery:
-    """A request to a model: instructions and text."""
+    """A request to a model: instructions, text, and the tokens of the images after it."""
 
     instructions: str
     text: str
+    image_tokens: int = 0
 
     @property
     def tokens(self) -> int:
         """Estimated tokens, including the schema of the reply."""
-        return estimate_tokens(self.instructions) + estimate_tokens(self.text) + SCHEMA_TOKENS
+        texts = estimate_tokens(self.instructions) + estimate_tokens(self.text)
+        return texts + self.image_tokens + SCHEMA_TOKENS
 
 
 @dataclass(frozen=True)
@@ -283,10 +290,22 @@ def within(text: str, max_tokens: int) -> str:
     return cut_off(text.strip(), max_tokens * CHARS_PER_TOKEN)
 
 
+def images_taken(sizes: Sequence[int], most: int) -> int:
+    """Return how many of the first images go into one request to a reader that takes `most`."""
+    totals = accumulate(sizes[: min(most, MAX_IMAGES)])
+    return sum(total <= MAX_IMAGES_BYTES for total in totals)
+
+
+def image_passages(names: Sequence[str]) -> list[ShownChunk]:
+    """Return passages that stand for images, which follow the text in the same order."""
+    shown = [f"(image {number} of {len(names)}, below)" for number in range(1, len(names) + 1)]
+    return [ShownChunk(name, 0, 0, 0, 0, text) for name, text in zip(names, shown, strict=True)]
+
+
 def question(query: str, shown: Sequence[ShownChunk], answer_tokens: int) -> ReaderQuery:
     """Return the request to answer a question from passages, which are numbered from 1.
 
-    A request without passages is used to measure the tokens before the first passage.
+    A request without passages of texts is used to measure the tokens before the first of them.
     """
     text = f"Question: {' '.join(query.split())}\n\n{_passages(shown)}"
     return ReaderQuery(_ANSWER.format(chars=answer_tokens * CHARS_PER_TOKEN), text)

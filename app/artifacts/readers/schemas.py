@@ -36,7 +36,8 @@ class ReadFields(TaskModel):
     model: ModelName | None = Field(
         None,
         description="A configured model, or `builtin`, which needs none; absent: the first that may"
-        " read the namespace (the first local one if it is sensitive), or `builtin` without any.",
+        " read the namespace (the first local one if it is sensitive; one that takes images if it"
+        " has no text), or `builtin` without any.",
     )
     off_prompt: bool = Field(
         False, description="True: store the result and return only its reference."
@@ -150,7 +151,8 @@ class Citation(WireModel):
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that was
     read from the artifact. This is its content without a byte order mark and with LF line ends.
-    JSON, CSV, HTML and PDF are rewritten for readers, so their offsets differ from the content.
+    JSON, CSV, HTML and PDF are rewritten for readers, so their offsets differ from the content. An
+    image is cited as a whole: `chunk`, `start` and `end` are 0.
     """
 
     artifact: TaskId = Field(description="Name of the artifact within the namespace.")
@@ -184,7 +186,7 @@ class TextPage(WireModel):
 
 
 class UnreadableArtifact(WireModel):
-    """An artifact without text for readers."""
+    """An artifact that was not read."""
 
     artifact: TaskId = Field(description="Name of the artifact within the namespace.")
     reason: str = Field(description="The reason, in a sentence.")
@@ -205,10 +207,12 @@ class ReadingCoverage(WireModel):
         None, description="True if wanted chunks did not fit; absent like `chunksTotal`."
     )
     artifacts_total: int = Field(description="Number of artifacts in the namespace, from 0.")
-    artifacts_unreadable: int = Field(description="Number of artifacts without text.")
+    artifacts_unreadable: int = Field(
+        description="Number of artifacts without text, except for images that were read."
+    )
     unreadable: list[UnreadableArtifact] | None = Field(
         None,
-        description="The newest artifacts without text, up to 20, beginning with failed indexing;"
+        description="Up to 20 of these artifacts, beginning with failed indexing, then images;"
         " absent if there are none, and like `chunksTotal`.",
     )
 

@@ -118,23 +118,30 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
 
 @dataclass(frozen=True)
 class Unreadable:
-    """An artifact without text, with its declared and its recognised media type."""
+    """An artifact without text, with its declared and its recognised media type.
+
+    `is_image` if a reader may take it as an image, by its size and type.
+    """
 
     name: str
     content_id: str
     media_type: str
     sniffed_type: str | None
+    size: int
+    depth: int
+    is_image: bool | None
 
 
 async def list_unreadable(
     session: Session, name: NamespaceName, now: datetime, limit: int
 ) -> list[Unreadable]:
-    """Return the newest artifacts without text."""
+    """Return the newest artifacts without text, after the images."""
     row = ArtifactRow
+    its = (row.name, row.content_id, row.media_type, row.sniffed_type, row.size_bytes, row.depth)
     statement = (
-        select(row.name, row.content_id, row.media_type, row.sniffed_type)
+        select(*its, row.is_image)
         .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks == 0)
-        .order_by(row.ordinal.desc())
+        .order_by(func.coalesce(row.is_image, false()).desc(), row.ordinal.desc())
         .limit(limit)
     )
     return [Unreadable(*values) for values in await session.execute(statement)]
@@ -143,7 +150,7 @@ async def list_unreadable(
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
     """Return the number of texts that are still readable, and their earliest expiry."""
     statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
-        *texts.selected(), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
+        *texts.selected(), ArtifactRow.state == ArtifactState.READY
     )
     count, expire_time = (await session.execute(statement)).one()
     return count, expire_time

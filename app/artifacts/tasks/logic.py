@@ -123,6 +123,12 @@ class Located(Protocol):
         ...
 
 
+IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""Types, recognised from the bytes, of the images that all providers take."""
+MAX_IMAGE_BYTES = 3_900_000
+"""Longest image for readers: Anthropic takes 5 MiB in base64, of an image."""
+
+
 @dataclass(frozen=True)
 class Allowed:
     """A namespace's rules about readers; `models` None: every configured model, and `builtin`."""

@@ -1,5 +1,6 @@
 """Readers by keys that are bound to scopes: what they read, and make, is their users' alone."""
 
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from app.adapters.llm.factory import open_readers
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
+from app.settings.surface_settings import ReaderModel
 from tests.support.bank import ENGINE_URL, GONE, Json, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
 from tests.support.model_server import ModelServer
@@ -27,7 +29,8 @@ def _said(user: str) -> str:
 
 @pytest.fixture
 def settings(settings: Settings, server: ModelServer) -> Settings:
-    return settings.model_copy(update={"task_readers": readers(server)})
+    eye = ReaderModel(model="openai:eye", locality="local", base_url=server.url, reads=("image/*",))
+    return settings.model_copy(update={"task_readers": {**readers(server), "eye": eye}})
 
 
 @pytest.fixture
@@ -65,6 +68,23 @@ async def test_what_a_key_sees_it_may_have_read(
     assert ok(await kept.get(f"{ENGINE_URL}:usage"))["total"]["callCount"] == calls
     others = [_said(user) for user in (*bound.kind.hidden_users, "nobody")]
     assert not [one for one in others if one in str(heard(server))]
+
+
+async def test_images_that_a_key_sees_it_may_have_read(
+    bound: Bound, bank: httpx.AsyncClient, server: ModelServer
+) -> None:
+    for user in USERS:
+        image = b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + user.encode()).decode()
+        output = {"kind": "blob", "data": image, "name": f"{user}.png"}
+        ok(await store(bank, output, path=_path(user), userId=user))
+    for user in bound.kind.users:
+        server.will(answered("Green.", 1), summarised("A kettle."))
+        found = ok(await query(bound.client, _path(user), model="eye"))
+        assert [one["artifact"] for one in found["citations"]] == [f"{user}.png"]
+        ok(await summarize(bound.client, _path(user), model="eye", offPrompt=True))
+    for user in bound.kind.hidden_users:
+        assert refusal(await query(bound.client, _path(user), model="eye")) == GONE
+    assert len(server.seen) == 2 * len(bound.kind.users)
 
 
 async def test_what_it_does_not_see_is_told_as_what_is_not_there(

@@ -9,6 +9,7 @@ from app.adapters.llm.factory import open_readers
 from app.adapters.llm.names import ModelSetupError
 from app.adapters.llm.ports import Meter, Prompt
 from app.kernel.errors import ServiceError
+from app.settings.described import refusals
 from app.settings.providers import PROVIDERS
 from app.settings.settings import Settings
 from app.settings.surface_settings import ReaderModel
@@ -58,9 +59,14 @@ async def test_they_come_in_their_order_as_they_are_said_to_be() -> None:
         ("one", {"model": "anthropic:any", "base_url": "http://x"}, "only openai:... and ollama"),
         ("one", {"locality": "local"}, "is local, and openai:any without an address is not"),
         ("one", {"model": "google:any", "locality": "local"}, "without an address is not"),
+        (
+            "one",
+            {"base_url": "http://x", "reads": ["image/*"], "max_input_tokens": 3_199},
+            "max_input_tokens must be at least 3,200; got 3,199.",
+        ),
     ],
 )
-def test_what_is_wrong_with_one_is_told(name: str, reader: dict[str, str], says: str) -> None:
+def test_what_is_wrong_with_one_is_told(name: str, reader: dict[str, Any], says: str) -> None:
     with pytest.raises(ModelSetupError, match="MEMORY_BANK_TASK_READERS") as told:
         open_readers(_settings(name, **reader))
     assert says in str(told.value)
@@ -75,11 +81,37 @@ def test_what_is_wrong_with_one_is_told(name: str, reader: dict[str, str], says:
         {"model": ""},
         {"base_url": "localhost:1"},
         {"key": "sk-\u2019a"},
+        {"reads": ["audio/*"]},
+        {"reads": "image/*"},
     ],
 )
 def test_what_no_reader_can_be_is_no_setting(reader: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         _settings(**reader)
+
+
+def test_files_that_no_reader_takes_are_told_by_the_words_of_the_setting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = '{"one": {"model": "ollama:any", "locality": "local", "reads": ["audio/*"]}}'
+    monkeypatch.setenv("MEMORY_BANK_TASK_READERS", text)
+    with pytest.raises(ValidationError) as wrong:
+        Settings()
+    (told,) = refusals(wrong.value)
+    assert told == "MEMORY_BANK_TASK_READERS: one.reads[0] must be image/*."
+
+
+async def test_images_fit_into_half_of_a_window() -> None:
+    takes = {"model": "ollama:any", "locality": "local", "reads": ["image/*"]}
+    models = {
+        "none": ReaderModel(model="ollama:any", locality="local"),
+        "one": ReaderModel(**takes, max_input_tokens=3_200),
+        "two": ReaderModel(**takes),
+        "many": ReaderModel(**takes, max_input_tokens=64_000),
+    }
+    readers = open_readers(Settings(task_readers=models))
+    assert [one.max_images for one in readers.by_name.values()] == [0, 1, 2, 20]
+    await readers.close()
 
 
 def test_the_setting_is_read_as_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from app.adapters.llm.http import open_client
 from app.adapters.llm.names import ModelName
-from app.adapters.llm.ports import Meter
+from app.adapters.llm.ports import Attachment, Meter, Prompt
 from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.remote import RemoteTextModel
 from app.adapters.llm.providers.text import open_channel
@@ -289,6 +289,32 @@ async def test_words_of_a_vendor_about_the_way_of_asking_lead_to_the_next(
     await failure(model)
 
     assert [vendors_mode(seen.body) for seen in server.seen] == ways
+
+
+async def test_images_are_sent_in_the_parts_of_each_vendor(
+    server: ModelServer, vendor: Vendor
+) -> None:
+    files = (Attachment("image/png", b"\xff\xfea"), Attachment("image/webp", b"\xff\xfeb"))
+    for name in VENDORS:
+        await vendor(name).ask(Prompt("Say.", "Look.", files), Likes, Meter())
+
+    of_anthropic, of_google = (seen.body for seen in server.seen)
+    text, *images = of_anthropic["messages"][0]["content"]
+    sources = [image["source"] for image in images]
+    assert text["text"] == "Look."
+    assert {source["type"] for source in sources} == {"base64"}
+    assert [(one["media_type"], one["data"]) for one in sources] == [
+        ("image/png", "//5h"),
+        ("image/webp", "//5i"),
+    ]
+    text, *images = of_google["contents"][0]["parts"]
+    blobs = [image["inlineData"] for image in images]
+    assert text["text"] == "Look."
+    # In the alphabet of base64 for addresses.
+    assert [(one["mime_type"], one["data"]) for one in blobs] == [
+        ("image/png", "__5h"),
+        ("image/webp", "__5i"),
+    ]
 
 
 async def test_the_query_of_anthropics_address_is_sent_every_time(

@@ -1,6 +1,7 @@
 """Which readers may read a namespace, and which of them does."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -52,6 +53,22 @@ def test_one_that_may_not_read_is_never_chosen() -> None:
             assert asked in {None, found}
             assert models is None or found in models
             assert not local_only or found != "cloud"
+
+
+def test_images_go_to_the_first_that_takes_them() -> None:
+    takers = {
+        name: replace(reader, reads_images=name != "desk") for name, reader in READERS.items()
+    }
+
+    def chosen(asked: str | None, allowed: Allowed, *, is_sensitive: bool = False) -> str:
+        found = choose(asked, takers, allowed, is_sensitive=is_sensitive, is_of_images=True)
+        return "builtin" if found is None else found.name
+
+    assert chosen(None, ALL) == "cloud"
+    assert chosen(None, ALL, is_sensitive=True) == "rack"
+    assert chosen(None, Allowed(local_only=True, models=None)) == "rack"
+    assert chosen("desk", ALL) == "desk"
+    assert chosen(None, Allowed(local_only=False, models=["desk", "builtin"])) == "desk"
 
 
 def test_a_refusal_names_those_that_may() -> None:

@@ -38,6 +38,7 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
+from app.adapters.concurrency import offloaded
 from app.adapters.llm.http import response_head_kept, retry_after_seconds
 from app.adapters.llm.names import NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment, ChannelReply, Ending, Question
@@ -75,8 +76,8 @@ _ENDINGS = {
 }
 """Reasons for the end of an answer: of pydantic-ai, and of servers that have words of their own."""
 _CHECKOUT = Path(__file__).parents[4]
-_ONE_LIMIT = ("anthropic", "google")
-"""Vendors that have one name for the longest answer."""
+_OWN_PROTOCOLS = ("anthropic", "google")
+"""Vendors with protocols of their own, which have one name for the longest answer."""
 _MAX_TOKENS = 1_000_000_000
 """Tokens of one call; far more than any takes, and a day's sum can still be stored."""
 
@@ -253,7 +254,9 @@ class Channel:
         """Make one request; raise `RequestFailed` or `BadGateway` if there is no reply."""
         instructions, text = _texts(question, mode)
         parameters = self._parameters(question, mode, instructions)
-        files = [self._file(attachment) for attachment in question.prompt.attachments]
+        attachments = question.prompt.attachments
+        length = sum(len(attachment.data or b"") for attachment in attachments)
+        files = await offloaded(length, lambda: [*map(self._file, attachments)])
         request = ModelRequest([UserPromptPart([text, *files] if files else text)])
         with response_head_kept() as response_head:
             try:
@@ -303,7 +306,11 @@ class Channel:
 
     def _file(self, attachment: Attachment) -> UserContent:
         if attachment.data is not None:
-            return BinaryContent(attachment.data, media_type=attachment.media_type)
+            content = BinaryContent(attachment.data, media_type=attachment.media_type)
+            if not content.is_image or self._model.system in _OWN_PROTOCOLS:
+                return content
+            # The same as the client would send, but encoded in the thread of this call.
+            return ImageUrl(content.data_uri, media_type=attachment.media_type)
         uri = attachment.uri or ""
         if self._model.system == "google":
             # As an already uploaded file: this process would download any other.
@@ -352,7 +359,7 @@ def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
 
 
 def _limit_name(model: Model) -> str | None:
-    if model.system in _ONE_LIMIT:
+    if model.system in _OWN_PROTOCOLS:
         return None
     is_new = model.profile.get("openai_chat_supports_max_completion_tokens", True)
     return "max_completion_tokens" if is_new else "max_tokens"
@@ -391,7 +398,8 @@ def _to_said(response: ModelResponse, question: Question) -> ChannelReply:
     if not read and not written:
         schema = json.dumps(small_schema(question.output))
         sent = question.prompt.instructions + question.text + schema
-        read, written = estimate_tokens(sent), estimate_tokens(text)
+        read = estimate_tokens(sent) + question.prompt.image_tokens
+        written = estimate_tokens(text)
     return ChannelReply(text, read, written, ending)
 
 

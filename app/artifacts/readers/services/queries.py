@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import structlog
 
-from app.adapters.llm.ports import Vectors
+from app.adapters.llm.ports import IMAGE_TOKENS, Vectors
 from app.adapters.resources import Resources
 from app.artifacts.readers import store
 from app.artifacts.readers.logic import (
@@ -21,7 +21,9 @@ from app.artifacts.readers.logic import (
     best_first,
     calls_of,
     fused,
+    lined,
     pack,
+    passage,
     passage_tokens,
     question,
     room_for,
@@ -68,7 +70,7 @@ async def answer(
         ServiceError: see `Asking.ask`.
     """
     pieces = await _find_pieces(resources, opened, request.query, request.top_k)
-    if not pieces:
+    if opened.artifacts and not pieces:
         raise changed(opened.name)
     if asking is None:
         made = await _by_sentences(pieces, request)
@@ -160,18 +162,21 @@ async def _by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest)
 async def _by_model(
     asking: Asking, pieces: Sequence[Piece], request: QueryNamespaceRequest
 ) -> Reading:
-    tokens = request.answer_tokens
-    asked = question(request.query, [], tokens).tokens
-    room = room_of(asking.reader.model.max_input_tokens, tokens, asked)
-    packed = pack(pieces, room, passage_tokens)
-    if not packed.shown:
+    tokens, window = request.answer_tokens, asking.reader.model.max_input_tokens
+    images = asking.opened.image_passages
+    of_images = len(images) * IMAGE_TOKENS
+    asked = replace(question(request.query, images, tokens), image_tokens=of_images)
+    packed = pack(pieces, room_of(window, tokens, asked.tokens), passage_tokens)
+    if (pieces and not packed.shown) or tokens + asked.tokens > window:
         raise InvalidArgument.of_field(
             "answerTokens",
-            f"leaves no room to read: {asking.reader.name} takes"
-            f" {asking.reader.model.max_input_tokens} tokens, the question {asked}.",
+            f"leaves no room to read: {asking.reader.name} takes {window} tokens, the question"
+            f" {asked.tokens}.",
         )
-    reply = await asking.ask(question(request.query, packed.shown, tokens), Answered)
-    text, citations = within(reply.answer, tokens), cited(reply.citations, packed.shown)
+    shown = [*packed.shown, *images]
+    asked = replace(question(request.query, shown, tokens), image_tokens=of_images)
+    reply = await asking.ask(asked, Answered)
+    text, citations = within(reply.answer, tokens), cited(reply.citations, shown)
     return Reading(text, packed.chunks_used, packed.truncated, citations)
 
 
@@ -233,7 +238,10 @@ async def _summed_by_model(asking: Asking, wish: SummaryOptions) -> Reading:
     async for part in _parts(asking, room):
         calls += 1
         check_calls(asking, calls)
-        written = (await asking.ask(summary(part, text, wish), ReaderSummary)).summary
+        # Images have a call of their own, which is the first.
+        images = len(asking.opened.images) if calls == 1 else 0
+        asked = replace(summary(part, text, wish), image_tokens=images * IMAGE_TOKENS)
+        written = (await asking.ask(asked, ReaderSummary)).summary
         text = within(written, wish.max_tokens)
         # A cut in one summary also affects the later ones.
         is_cut |= text != written
@@ -268,6 +276,8 @@ def check_calls(asking: Asking, calls: int) -> None:
 
 async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:
     parts = SummaryParts(room)
+    if asking.opened.images:
+        yield lined("\n".join(map(passage, asking.opened.image_passages)))
     async for page in all_pieces(asking):
         for part in parts.feed(page):
             yield part

@@ -171,7 +171,7 @@ class DerivedStore:
             prepared = prepared.sized_as(data)
         item = OutputItem(kind, media_type, data, prepared.token_estimate, wish.artifact, 0)
         name = NamespaceName(opened.name.memory, new_namespace())
-        sources = [artifact.name for artifact in opened.artifacts]
+        sources = [artifact.name for artifact in opened.sources]
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
@@ -325,6 +325,8 @@ class ReaderService:
             raise InvalidArgument.of_field("as", "needs offPrompt: true, which stores the result.")
         parts = self._parts
         opened = await open_namespace(parts, self.name, body, self.caller, self.is_given_up)
+        if asked.method is Method.EXTRACT:
+            opened = opened.without_images()
         if asked.artifacts is not None:
             opened = opened.only(asked.artifacts)
         if self.once is not None:
@@ -381,7 +383,7 @@ def _derived(opened: OpenNamespace, asked: _Wish, name: str | None) -> DerivedRe
         parts = {**parts, "as": chosen}
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
-    contents = [artifact.content_id for artifact in opened.artifacts]
+    contents = [artifact.content_id for artifact in opened.sources]
     digest = digest_of([method.value, by, contents, inherited(opened.row), parts])
     name = _NAMES[method]
     return DerivedRequest(method.value, name, asked.media_type, asked.most_bytes, digest, chosen)

@@ -19,10 +19,17 @@ from app.adapters.concurrency import SingleFlight
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import is_readable
 from app.adapters.llm.models import ReaderHandle
-from app.adapters.llm.ports import Meter, OutputT, Prompt
+from app.adapters.llm.ports import IMAGE_TOKENS, Attachment, Meter, OutputT, Prompt
 from app.adapters.resources import Resources
 from app.artifacts.readers import store
-from app.artifacts.readers.logic import ReaderQuery
+from app.artifacts.readers.logic import (
+    MAX_IMAGES,
+    MAX_IMAGES_BYTES,
+    ReaderQuery,
+    ShownChunk,
+    image_passages,
+    images_taken,
+)
 from app.artifacts.readers.schemas import (
     Citation,
     ReaderUsage,
@@ -31,8 +38,9 @@ from app.artifacts.readers.schemas import (
     UnreadableArtifact,
 )
 from app.artifacts.readers.store import Readable, Texts, Unreadable
-from app.artifacts.tasks.logic import BUILTIN_NAMES, Allowed
+from app.artifacts.tasks.logic import BUILTIN_NAMES, IMAGE_TYPES, MAX_IMAGE_BYTES, Allowed
 from app.artifacts.tasks.store import repository
+from app.artifacts.tasks.store.contents import read_whole
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
 from app.artifacts.tasks.store.tables import ContentPlace, NamespaceRow
 from app.kernel.auth import Caller
@@ -50,14 +58,20 @@ from app.platform.usage.service import UsageService, recorded
 _EXPLAINED = 100
 """Maximum artifacts without text for which the indexing failure is looked up."""
 _LISTED = 20
+_TOO_LONG = f"It is longer than the longest image that is read: {MAX_IMAGE_BYTES:,} bytes."
+_TOO_MANY = (
+    f"It is beyond the images of a request: at most {MAX_IMAGES}, of {MAX_IMAGES_BYTES:,} bytes in"
+    f" all, in half of the reader's max_input_tokens, at {IMAGE_TOKENS:,} each."
+)
 
 
 @dataclass(frozen=True)
 class ExplainedArtifact:
-    """An artifact without text; `failure` is the error of its indexing, or None if unknown."""
+    """An artifact that is not read, and the error of its indexing, if known, or of its image."""
 
     artifact: Unreadable
     failure: str | None
+    is_for_images: bool
 
     @property
     def reason(self) -> str:
@@ -65,6 +79,8 @@ class ExplainedArtifact:
         if self.failure is not None:
             return self.failure
         declared, looks_like = self.artifact.media_type, self.artifact.sniffed_type or BYTES
+        if self.is_for_images and looks_like in IMAGE_TYPES:
+            return _TOO_MANY if self.artifact.is_image else _TOO_LONG
         if not is_readable(declared, looks_like):
             kind = declared if looks_like == BYTES else looks_like
             return f"Nothing is read from files of type {kind}."
@@ -78,6 +94,7 @@ class OpenNamespace:
     Attributes:
         reader: the chosen reader; None: the built-in one.
         artifacts: artifacts with text, in order. Artifacts that arrive later are not read.
+        images: images for the reader, in order.
         unreadable: number of artifacts without text, of which `unread` has the newest.
     """
 
@@ -88,6 +105,24 @@ class OpenNamespace:
     unreadable: int
     unread: Sequence[ExplainedArtifact]
     may_show: bool
+    images: Sequence[Unreadable]
+
+    @property
+    def sources(self) -> Sequence[Readable | Unreadable]:
+        """All artifacts that are read."""
+        return [*self.artifacts, *self.images]
+
+    @property
+    def image_passages(self) -> Sequence[ShownChunk]:
+        """Passages that stand for the images in a prompt."""
+        return image_passages([image.name for image in self.images])
+
+    def without_images(self) -> "OpenNamespace":
+        """Return the namespace with its texts alone; raise InvalidArgument if there are none."""
+        opened = replace(self, images=())
+        if not opened.artifacts:
+            raise _unreadable(opened)
+        return opened
 
     def only(self, names: Sequence[str]) -> "OpenNamespace":
         """Return the namespace with some texts; raise InvalidArgument if one is not there."""
@@ -105,7 +140,7 @@ class OpenNamespace:
     @property
     def depth(self) -> int:
         """Number of derivations between a result of these texts and the tool's output."""
-        return max(artifact.depth for artifact in self.artifacts) + 1
+        return max(artifact.depth for artifact in self.sources) + 1
 
     def coverage(self, chunks_used: int, *, truncated: bool) -> ReadingCoverage:
         """Return the coverage of the texts.
@@ -117,7 +152,7 @@ class OpenNamespace:
             chunks_total=self.chunks if self.may_show else None,
             chunks_used=chunks_used if self.may_show else None,
             truncated=truncated if self.may_show else None,
-            artifacts_total=len(self.artifacts) + self.unreadable,
+            artifacts_total=len(self.sources) + self.unreadable,
             artifacts_unreadable=self.unreadable,
             unreadable=self._listed_unread() if self.may_show and self.unread else None,
         )
@@ -159,13 +194,13 @@ async def unchanged(
     row = await repository.find_namespace(session, opened.name, now, for_update=for_update)
     count, expire_time = await store.count_there(session, _texts(opened, now))
     is_same = row is not None and inherited(row) == inherited(opened.row)
-    if row is None or expire_time is None or not is_same or count != len(opened.artifacts):
+    if row is None or expire_time is None or not is_same or count != len(opened.sources):
         raise changed(opened.name)
     return row, expire_time
 
 
 def _texts(opened: OpenNamespace, now: datetime) -> Texts:
-    return Texts(opened.name, [artifact.content_id for artifact in opened.artifacts], now)
+    return Texts(opened.name, [artifact.content_id for artifact in opened.sources], now)
 
 
 @asynccontextmanager
@@ -200,13 +235,12 @@ def inherited(row: NamespaceRow) -> list[Any]:
 
 
 async def list_unread(
-    session: Session, name: NamespaceName, now: datetime
+    session: Session, name: NamespaceName, rows: Sequence[Unreadable], *, is_for_images: bool
 ) -> list[ExplainedArtifact]:
-    """Return the newest artifacts without text; artifacts with failed indexing come first."""
-    rows = await store.list_unreadable(session, name, now, _EXPLAINED)
+    """Return artifacts that are not read, with reasons; those with failed indexing come first."""
     ids = [row.content_id for row in rows]
     failed = await failures(session, name.memory.engine.engine, ids)
-    unread = [ExplainedArtifact(row, failed.get(row.content_id)) for row in rows]
+    unread = [ExplainedArtifact(row, failed.get(row.content_id), is_for_images) for row in rows]
     return sorted(unread, key=lambda row: row.failure is None)
 
 
@@ -304,25 +338,33 @@ async def _read_namespace(
         row = await repository.get_namespace(session, name, now)
         unreadable, indexing = await store.measure(session, name, now)
         artifacts = await store.list_readable(session, name, now)
-        unread = await list_unread(session, name, now) if unreadable else ()
-    may_show = not row.sensitive or caller.may(Permission.ARTIFACTS_CONTENT)
-    if not request.off_prompt and not may_show:
-        raise PermissionDenied(
-            "offPrompt: must be true: the namespace is sensitive, and inline results need"
-            " artifacts.content.",
-            Reason.INLINE_DENIED,
-            metadata={"permission": Permission.ARTIFACTS_CONTENT.value},
+        rows = await store.list_unreadable(session, name, now, _EXPLAINED) if unreadable else []
+        may_show = not row.sensitive or caller.may(Permission.ARTIFACTS_CONTENT)
+        if not request.off_prompt and not may_show:
+            raise PermissionDenied(
+                "offPrompt: must be true: the namespace is sensitive, and inline results need"
+                " artifacts.content.",
+                Reason.INLINE_DENIED,
+                metadata={"permission": Permission.ARTIFACTS_CONTENT.value},
+            )
+        images = [one for one in rows if one.is_image]
+        allowed, readers = Allowed(row.local_only, row.allowed_models), resources.readers.by_name
+        is_of_images = bool(images) and not artifacts
+        reader = choose(
+            request.model, readers, allowed, is_sensitive=row.sensitive, is_of_images=is_of_images
         )
-    allowed = Allowed(row.local_only, row.allowed_models)
-    readers = resources.readers.by_name
-    reader = choose(request.model, readers, allowed, is_sensitive=row.sensitive)
+        most = 0 if reader is None else reader.max_images
+        taken = images_taken([image.size for image in images], most)
+        rest = [*images[taken:], *rows[len(images) :]]
+        unread = await list_unread(session, name, rest, is_for_images=most > 0) if rest else ()
     full = NamespaceName(TaskMemoryName(engine, name.memory.memory), name.namespace)
-    opened = OpenNamespace(full, row, reader, artifacts, unreadable, unread, may_show)
+    left, images = unreadable - taken, images[:taken][::-1]
+    opened = OpenNamespace(full, row, reader, artifacts, left, unread, may_show, images)
     return opened, indexing
 
 
 def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:
-    if not opened.artifacts:
+    if not opened.sources:
         raise _unreadable(opened)
     if request.off_prompt and opened.depth > MAX_DEPTH:
         raise Aborted(
@@ -341,6 +383,8 @@ def _unreadable(opened: OpenNamespace) -> InvalidArgument:
     )
     if failed is not None:
         message += f" The indexing of an artifact failed: {failed}"
+    elif opened.may_show and opened.unread:
+        message += f" {opened.unread[0].reason}"
     metadata = {"artifacts": str(opened.unreadable)}
     return InvalidArgument(message, Reason.NO_READABLE_ARTIFACTS, metadata=metadata)
 
@@ -351,11 +395,12 @@ def choose(
     allowed: Allowed,
     *,
     is_sensitive: bool = False,
+    is_of_images: bool = False,
 ) -> ReaderHandle | None:
     """Return the requested reader, or the first permitted one; None means the built-in reader.
 
     Sensitive content goes to a remote reader only if the request names it, or if no local reader is
-    permitted.
+    permitted. Content `is_of_images` if only a reader that takes images can read it.
 
     Raises:
         PermissionDenied: the requested reader is unknown or not permitted, or none is permitted.
@@ -368,7 +413,9 @@ def choose(
     wanted = BUILTIN if asked in BUILTIN_NAMES else asked
     if wanted is None and may:
         local = [name for name in may if name == BUILTIN or readers[name].is_local]
-        wanted = (local if is_sensitive and local else may)[0]
+        first = local if is_sensitive and local else may
+        takers = [name for name in first if name != BUILTIN and readers[name].max_images]
+        wanted = (takers if is_of_images and takers else first)[0]
     if wanted not in may:
         raise _not_allowed(may)
     return None if wanted == BUILTIN else readers[wanted]
@@ -413,11 +460,15 @@ class Asking:
     async def _ask(self, asked: ReaderQuery, output: type[OutputT]) -> OutputT:
         await check_awaited(self.is_given_up)
         resources, engine = self.resources, self.opened.name.memory.engine
-        async with reading(resources, self.opened) as (session, _):
+        images = self.opened.images if asked.image_tokens else ()
+        kinds = [image.sniffed_type or BYTES for image in images]
+        async with reading(resources, self.opened) as (session, texts):
             await UsageService.of(resources).check_budget(session, engine.engine)
+            contents = [await read_whole(session, texts.name, one.content_id) for one in images]
+        files = tuple(map(Attachment, kinds, contents))
         spent = Meter()
         async with recorded(resources, engine, spent, QUERY):
-            prompt = Prompt(asked.instructions, asked.text)
+            prompt = Prompt(asked.instructions, asked.text, files)
             answer = await self.reader.model.ask(prompt, output, spent)
         for model, used in spent.by_model.items():
             self.meter.add(model, used)
@@ -432,7 +483,8 @@ def _key(
     opened: OpenNamespace, reader: ReaderHandle, asked: ReaderQuery, output: type[object]
 ) -> bytes:
     by = (str(opened.name), reader.name, reader.model.model_id, output.__name__)
-    whole = repr((*by, asked.instructions, asked.text))
+    images = [image.content_id for image in opened.images]
+    whole = repr((*by, asked.instructions, asked.text, images))
     return blake2b(whole.encode("utf-8", "backslashreplace"), digest_size=16).digest()
 
 

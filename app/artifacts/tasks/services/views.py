@@ -54,7 +54,13 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
         total_bytes=contents.bytes,
         created_time=row.create_time,
         expire_time=row.expire_time,
-        readable_with=_readers(settings, row, contents.artifacts, has_text=contents.has_text),
+        readable_with=_readers(
+            settings,
+            row,
+            contents.artifacts,
+            has_text=contents.has_text,
+            has_image=bool(contents.has_image),
+        ),
         derived_from=[
             Source(namespace=source[0], name=source[1]) for source in sources[:MAX_LISTED]
         ]
@@ -82,13 +88,16 @@ def _readers(
     artifacts: Iterable[ListedArtifact | ArtifactRow],
     *,
     has_text: bool,
+    has_image: bool,
 ) -> list[Reader]:
-    allowed = Allowed(row.local_only, row.allowed_models)
+    allowed, models = Allowed(row.local_only, row.allowed_models), settings.task_readers
+    takers = [(name, one.locality == "local") for name, one in models.items() if one.reads]
+    takes_images = any(allowed.takes(name, is_local=near) for name, near in takers)
     are_rows = any(has_rows(artifact.media_type) for artifact in artifacts)
     readers = readable_with(
-        has_text=has_text,
-        has_reader=allowed.takes_any(settings.task_readers),
-        has_rows=are_rows or allowed.takes_model(settings.task_readers),
+        has_text=has_text or has_image,
+        has_reader=(has_text and allowed.takes_any(models)) or (has_image and takes_images),
+        has_rows=has_text and (are_rows or allowed.takes_model(models)),
         has_sinks=bool(settings.task_export_sinks),
     )
     return [reader for reader in readers if row.readers is None or reader in row.readers]
@@ -123,6 +132,7 @@ def artifact_of(
                 namespace,
                 [row],
                 has_text=row.chunks > 0 or state is ArtifactState.INDEXING,
+                has_image=row.is_image,
             ),
             caller,
         ),

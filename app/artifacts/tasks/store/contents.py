@@ -16,6 +16,7 @@ from app.adapters.db.session import Database, Session
 from app.adapters.db.spread import Key, RowSearch, find_keys, locked
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, ContentPlace, PageRow, is_in
 from app.kernel.errors import Aborted, Reason
+from app.kernel.names import NamespaceName
 from app.language.grams import ANY_SIGN, indexed
 from app.platform.engines.store import repository as engines
 
@@ -51,6 +52,13 @@ async def read_page(session: Session, place: ContentPlace, page: int) -> bytes |
         PageRow.page == page,
     )
     return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def read_whole(session: Session, name: NamespaceName, content_id: str) -> bytes:
+    """Return the bytes of an artifact that is known to be short."""
+    is_its = and_(is_in(PageRow, name), PageRow.content_id == content_id)
+    pages = await session.execute(select(PageRow.data).where(is_its).order_by(PageRow.page))
+    return b"".join(pages.scalars())
 
 
 async def insert_chunks(

@@ -35,6 +35,7 @@ class Contents:
     count: int
     bytes: int
     has_text: bool
+    has_image: bool | None = None
     artifacts: list[ListedArtifact] = field(default_factory=list)
 
 
@@ -71,13 +72,14 @@ async def _sums(
             func.count(),
             func.sum(row.size_bytes),
             func.bool_or(row.chunks > 0),
+            func.bool_or(row.is_image),
         )
         .where(_is_of(name), row.namespace.in_(namespaces), is_readable(now))
         .group_by(row.namespace)
     )
     return {
-        namespace: Contents(count, int(length), has_text=has_text)
-        for namespace, count, length, has_text in await session.execute(statement)
+        namespace: Contents(count, int(length), has_text=has_text, has_image=has_image)
+        for namespace, count, length, has_text, has_image in await session.execute(statement)
     }
 
 

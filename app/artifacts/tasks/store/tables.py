@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -15,12 +17,13 @@ from sqlalchemy import (
 )
 from sqlalchemy import text as sql_text
 from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.adapters.db.base import Base, JsonList, JsonObject, child_of
 from app.adapters.db.conditions import ByKeys, ByParent
 from app.adapters.db.vectors import EMBEDDING
-from app.artifacts.tasks.logic import ArtifactState
+from app.artifacts.tasks.logic import IMAGE_TYPES, MAX_IMAGE_BYTES, ArtifactState
 from app.kernel.names import NamespaceName
 from app.language.grams import ANY_SIGN
 
@@ -138,6 +141,12 @@ class ArtifactRow(Base):
     """Number of successive contents under its name, from 1."""
     create_time: Mapped[datetime]
     expire_time: Mapped[datetime]
+
+    @hybrid_property
+    def is_image(self) -> bool:
+        """True if readers may take its bytes as an image."""
+        is_of_type = reduce(or_, [self.sniffed_type == kind for kind in IMAGE_TYPES])
+        return is_of_type & (self.size_bytes <= MAX_IMAGE_BYTES)
 
 
 class PageRow(Base):

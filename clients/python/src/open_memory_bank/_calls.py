@@ -1822,8 +1822,8 @@ class QueryNamespace(TypedDict, total=False):
 
     model: str | None
     """A configured model, or `builtin`, which needs none; absent: the first that may
-    read the namespace (the first local one if it is sensitive), or `builtin` without
-    any."""
+    read the namespace (the first local one if it is sensitive; one that takes images
+    if it has no text), or `builtin` without any."""
     off_prompt: bool
     """True: store the result and return only its reference."""
     as_: str | None
@@ -2265,8 +2265,8 @@ class SummarizeNamespace(TypedDict, total=False):
 
     model: str | None
     """A configured model, or `builtin`, which needs none; absent: the first that may
-    read the namespace (the first local one if it is sensitive), or `builtin` without
-    any."""
+    read the namespace (the first local one if it is sensitive; one that takes images
+    if it has no text), or `builtin` without any."""
     off_prompt: bool
     """True: store the result and return only its reference."""
     as_: str | None
