@@ -116,15 +116,15 @@ class _Finder:
 
         Pages show ids so: those that the server makes share their beginning.
         """
-        match = _ENDING.fullmatch(self.text)
-        for kind, column in _ENDING_IN.items() if match else ():
-            if self.caller.may(_DEMANDED[kind]):
-                engine_id = self.engine.engine
-                for id_ in await store.list_ending(
-                    self.session, engine_id, column, match["digits"]
-                ):
-                    if (found := await self._named(kind, id_)) is not None:
-                        yield found
+        match, engine_id = _ENDING.fullmatch(self.text), self.engine.engine
+        if match is None:
+            return
+        for kind, column in _ENDING_IN.items():
+            if not self.caller.may(_DEMANDED[kind]):
+                continue
+            for id_ in await store.list_ending(self.session, engine_id, column, match["digits"]):
+                if (found := await self._named(kind, id_)) is not None:
+                    yield found
 
     async def _named(self, kind: FoundKind, text: str) -> Found | None:
         match = _FORMS[kind].fullmatch(text)

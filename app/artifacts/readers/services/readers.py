@@ -36,8 +36,8 @@ from app.artifacts.readers.services.reading_session import (
     unchanged,
     usage_of,
 )
-from app.artifacts.tasks.logic import check_reader, chosen_name
 from app.artifacts.tasks.logic import Reader as Method
+from app.artifacts.tasks.logic import check_reader, chosen_name
 from app.artifacts.tasks.schemas import Reference
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import OutputItem

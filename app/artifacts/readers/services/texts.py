@@ -45,7 +45,8 @@ async def read_page(resources: Resources, name: ArtifactName, page: int) -> Text
 
 
 def _unreadable(row: ArtifactRow, failure: str | None) -> InvalidArgument:
-    artifact = Unreadable(row.name, row.content_id, row.media_type, row.sniffed_type)
-    reason = ExplainedArtifact(artifact, failure).reason
+    types = (row.media_type, row.sniffed_type)
+    artifact = Unreadable(row.name, row.content_id, *types, row.size_bytes, row.depth, row.is_image)
+    reason = ExplainedArtifact(artifact, failure, is_for_images=False).reason
     message = f"artifacts/{row.name} has no readable text. {reason}"
     return InvalidArgument(message, Reason.NO_READABLE_ARTIFACTS)

@@ -868,8 +868,8 @@ class ExtractNamespace(TypedDict, total=False):
 
     model: str | None
     """A configured model, or `builtin`, which needs none; absent: the first that may
-    read the namespace (the first local one if it is sensitive), or `builtin` without
-    any."""
+    read the namespace (the first local one if it is sensitive; one that takes images
+    if it has no text), or `builtin` without any."""
     off_prompt: bool
     """True: store the result and return only its reference."""
     as_: str | None
@@ -903,7 +903,7 @@ class FindResources(TypedDict, total=False):
 
     text: Required[str]
     """Id or full name of a memory, revision, operation, session, key or engine, or a
-    value of a scope."""
+    value of a scope. If it is none of these, the last digits of an id, at least 6."""
 
 
 FLUSH_STREAM: Call[types.Operation] = Call(

@@ -17,6 +17,8 @@ Accounting = Literal["per_prompt", "published_tables"]
 
 ArtifactState = Literal["uploading", "indexing", "ready"]
 
+CarryOver = Literal["LAST", "ALL", "ABSTRACTION"]
+
 Consistency = Literal["latest", "wait"]
 
 Disposition = Literal["inline", "stored", "passthrough", "empty"]
@@ -135,7 +137,7 @@ PrivacyAction = Literal["OFF", "MASK", "REJECT"]
 
 Ranking = Literal["hybrid", "vector"]
 
-Reader = Literal["query", "summarize", "export"]
+Reader = Literal["query", "summarize", "extract", "export"]
 
 RecallMode = Literal["extractive", "summary"]
 
@@ -144,6 +146,8 @@ Recompute = Literal["full_until_overflow", "recursive"]
 Refresh = Literal["append", "whole"]
 
 Role = Literal["viewer", "user", "editor", "admin"]
+
+RowFormat = Literal["json", "csv"]
 
 ScanAction = Literal["REPORT", "MASK"]
 
@@ -168,6 +172,29 @@ ToolFormat = Literal["openai", "gemini", "anthropic"]
 VectorsUse = Literal["USED", "EMBEDDING"]
 
 Warned = Literal["no_reader"]
+
+
+class ActivityPolicy(TypedDict):
+    """Handling of the outputs of one activity; fields that it omits are those of its
+    tool."""
+
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
+    offPrompt: NotRequired[bool | Literal["auto"] | None]
+    """Rule for storing outputs: false, true or `auto`."""
+    maxInlineTokens: NotRequired[int | None]
+    """With `auto`: tokens of the longest text that the prompt shows."""
+    sensitive: NotRequired[bool | None]
+    """True: all outputs except info and errors are stored."""
+    ttl: NotRequired[str | None]
+    """Time to live of outputs."""
+    deny: NotRequired[bool]
+    """True: outputs of this activity are refused, and nothing is stored."""
+
 
 _AnsweredEmptyBase = TypedDict(
     "_AnsweredEmptyBase", {"@type": Literal["type.googleapis.com/google.protobuf.Empty"]}
@@ -650,6 +677,20 @@ class CallMemoryToolResponse(TypedDict):
     """Tokens of `text`, about four characters each."""
 
 
+class CallTaskToolRequest(TypedDict):
+    """A call of a tool of task memory, as a model made it."""
+
+    name: str
+    """Name of the tool that is called."""
+    arguments: NotRequired[dict[str, Any] | str]
+    """The arguments: an object, or its JSON as text, as OpenAI sends it. Wrong arguments
+    are no error of the request: the response has `isError`."""
+    memory: NotRequired[str | None]
+    """The only task memory that the call may name; absent: any."""
+    sink: NotRequired[str | None]
+    """The sink of exports; absent: the only one that is configured."""
+
+
 class CallerInfo(TypedDict):
     """The caller, by the key or token that it sent."""
 
@@ -676,12 +717,35 @@ class CallerInfo(TypedDict):
     """Release of the responding process."""
 
 
+class CarriedOver(TypedDict):
+    """Content of former sessions in a context; no event of the session itself is in it."""
+
+    sessions: list[CarriedSession]
+    """Former sessions that it came from, oldest first; empty: none."""
+    omittedEvents: int
+    """Number of the other events of the sessions read, erased ones included."""
+
+
+class CarriedSession(TypedDict):
+    """A former session whose content the context has, with its first and last event
+    there."""
+
+    firstSeq: int
+    """Number of the first event."""
+    lastSeq: int
+    """Number of the last event."""
+    session: str
+    """Name of the session."""
+    summaries: list[str]
+    """Ids of its summaries there; empty: its events."""
+
+
 class Citation(TypedDict):
     """A passage as evidence of an answer.
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that
     was read from the artifact. This is its content without a byte order mark and with LF line
-    ends. JSON, CSV and HTML are rewritten for readers, so their offsets differ from the
+    ends. JSON, CSV, HTML and PDF are rewritten for readers, so their offsets differ from the
     content. An image is cited as a whole: `chunk`, `start` and `end` are 0.
     """
 
@@ -691,10 +755,13 @@ class Citation(TypedDict):
     """Number of the artifact's chunk, from 0."""
     start: int
     """The first character, from 0, in code points of the text that was read. That text
-    has no byte order mark and LF line ends; for JSON, CSV and HTML it differs from
-    the content."""
+    has no byte order mark and LF line ends; for JSON, CSV, HTML and PDF it differs
+    from the content."""
     end: int
     """The first character after the passage, counted like `start`."""
+    page: int
+    """Page with the first character, from 1: of the PDF, or of the text of another
+    artifact as `:text` shows it."""
 
 
 class ComposeContextRequest(TypedDict):
@@ -823,8 +890,8 @@ class ContextMessage(TypedDict):
     only calls tools."""
     source: NotRequired[dict[str, Any] | None]
     """`kind` (`system`, `summary`, `event`, `memory` or `pending`), and its source: the
-    `summary` (of several, the oldest, and all as `summaries`), the `event` and `seq`,
-    or the `memories`; only in `messages`."""
+    `summary` (of several, the oldest, and all as `summaries`), the former `sessions`
+    carried over from, the `event` and `seq`, or the `memories`; only in `messages`."""
     rawEvent: NotRequired[dict[str, Any] | None]
     """The event's `rawEvent`, with `includeRawEvents`; absent if it has none, if it is
     shortened, or if newer raw events have 16 MiB. Its tokens are not counted."""
@@ -855,6 +922,8 @@ class ContextResponse(TypedDict):
     summaryState: SummaryState
     """`current`: nothing is due; `pending`: summaries are being made; `failed`: the last
     attempt failed and will be retried."""
+    carriedOver: NotRequired[CarriedOver | None]
+    """Account of former sessions; absent without `carryOver`."""
     truncatedEvents: list[TruncatedEvent]
     """Events that are shown only in part, from their beginning; empty: none."""
     policy: MemoryPolicy
@@ -886,6 +955,8 @@ class ContextTokens(TypedDict):
     """Tokens of all parts, with the marks around summaries."""
     system: int
     """Tokens of the system prompt."""
+    carriedOver: NotRequired[int | None]
+    """Tokens of former sessions' content; absent without `carryOver`."""
     summaries: int
     """Tokens of summaries."""
     events: int
@@ -1496,6 +1567,70 @@ class ExportedFile(TypedDict):
     """Size of the artifact in bytes. The file of a padded result is shorter."""
 
 
+_ExtractNamespaceRequestBase = TypedDict("_ExtractNamespaceRequestBase", {"as": str | None})
+
+
+class ExtractNamespaceRequest(_ExtractNamespaceRequestBase):
+    """A schema of rows to extract from a namespace."""
+
+    model: NotRequired[str | None]
+    """A configured model, or `builtin`, which needs none; absent: the first that may
+    read the namespace (the first local one if it is sensitive; one that takes images
+    if it has no text), or `builtin` without any."""
+    offPrompt: NotRequired[bool]
+    """True: store the result and return only its reference."""
+    wait: NotRequired[bool]
+    """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    schema: dict[str, Any]
+    """JSON schema of one row: an object with properties. References stay within it, and
+    patterns are of RE2 syntax."""
+    artifacts: NotRequired[list[str] | None]
+    """The only artifacts to read; absent: all that have text."""
+    source: NotRequired[RowSource]
+    """Places of rows and values, which a model does not need."""
+    format: NotRequired[RowFormat]
+    """`json`, or `csv`, which has a column for each property and no sources."""
+    maxRows: NotRequired[int]
+    """Maximum number of rows; without `offPrompt`, the response also has at most 1,000
+    rows and 256 KiB of them."""
+
+
+class ExtractNamespaceResponse(TypedDict):
+    """Extracted rows, in text order.
+
+    Of a sensitive namespace, a key without `artifacts.content` gets neither counts nor
+    rejections.
+    """
+
+    model: str
+    """Id of the model that was called; `builtin:extractive`: none was."""
+    coverage: ReadingCoverage
+    """Part of the namespace that was read."""
+    usage: ReaderUsage
+    """Model calls made for this request."""
+    reference: NotRequired[Reference | None]
+    """Reference to the result, if it is kept off the prompt."""
+    promptText: NotRequired[str | None]
+    """Text for the prompt that names the result, if it is kept off the prompt."""
+    reused: NotRequired[bool | None]
+    """True if this is the result of an equal request. After an earlier one, this request
+    is free; after a concurrent one, `usage` shows the cost of this request."""
+    rows: NotRequired[list[ExtractedRow] | None]
+    """The rows; absent if they are kept off the prompt, or are `csv`."""
+    csv: NotRequired[str | None]
+    """The rows as CSV with a header. A cell that spreadsheets would compute begins with
+    an apostrophe."""
+    rowCount: NotRequired[int | None]
+    """Number of rows in the result, from 0."""
+    truncated: NotRequired[bool | None]
+    """True if there are more rows, or text was not read; `offPrompt`, `maxRows` or
+    `artifacts` get the others."""
+    rejected: NotRequired[list[RejectedRow] | None]
+    """The first rejected rows, up to 20; absent if there are none."""
+    rejectedCount: NotRequired[int | None]
+    """Number of all rejected rows, from 0."""
+
+
 class ExtractedMemory(TypedDict):
     """A memory as generation extracted it, before it was merged with present memories."""
 
@@ -1505,6 +1640,19 @@ class ExtractedMemory(TypedDict):
     """Quotation from the conversation as evidence; absent for a given fact."""
     structuredData: NotRequired[dict[str, Any] | None]
     """Value of a field of a profile; absent for a fact."""
+
+
+class ExtractedRow(TypedDict):
+    """A row that meets the schema, and its place."""
+
+    artifact: str
+    """Name of the artifact within the namespace."""
+    start: int
+    """First character, counted like `start` of a citation."""
+    end: int
+    """First character after it; 0: the whole artifact."""
+    values: dict[str, JsonValue]
+    """Values by property."""
 
 
 class FailureGroup(TypedDict):
@@ -1544,7 +1692,7 @@ class FindResourcesRequest(TypedDict):
 
     text: str
     """Id or full name of a memory, revision, operation, session, key or engine, or a
-    value of a scope."""
+    value of a scope. If it is none of these, the last digits of an id, at least 6."""
 
 
 class FindResourcesResponse(TypedDict):
@@ -2023,6 +2171,57 @@ class ListToolPoliciesResponse(TypedDict):
     """Token of the next page, for `pageToken`; absent on the last page."""
 
 
+_LoadFilesRequestBase = TypedDict("_LoadFilesRequestBase", {"as": str | None})
+
+
+class LoadFilesRequest(_LoadFilesRequestBase):
+    """Files of the operator to store as artifacts."""
+
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
+    sensitive: NotRequired[bool | None]
+    """True: derived content is sensitive as well, and never inline."""
+    embeddingModel: NotRequired[str | None]
+    """Id of the embedding model for its chunks and for questions; absent: searches
+    compare words only."""
+    ttl: NotRequired[str | None]
+    """Input only: expiry is now + ttl."""
+    userId: NotRequired[str | None]
+    """Owner; required from callers that are bound to users."""
+    tool: NotRequired[str | None]
+    """Tool that produced it: its policy applies, and a new namespace records it."""
+    activity: NotRequired[str | None]
+    """The tool's activity, such as `fetch`; recorded with the namespace."""
+    source: str
+    """Name of a configured source."""
+    path: str
+    """A file below the source, or a folder, of which all files are loaded, at most 100;
+    folders in it and hidden files are not."""
+    pattern: NotRequired[str | None]
+    """With a folder: only files whose names match, such as `*.md`."""
+
+
+class LoadFilesResponse(TypedDict):
+    """The artifacts in which files are stored."""
+
+    reference: Reference
+    """Properties of the namespace that prompts may show."""
+    promptText: str
+    """Text for the prompt that represents the artifacts."""
+    warnings: NotRequired[list[Warned] | None]
+    """`no_reader`: neither the caller nor a configured reader can use the stored output.
+    Absent: no warning."""
+    artifacts: list[Artifact]
+    """The artifacts, in the order of their names."""
+    skippedCount: int
+    """Number of entries of the folder that were left out: folders, links, devices,
+    hidden files, and names that no artifact can have."""
+
+
 class ManagedMemoryTopic(TypedDict):
     """A topic that the API defines."""
 
@@ -2168,6 +2367,14 @@ class MemoryPolicy(TypedDict):
     framing: NotRequired[bool | None]
     """False: summaries without the marks that declare them to be data, each as it was
     written; default true: one pair of marks around all of them."""
+    carryOver: NotRequired[CarryOver | None]
+    """Content of the user's former sessions that stands first, within the marks of
+    summaries: `LAST`: the last summary of the newest one, or its newest messages if
+    it has none; `ALL`: the newest messages of all; `ABSTRACTION`: the most important
+    sentences of the summaries of all, and of messages where there are none. Absent:
+    none."""
+    carryOverTokens: NotRequired[int | None]
+    """`carryOver`: maximum tokens of that content; default 500."""
     summaryRole: NotRequired[SummaryRole | None]
     """Summaries: role of their message, `user` (the default) or `system`; marked as data
     in both."""
@@ -2418,6 +2625,8 @@ class Namespace(TypedDict):
     """True: only models on this machine may read it."""
     allowedModels: NotRequired[list[str] | None]
     """Models that may read it; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which it may be used; absent: all."""
     embeddingModel: NotRequired[str | None]
     """Id of the model that embeds its chunks and questions; absent: searches compare
     words only."""
@@ -2529,6 +2738,9 @@ class OperationMetadata(_OperationMetadataBase):
     """Ingested events that wait in the stream."""
     undoneOperation: NotRequired[str | None]
     """Full name of the operation that is undone."""
+    undoneBy: NotRequired[str | None]
+    """Full name of the newest operation that was to undo it, which may have failed;
+    absent: there is none."""
     retriedOperation: NotRequired[str | None]
     """Full name of the failed operation that is run again."""
 
@@ -2729,12 +2941,14 @@ _ProcessOutputRequestBase = TypedDict("_ProcessOutputRequestBase", {"as": str | 
 class ProcessOutputRequest(_ProcessOutputRequestBase):
     """A tool's output; the service decides which part the prompt shows."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: NotRequired[bool | None]
     """True: derived content is sensitive as well, and never inline."""
-    localOnly: NotRequired[bool | None]
-    """True: only models on this machine may read it."""
-    allowedModels: NotRequired[list[str] | None]
-    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -3269,6 +3483,20 @@ class RegenerateSummaryResponse(_RegenerateSummaryResponseBase):
     """The end of the regeneration of a summary."""
 
 
+class RejectedRow(TypedDict):
+    """A row that does not meet the schema, or a part that cannot be read; without
+    content."""
+
+    artifact: str
+    """Name of the artifact within the namespace."""
+    start: int
+    """First character, counted like `start` of a citation."""
+    end: int
+    """First character after it; 0: the whole artifact."""
+    reason: str
+    """The reason, in a sentence."""
+
+
 class RestoreReasoningEngineResponse(TypedDict):
     """The result of a restore."""
 
@@ -3438,6 +3666,17 @@ class RotateKeyRequest(TypedDict):
 
     gracePeriod: NotRequired[str]
     """Time for which the former secrets still work, at most 30 days; absent: none."""
+
+
+class RowSource(TypedDict):
+    """Places of rows and values in JSON, CSV and HTML tables, for the built-in reader."""
+
+    path: NotRequired[str]
+    """JSON pointer to the list of rows, or to the only row; absent: the whole file, or
+    each line of JSON lines. CSV and HTML have none."""
+    columns: NotRequired[dict[str, str]]
+    """Names of columns, headers or keys by property, or JSON pointers within a row;
+    absent: the property's own name. Case, spaces and underscores do not matter."""
 
 
 class ScanPrivacyRequest(TypedDict):
@@ -3843,12 +4082,14 @@ class Split(TypedDict):
 class StoreArtifactsRequest(TypedDict):
     """Small artifacts to store in this order, all or none."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: NotRequired[bool | None]
     """True: derived content is sensitive as well, and never inline."""
-    localOnly: NotRequired[bool | None]
-    """True: only models on this machine may read it."""
-    allowedModels: NotRequired[list[str] | None]
-    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -4027,6 +4268,21 @@ class TaskMemory(TypedDict):
     """Size of all its artifacts, in bytes."""
 
 
+class TextPage(TypedDict):
+    """A page of the text that readers get of an artifact."""
+
+    text: str
+    """The characters from `start` to `end`."""
+    page: int
+    """Number of this page, from 1."""
+    pages: int
+    """Number of pages of the whole text."""
+    start: int
+    """The first character, from 0, counted like `start` of a citation."""
+    end: int
+    """The first character after the page, counted like `start`."""
+
+
 class TokenBudget(TypedDict):
     """The input and output tokens that the engine may use today."""
 
@@ -4041,6 +4297,12 @@ class TokenBudget(TypedDict):
 class ToolPolicy(TypedDict):
     """Policy of a task memory for the outputs of a tool."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     offPrompt: NotRequired[bool | Literal["auto"]]
     """Rule for storing outputs: false, true or `auto`."""
     maxInlineTokens: NotRequired[int | None]
@@ -4050,6 +4312,8 @@ class ToolPolicy(TypedDict):
     """True: all outputs except info and errors are stored; requests cannot loosen this."""
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
+    activities: NotRequired[dict[str, Any] | None]
+    """Policies of single activities, by their names; others have that of the tool."""
     name: str
     """Full name of the policy; it ends in the tool's id."""
     createTime: str
@@ -4205,12 +4469,14 @@ class UpdateMemoryRequest(TypedDict):
 class UpdateNamespaceRequest(TypedDict):
     """Settings to change."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     sensitive: NotRequired[bool | None]
     """True: derived content is sensitive as well, and never inline."""
-    localOnly: NotRequired[bool | None]
-    """True: only models on this machine may read it."""
-    allowedModels: NotRequired[list[str] | None]
-    """Models that may read it; absent: all configured ones."""
     embeddingModel: NotRequired[str | None]
     """Id of the embedding model for its chunks and for questions; absent: searches
     compare words only."""
@@ -4247,6 +4513,12 @@ class UpdateSessionRequest(TypedDict):
 class UpdateToolPolicyRequest(TypedDict):
     """A complete policy; omitted fields take the configured defaults."""
 
+    localOnly: NotRequired[bool | None]
+    """True: only models on this machine may read the content."""
+    allowedModels: NotRequired[list[str] | None]
+    """Models that may read the content; absent: all configured ones."""
+    readers: NotRequired[list[Reader] | None]
+    """Ways in which the content may be used; absent: all. Empty: none."""
     offPrompt: NotRequired[bool | Literal["auto"]]
     """Rule for storing outputs: false, true or `auto`."""
     maxInlineTokens: NotRequired[int | None]
@@ -4256,6 +4528,8 @@ class UpdateToolPolicyRequest(TypedDict):
     """True: all outputs except info and errors are stored; requests cannot loosen this."""
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
+    activities: NotRequired[dict[str, Any] | None]
+    """Policies of single activities, by their names; others have that of the tool."""
     etag: NotRequired[str | None]
     """The etag that was read."""
 
