@@ -61,14 +61,14 @@ def most_bytes(request: ExtractNamespaceRequest) -> int:
 
 
 @dataclass(frozen=True)
-class Extraction:
+class RowExtraction:
     """Rows that a request looks for, and those found so far."""
 
     request: ExtractNamespaceRequest
     rows: FoundRows
 
     @classmethod
-    def of(cls, request: ExtractNamespaceRequest) -> "Extraction":
+    def of(cls, request: ExtractNamespaceRequest) -> "RowExtraction":
         """Begin to look; the first time takes long."""
         most = request.max_rows if request.off_prompt else min(request.max_rows, MAX_INLINE_ROWS)
         rows = FoundRows(request.schema_, request.format, most, most_bytes(request))
@@ -87,7 +87,7 @@ async def extract(
     resources: Resources,
     opened: OpenNamespace,
     asking: Asking | None,
-    found: Extraction,
+    found: RowExtraction,
     is_given_up: GivenUp,
 ) -> Reading:
     """Extract rows by a model, or without one from files with rows.
@@ -111,15 +111,15 @@ async def extract(
     return Reading(found.rows.written.text(), used, truncated=found.rows.is_full)
 
 
-class _Files:
+class _TableFiles:
     """Key for the files that this process is reading."""
 
 
 async def _by_format(
-    resources: Resources, opened: OpenNamespace, found: Extraction, is_given_up: GivenUp
+    resources: Resources, opened: OpenNamespace, found: RowExtraction, is_given_up: GivenUp
 ) -> int:
     name, used = opened.name, 0
-    turn: asyncio.Semaphore = resources.kept.setdefault(_Files, asyncio.Semaphore(_AT_ONCE))
+    turn: asyncio.Semaphore = resources.kept.setdefault(_TableFiles, asyncio.Semaphore(_AT_ONCE))
     for artifact in opened.artifacts:
         place = ContentPlace(
             name.memory.engine.engine, name.memory.memory, name.namespace, artifact.content_id
@@ -143,7 +143,7 @@ async def _by_format(
     return used
 
 
-def _read_file(pages: Iterable[bytes], artifact: Readable, found: Extraction) -> None:
+def _read_file(pages: Iterable[bytes], artifact: Readable, found: RowExtraction) -> None:
     looks_like = artifact.sniffed_type or BYTES
     for row in rows_of(pages, artifact.media_type, looks_like, found.wanted):
         if row.fault:
@@ -159,7 +159,7 @@ class _ModelExtraction:
     """The calls of a model for the parts of a namespace, each with as many chunks as fit."""
 
     asking: Asking
-    found: Extraction
+    found: RowExtraction
     calls: int = 0
     used: int = 0
     places: dict[str, list[range]] = field(default_factory=dict)

@@ -25,7 +25,7 @@ from app.artifacts.readers.schemas import (
     SummarizeNamespaceResponse,
 )
 from app.artifacts.readers.services import queries
-from app.artifacts.readers.services.extraction import Extraction, extract, most_bytes
+from app.artifacts.readers.services.extraction import RowExtraction, extract, most_bytes
 from app.artifacts.readers.services.extractive import MODEL_ID
 from app.artifacts.readers.services.reading_session import (
     Asking,
@@ -266,7 +266,7 @@ class ReaderService:
 
     async def extract(self, body: ExtractNamespaceRequest) -> ExtractNamespaceResponse:
         """Extract rows; errors are as for `query`."""
-        found = await asyncio.to_thread(Extraction.of, body)
+        found = await asyncio.to_thread(RowExtraction.of, body)
 
         async def make(opened: OpenNamespace, asking: Asking | None) -> Reading:
             return await extract(self._parts, opened, asking, found, self.is_given_up)

@@ -45,8 +45,15 @@ async def read_page(resources: Resources, name: ArtifactName, page: int) -> Text
 
 
 def _unreadable(row: ArtifactRow, failure: str | None) -> InvalidArgument:
-    types = (row.media_type, row.sniffed_type)
-    artifact = Unreadable(row.name, row.content_id, *types, row.size_bytes, row.depth, row.is_image)
+    artifact = Unreadable(
+        name=row.name,
+        content_id=row.content_id,
+        media_type=row.media_type,
+        sniffed_type=row.sniffed_type,
+        size=row.size_bytes,
+        depth=row.depth,
+        is_image=row.is_image,
+    )
     reason = ExplainedArtifact(artifact, failure, is_for_images=False).reason
     message = f"artifacts/{row.name} has no readable text. {reason}"
     return InvalidArgument(message, Reason.NO_READABLE_ARTIFACTS)
