@@ -17,6 +17,8 @@ from tests.support.live import free_port
 
 _START_SECONDS = 300
 _STOP_SECONDS = 30
+_MOST_INSTALLED = 350e6
+"""Bytes on the disk; the bar of the project."""
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +94,13 @@ def first_output(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_first_start_sets_up_and_tells_the_key(first_output: str) -> None:
     assert "Setting up .venv from requirements-run.lock" in first_output
     assert "API key" in first_output
+
+
+@pytest.mark.usefixtures("first_output")
+def test_what_is_installed_to_serve_is_small(clone: Path) -> None:
+    used = sum(file.lstat().st_blocks * 512 for file in (clone / ".venv").rglob("*"))
+    print(f"installed: {used / 1e6:.0f} MB")
+    assert used < _MOST_INSTALLED
 
 
 @pytest.mark.usefixtures("first_output")
