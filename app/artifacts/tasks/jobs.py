@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from itertools import accumulate, islice
@@ -33,7 +33,7 @@ from app.artifacts.tasks.store.indexing import (
     embed_later,
 )
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
-from app.kernel.errors import DeadlineExceeded, NotFound, Reason
+from app.kernel.errors import DeadlineExceeded, InvalidArgument, NotFound, Reason
 from app.kernel.media_types import BYTES, TextFormat
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.kernel.wire.privacy_config import Place
@@ -52,7 +52,7 @@ EMBEDDED_AT_ONCE = 64
 """Number of chunks embedded together and stored in one transaction."""
 _PDFS_AT_ONCE = 2
 """Number of processes that read PDFs for this one; others wait, before their time begins."""
-_FIELD = "pages"
+_REFUSED = "The text holds sensitive content that the engine's rules refuse."
 
 
 class _Turns(asyncio.Semaphore):
@@ -108,10 +108,13 @@ async def _cut_pdf(
 
 
 def _masked(guard: Guard, pages: Sequence[str]) -> list[str]:
-    """Return the pages as the engine's rules about uploaded texts want them."""
-    admission = guard.admitted(list(pages), _FIELD)
-    count(Place.ARTIFACTS, admission.counts)
-    return [*admission.value]
+    """Return the pages as the engine's rules want them; a value may span two pages."""
+    texts = [page.rstrip() for page in pages]
+    if replace(guard, masks=frozenset()).across(texts)[1]:
+        raise InvalidArgument(_REFUSED, Reason.SENSITIVE_CONTENT)
+    masked, counts = replace(guard, rejects=frozenset()).across(texts)
+    count(Place.ARTIFACTS, counts)
+    return [f"{text}\n\n" for text in masked]
 
 
 async def _cut_text(

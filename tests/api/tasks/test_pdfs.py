@@ -105,19 +105,23 @@ async def test_a_process_that_does_not_start_is_tried_again(
 async def test_the_rules_of_the_engine_apply_to_the_text(
     client: httpx.AsyncClient, runner: Runner, database: Database
 ) -> None:
-    rules = [{"kind": "EMAIL", "action": "MASK"}, {"kind": "PAYMENT_CARD", "action": "REJECT"}]
+    rules = [
+        *({"kind": kind, "action": "MASK"} for kind in ("EMAIL", "IBAN")),
+        {"kind": "PAYMENT_CARD", "action": "REJECT"},
+    ]
+    masked = "Write to ann@example.com. IBAN DE89 3704 0044", "0532 0130 00. More."
     config = {"contextSpec": {"memoryBankConfig": {"privacyConfig": {"rules": rules}}}}
     ok(await client.patch(ENGINE_URL, json=config))
-    ok(await upload(client, of_pages("Write to ann@example.com.", "More."), media_type=PDF))
+    ok(await upload(client, of_pages(*masked), media_type=PDF))
     await runner.run_pending()
-    assert (await page(client, 1))["text"].strip() == "Write to [EMAIL]."
-    assert (await page(client, 2))["text"].strip() == "More."
+    shown = [(await page(client, number))["text"].strip() for number in (1, 2)]
+    assert shown == ["Write to [EMAIL]. IBAN [IBAN]", "[IBAN]. More."]
     refused = f"{NAMESPACE}/artifacts/b"
-    ok(await upload(client, of_pages("Card 4111 1111 1111 1111."), refused, PDF))
+    ok(await upload(client, of_pages("Card 4111 1111", "1111 1111."), refused, PDF))
     await runner.run_pending()
     answer = await client.get(f"{refused}:text")
     assert refusal(answer) == UNREADABLE
-    assert "PAYMENT_CARD" in answer.text
+    assert "sensitive content" in answer.text
     async with database.snapshot() as session:
         found = (await session.execute(text("select text from task_chunks"))).scalars()
         assert "4111" not in "".join(found)
