@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
@@ -13,9 +14,10 @@ from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.errors import BAD_FIELD, refusal, violations
+from tests.support.keys import client_with, make_key
 from tests.support.pdfs import PDF, encrypted, of_pages, scanned
 from tests.support.readers import FACT, query, summarize
-from tests.support.tasks import ARTIFACT, NAMESPACE, store, text_output, upload
+from tests.support.tasks import AGENT, ARTIFACT, NAMESPACE, store, text_output, upload
 
 FILLER = "The road is long and the tea is warm. "
 FILE = of_pages("Prices", *["\n".join([FILLER * 2] * 40)] * 3, f"{FACT}\nAnd no more.", "")
@@ -87,6 +89,19 @@ async def test_a_file_that_cannot_be_read_is_told_in_words(
         assert unreadable["artifact"] == "a"
         assert words in unreadable["reason"]
     assert (await client.get(f"{ARTIFACT}/content")).content == content
+
+
+async def test_a_failure_is_told_to_those_alone_who_may_see_the_content(
+    client: httpx.AsyncClient, app: FastAPI, runner: Runner, database: Database, clock: FixedClock
+) -> None:
+    ok(await upload(client, scanned(), media_type=PDF, params={"sensitive": True}))
+    await runner.run_pending()
+    assert "no text" in (await query(client)).text
+    secret = await make_key(database, clock.now(), permissions=AGENT)
+    async with client_with(app, secret) as agent:
+        answer = await query(agent, offPrompt=True)
+    assert refusal(answer) == UNREADABLE
+    assert answer.json()["error"]["message"] == "namespaces/n has no readable text."
 
 
 async def test_a_process_that_does_not_start_is_tried_again(

@@ -378,13 +378,10 @@ def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:
 
 def _unreadable(opened: OpenNamespace) -> InvalidArgument:
     message = f"namespaces/{opened.name.namespace} has no readable text."
-    failed = next(
-        (artifact.failure for artifact in opened.unread if artifact.failure is not None), None
-    )
-    if failed is not None:
-        message += f" The indexing of an artifact failed: {failed}"
-    elif opened.may_show and opened.unread:
-        message += f" {opened.unread[0].reason}"
+    if opened.may_show and opened.unread:
+        first = opened.unread[0]
+        failed = "" if first.failure is None else " The indexing of an artifact failed:"
+        message += f"{failed} {first.reason}"
     metadata = {"artifacts": str(opened.unreadable)}
     return InvalidArgument(message, Reason.NO_READABLE_ARTIFACTS, metadata=metadata)
 
