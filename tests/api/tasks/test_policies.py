@@ -136,6 +136,10 @@ async def test_other_readers_are_refused(client: httpx.AsyncClient, settings: Se
     assert FACT not in answer.text
     (sink,) = settings.task_export_sinks
     assert refusal(await client.post(f"{NAMESPACE}:export", json={"sink": sink})) == NOT_ALLOWED
+    # The rule comes before the search for a text, which may take long.
+    unreadable = f"{MEMORY}/namespaces/b"
+    ok(await store(client, {"kind": "blob", "data": "AA=="}, path=unreadable, readers=["query"]))
+    assert refusal(await summarize(client, unreadable)) == NOT_ALLOWED
     derived = ok(await query(client, offPrompt=True))["reference"]
     assert derived["readableWith"] == ["query"]
     ok(await client.patch(NAMESPACE, json={"readers": None}))
