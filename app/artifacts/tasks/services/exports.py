@@ -39,7 +39,6 @@ from app.kernel.names import ArtifactName, NamespaceName
 from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.platform.engines.store import repository as engines
 from app.platform.operations.services.mutation import write
-from app.platform.operations.store import idempotency
 from app.platform.operations.store.idempotency import Replayed
 
 _FILE_MODE = 0o600
@@ -66,8 +65,8 @@ async def export(
     sink = configured("sink", tasks.settings.task_export_sinks, request.sink)
     now = tasks.clock.now()
     # A retry must not write files: the first request's may have been moved or edited.
-    first = await _first_answer(tasks, name, once)
-    answer = first or await _write_all(tasks, sink, name, request)
+    first = await tasks.seen(name.memory.engine, once)
+    answer = _response(first) if first else await _write_all(tasks, sink, name, request)
     return await _record_response(tasks, name, answer, once, now)
 
 
@@ -147,15 +146,6 @@ async def without_padding(pages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         text = data.rstrip(padding)
         held = data[len(text) :]
         yield text
-
-
-async def _first_answer(
-    tasks: TaskService, name: NamespaceName, once: IdempotencyKey | None
-) -> ExportNamespaceResponse | None:
-    async with tasks.db.snapshot() as session:
-        engine = await engines.get(session, name.memory.engine)
-        known = await idempotency.seen(session, once, engine.engine_id)
-    return None if known is None else _response(known)
 
 
 async def _record_response(
