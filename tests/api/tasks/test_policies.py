@@ -103,9 +103,9 @@ async def test_a_denied_activity_stores_and_repeats_nothing(
 async def test_a_denied_name_is_denied_also_where_such_names_are_masked(
     client: httpx.AsyncClient,
 ) -> None:
-    await configure(client, privacyConfig={"rules": [{"kind": "PHONE", "action": "MASK"}]})
-    await _set(client, activities={"415-555-0132": {"deny": True}})
-    answer = await process(client, text_output("a"), activity="415-555-0132")
+    await configure(client, privacyConfig={"rules": [{"kind": "IBAN", "action": "MASK"}]})
+    await _set(client, activities={"DE89370400440532013000": {"deny": True}})
+    answer = await process(client, text_output("a"), activity="DE89370400440532013000")
     assert refusal(answer) == DENIED
 
 
