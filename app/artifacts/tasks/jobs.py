@@ -51,7 +51,8 @@ _AT_ONCE = 200
 EMBEDDED_AT_ONCE = 64
 """Number of chunks embedded together and stored in one transaction."""
 _PDFS_AT_ONCE = 2
-"""Number of processes that read PDFs for this one; others wait, before their time begins."""
+"""Number of processes that read PDFs for this one; others wait, and leave their places to texts."""
+_TURN_PAUSE = timedelta(seconds=2)
 _REFUSED = "The text holds sensitive content that the engine's rules refuse."
 
 
@@ -68,6 +69,7 @@ async def index(job: Job, resources: Resources) -> None:
         DeadlineExceeded: the text takes too long.
         InvalidArgument: the file is a PDF that cannot be read.
         NotFound: the artifact is gone.
+        Postponed: the file is a PDF, and others are being read.
         Unavailable: the reading of a PDF was interrupted.
     """
     request = QueuedIndexing.model_validate(job.claim.request)
@@ -80,8 +82,10 @@ async def index(job: Job, resources: Resources) -> None:
         await contents.remove_chunks(session, place)
     seconds = resources.settings.tuning.task_index_seconds
     is_pdf = format_read(row.media_type, row.sniffed_type or BYTES) is TextFormat.PDF
-    turn = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE)) if is_pdf else nullcontext()
-    cut = _cut_pdf if is_pdf else _cut_text
+    turns = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE))
+    if is_pdf and turns.locked():
+        raise Postponed(job.clock.now() + _TURN_PAUSE)
+    turn, cut = (turns, _cut_pdf) if is_pdf else (nullcontext(), _cut_text)
     limit = asyncio.timeout(seconds)
     try:
         async with turn, limit:

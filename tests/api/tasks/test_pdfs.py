@@ -1,7 +1,10 @@
 """PDFs in task memory: read by a worker, cited by page, and told where they cannot be read."""
 
+import asyncio
 import sys
+import time
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -115,6 +118,41 @@ async def test_a_process_that_does_not_start_is_tried_again(
     clock.advance(timedelta(seconds=60))
     await runner.run_pending()
     assert ok(await client.get(ARTIFACT))["state"] == "ready"
+
+
+def _until_two(folder: Path) -> None:
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.05)
+
+
+async def test_files_that_wait_for_their_turn_hold_no_place_of_a_worker(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    clock: FixedClock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow, begun = tmp_path / "python", tmp_path / "begun"
+    begun.mkdir()
+    lines = [f": > {begun}/$$", f"while [ ! -e {tmp_path}/go ]; do /bin/sleep 0.05; done"]
+    slow.write_text("\n".join(["#!/bin/sh", *lines, f'exec {sys.executable} "$@"']))
+    slow.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    paths = [f"{NAMESPACE}/artifacts/{name}" for name in ("first", "second", "third")]
+    for path in paths:
+        ok(await upload(client, of_pages("One"), path, PDF))
+    reading = [asyncio.create_task(runner.run_pending()) for _ in range(2)]
+    await asyncio.to_thread(_until_two, begun)
+    ok(await upload(client, (FILLER * 10_000).encode(), media_type="text/plain"))
+    await runner.run_pending()
+    assert ok(await client.get(ARTIFACT))["state"] == "ready"
+    (tmp_path / "go").touch()
+    await asyncio.gather(*reading)
+    states = [ok(await client.get(path))["state"] for path in paths]
+    assert states == ["ready", "ready", "indexing"]
+    clock.advance(timedelta(seconds=2))
+    await runner.run_pending()
+    assert ok(await client.get(paths[2]))["state"] == "ready"
 
 
 async def test_the_rules_of_the_engine_apply_to_the_text(
