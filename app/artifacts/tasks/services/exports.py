@@ -11,7 +11,6 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -67,7 +66,11 @@ async def export(
     # A retry must not write files: the first request's may have been moved or edited.
     first = await tasks.seen(name.memory.engine, once)
     answer = _response(first) if first else await _write_all(tasks, sink, name, request)
-    return await _record_response(tasks, name, answer, once, now)
+    async with write(tasks, engines.locked(name.memory.engine), once, now=now) as change:
+        if change.replayed is not None:
+            return _response(change.replayed)
+        await change.answer(answer.wire())
+    return answer
 
 
 async def _write_all(
@@ -146,20 +149,6 @@ async def without_padding(pages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         text = data.rstrip(padding)
         held = data[len(text) :]
         yield text
-
-
-async def _record_response(
-    tasks: TaskService,
-    name: NamespaceName,
-    answer: ExportNamespaceResponse,
-    once: IdempotencyKey | None,
-    now: datetime,
-) -> ExportNamespaceResponse:
-    async with write(tasks, engines.locked(name.memory.engine), once, now=now) as change:
-        if change.replayed is not None:
-            return _response(change.replayed)
-        await change.answer(answer.wire())
-    return answer
 
 
 def _response(known: Replayed) -> ExportNamespaceResponse:
