@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 ENCRYPTED, DAMAGED, TOO_LARGE = 3, 4, 5
 """Exit statuses of files that cannot be read."""
@@ -54,7 +55,9 @@ def main(memory_bytes: int, cpu_seconds: int) -> int:
 def _limit(memory_bytes: int, cpu_seconds: int) -> None:
     os.nice(_NICENESS)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    # macOS refuses a limit below the space that the process already has.
+    with suppress(*((ValueError, OSError) if sys.platform == "darwin" else ())):
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
 
 

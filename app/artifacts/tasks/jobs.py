@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from itertools import accumulate, islice
@@ -33,7 +33,7 @@ from app.artifacts.tasks.store.indexing import (
     embed_later,
 )
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
-from app.kernel.errors import DeadlineExceeded, NotFound, Reason
+from app.kernel.errors import DeadlineExceeded, InvalidArgument, NotFound, Reason
 from app.kernel.media_types import BYTES, TextFormat
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.kernel.wire.privacy_config import Place
@@ -51,8 +51,9 @@ _AT_ONCE = 200
 EMBEDDED_AT_ONCE = 64
 """Number of chunks embedded together and stored in one transaction."""
 _PDFS_AT_ONCE = 2
-"""Number of processes that read PDFs for this one; others wait, before their time begins."""
-_FIELD = "pages"
+"""Number of processes that read PDFs for this one; others wait, and leave their places to texts."""
+_TURN_PAUSE = timedelta(seconds=2)
+_REFUSED = "The text holds sensitive content that the engine's rules refuse."
 
 
 class _Turns(asyncio.Semaphore):
@@ -68,6 +69,7 @@ async def index(job: Job, resources: Resources) -> None:
         DeadlineExceeded: the text takes too long.
         InvalidArgument: the file is a PDF that cannot be read.
         NotFound: the artifact is gone.
+        Postponed: the file is a PDF, and others are being read.
         Unavailable: the reading of a PDF was interrupted.
     """
     request = QueuedIndexing.model_validate(job.claim.request)
@@ -80,8 +82,10 @@ async def index(job: Job, resources: Resources) -> None:
         await contents.remove_chunks(session, place)
     seconds = resources.settings.tuning.task_index_seconds
     is_pdf = format_read(row.media_type, row.sniffed_type or BYTES) is TextFormat.PDF
-    turn = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE)) if is_pdf else nullcontext()
-    cut = _cut_pdf if is_pdf else _cut_text
+    turns = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE))
+    if is_pdf and turns.locked():
+        raise Postponed(job.clock.now() + _TURN_PAUSE)
+    turn, cut = (turns, _cut_pdf) if is_pdf else (nullcontext(), _cut_text)
     limit = asyncio.timeout(seconds)
     try:
         async with turn, limit:
@@ -108,10 +112,13 @@ async def _cut_pdf(
 
 
 def _masked(guard: Guard, pages: Sequence[str]) -> list[str]:
-    """Return the pages as the engine's rules about uploaded texts want them."""
-    admission = guard.admitted(list(pages), _FIELD)
-    count(Place.ARTIFACTS, admission.counts)
-    return [*admission.value]
+    """Return the pages as the engine's rules want them; a value may span two pages."""
+    texts = [page.rstrip() for page in pages]
+    if replace(guard, masks=frozenset()).across(texts)[1]:
+        raise InvalidArgument(_REFUSED, Reason.SENSITIVE_CONTENT)
+    masked, counts = replace(guard, rejects=frozenset()).across(texts)
+    count(Place.ARTIFACTS, counts)
+    return [f"{text}\n\n" for text in masked]
 
 
 async def _cut_text(

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -152,30 +153,45 @@ def _line(one: Json) -> str:
     return f"- {last_part(one['name'])}: {count}{types}, {size} bytes; readers: {readers}"
 
 
+def _text(done: Json, field: str) -> str:
+    """Return the text of a result; a result that is kept off the prompt has none."""
+    text = done["promptText"] if done[field] is None else done[field]
+    return text or "Nothing was found."
+
+
 def _answered(done: Json) -> str:
-    if done["answer"] is None:
-        return str(done["promptText"])
-    places = [
-        f"{cited['artifact']}, characters {cited['start']} to {cited['end']}"
-        for cited in (done["citations"] or ())[:_SHOWN]
-    ]
-    return "\n".join([done["answer"], *(f"- from {place}" for place in places)])
+    cited = () if done["answer"] is None else done["citations"] or ()
+    places = [f"- from {_place(one)}" for one in cited[:_SHOWN]]
+    return "\n".join([_text(done, "answer"), *places])
+
+
+def _place(cited: Json) -> str:
+    if not cited["end"]:
+        # An image is cited as a whole.
+        return str(cited["artifact"])
+    characters = f"characters {cited['start']} to {cited['end']}"
+    return f"{cited['artifact']}, page {cited['page']}, {characters}"
 
 
 def _parsed(schema: str) -> object:
     try:
         return json.loads(schema)
-    except ValueError:
+    except (ValueError, RecursionError):
         # The method says which schemas it accepts.
         return schema
 
 
 def _extracted(done: Json) -> str:
-    if done["csv"] is not None:
-        return str(done["csv"])
-    if done["rows"] is None:
-        return str(done["promptText"])
-    return json.dumps([row["values"] for row in done["rows"]], ensure_ascii=False)
+    lines = [_text(done, "csv")]
+    if done["rows"]:
+        values = [row["values"] for row in done["rows"]]
+        lines = [json.dumps(values, ensure_ascii=False)]
+    if done["rejected"]:
+        count, reason = done["rejectedCount"], done["rejected"][0]["reason"]
+        lines.append(f"Rows that did not fit the schema: {count}. The first: {reason}")
+    if done["truncated"]:
+        lines.append("There may be more rows.")
+    return "\n".join(lines)
 
 
 def _exported(done: Json) -> str:
@@ -186,7 +202,7 @@ def _exported(done: Json) -> str:
 
 _TEXTS: Mapping[str, Callable[[Json], str]] = {
     "query": _answered,
-    "summarize": lambda done: str(done["summary"] or done["promptText"]),
+    "summarize": partial(_text, field="summary"),
     "extract": _extracted,
     "export": _exported,
     "load": lambda done: str(done["promptText"]),

@@ -210,6 +210,29 @@ async def test_a_loaded_file_is_under_the_policy_and_rules(client: httpx.AsyncCl
     assert (found["tool"], found["activity"]) == ("files", "read")
 
 
+async def test_a_policy_names_activities_as_they_are_sent(client: httpx.AsyncClient) -> None:
+    await configure(client, privacyConfig={"rules": [{"kind": "IBAN", "action": "MASK"}]})
+    policy = {"sensitive": True, "activities": {"DE89370400440532013000": {"sensitive": False}}}
+    ok(await client.put(f"{MEMORY}/toolPolicies/files", json=policy))
+    ok(await _load(client, tool="files", activity="DE89370400440532013000"))
+    found = ok(await client.get(NAMESPACE))
+    assert (found["sensitive"], found["activity"]) == (False, "IBAN")
+
+
+class TestWhereTextsAloneAreStored:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        return settings.model_copy(update={"task_storable": ["text"]})
+
+    async def test_a_file_of_another_kind_is_refused(
+        self, client: httpx.AsyncClient, source: Path
+    ) -> None:
+        (source / "a.bin").write_bytes(b"\0")
+        answer = await _load(client, "a.bin")
+        assert refusal(answer)[2] == Reason.UNSUPPORTED_ARTIFACT_TYPE
+        assert answer.json()["error"]["message"].startswith("path: must be of a kind")
+
+
 async def test_sensitive_values_in_a_loaded_file_are_masked(
     client: httpx.AsyncClient, source: Path
 ) -> None:

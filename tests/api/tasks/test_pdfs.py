@@ -1,10 +1,14 @@
 """PDFs in task memory: read by a worker, cited by page, and told where they cannot be read."""
 
+import asyncio
 import sys
+import time
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
@@ -13,9 +17,10 @@ from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.errors import BAD_FIELD, refusal, violations
+from tests.support.keys import client_with, make_key
 from tests.support.pdfs import PDF, encrypted, of_pages, scanned
 from tests.support.readers import FACT, query, summarize
-from tests.support.tasks import ARTIFACT, NAMESPACE, store, text_output, upload
+from tests.support.tasks import AGENT, ARTIFACT, NAMESPACE, store, text_output, upload
 
 FILLER = "The road is long and the tea is warm. "
 FILE = of_pages("Prices", *["\n".join([FILLER * 2] * 40)] * 3, f"{FACT}\nAnd no more.", "")
@@ -89,6 +94,19 @@ async def test_a_file_that_cannot_be_read_is_told_in_words(
     assert (await client.get(f"{ARTIFACT}/content")).content == content
 
 
+async def test_a_failure_is_told_to_those_alone_who_may_see_the_content(
+    client: httpx.AsyncClient, app: FastAPI, runner: Runner, database: Database, clock: FixedClock
+) -> None:
+    ok(await upload(client, scanned(), media_type=PDF, params={"sensitive": True}))
+    await runner.run_pending()
+    assert "no text" in (await query(client)).text
+    secret = await make_key(database, clock.now(), permissions=AGENT)
+    async with client_with(app, secret) as agent:
+        answer = await query(agent, offPrompt=True)
+    assert refusal(answer) == UNREADABLE
+    assert answer.json()["error"]["message"] == "namespaces/n has no readable text."
+
+
 async def test_a_process_that_does_not_start_is_tried_again(
     client: httpx.AsyncClient, runner: Runner, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,22 +120,61 @@ async def test_a_process_that_does_not_start_is_tried_again(
     assert ok(await client.get(ARTIFACT))["state"] == "ready"
 
 
+def _until_two(folder: Path) -> None:
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.05)
+
+
+async def test_files_that_wait_for_their_turn_hold_no_place_of_a_worker(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    clock: FixedClock,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slow, begun = tmp_path / "python", tmp_path / "begun"
+    begun.mkdir()
+    lines = [f": > {begun}/$$", f"while [ ! -e {tmp_path}/go ]; do /bin/sleep 0.05; done"]
+    slow.write_text("\n".join(["#!/bin/sh", *lines, f'exec {sys.executable} "$@"']))
+    slow.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    paths = [f"{NAMESPACE}/artifacts/{name}" for name in ("first", "second", "third")]
+    for path in paths:
+        ok(await upload(client, of_pages("One"), path, PDF))
+    reading = [asyncio.create_task(runner.run_pending()) for _ in range(2)]
+    await asyncio.to_thread(_until_two, begun)
+    ok(await upload(client, (FILLER * 10_000).encode(), media_type="text/plain"))
+    await runner.run_pending()
+    assert ok(await client.get(ARTIFACT))["state"] == "ready"
+    (tmp_path / "go").touch()
+    await asyncio.gather(*reading)
+    states = [ok(await client.get(path))["state"] for path in paths]
+    assert states == ["ready", "ready", "indexing"]
+    clock.advance(timedelta(seconds=2))
+    await runner.run_pending()
+    assert ok(await client.get(paths[2]))["state"] == "ready"
+
+
 async def test_the_rules_of_the_engine_apply_to_the_text(
     client: httpx.AsyncClient, runner: Runner, database: Database
 ) -> None:
-    rules = [{"kind": "EMAIL", "action": "MASK"}, {"kind": "PAYMENT_CARD", "action": "REJECT"}]
+    rules = [
+        *({"kind": kind, "action": "MASK"} for kind in ("EMAIL", "IBAN")),
+        {"kind": "PAYMENT_CARD", "action": "REJECT"},
+    ]
+    masked = "Write to ann@example.com. IBAN DE89 3704 0044", "0532 0130 00. More."
     config = {"contextSpec": {"memoryBankConfig": {"privacyConfig": {"rules": rules}}}}
     ok(await client.patch(ENGINE_URL, json=config))
-    ok(await upload(client, of_pages("Write to ann@example.com.", "More."), media_type=PDF))
+    ok(await upload(client, of_pages(*masked), media_type=PDF))
     await runner.run_pending()
-    assert (await page(client, 1))["text"].strip() == "Write to [EMAIL]."
-    assert (await page(client, 2))["text"].strip() == "More."
+    shown = [(await page(client, number))["text"].strip() for number in (1, 2)]
+    assert shown == ["Write to [EMAIL]. IBAN [IBAN]", "[IBAN]. More."]
     refused = f"{NAMESPACE}/artifacts/b"
-    ok(await upload(client, of_pages("Card 4111 1111 1111 1111."), refused, PDF))
+    ok(await upload(client, of_pages("Card 4111 1111", "1111 1111."), refused, PDF))
     await runner.run_pending()
     answer = await client.get(f"{refused}:text")
     assert refusal(answer) == UNREADABLE
-    assert "PAYMENT_CARD" in answer.text
+    assert "sensitive content" in answer.text
     async with database.snapshot() as session:
         found = (await session.execute(text("select text from task_chunks"))).scalars()
         assert "4111" not in "".join(found)

@@ -11,7 +11,7 @@ from app.settings.settings import Settings
 from tests.support.bank import Json, configure, field_of, ok
 from tests.support.errors import refusal
 from tests.support.readers import FACT, query, summarize
-from tests.support.tasks import MEMORY, NAMESPACE, NOTHING, process, store, stored, text_output
+from tests.support.tasks import MEMORY, NAMESPACE, process, store, stored, text_output
 
 POLICY = f"{MEMORY}/toolPolicies/web"
 CANARY = "canary-zqb81f66c2"
@@ -74,6 +74,13 @@ async def test_a_denied_activity_stores_and_repeats_nothing(
     path = f"{MEMORY}:processOutput"
     body = {"tool": "web", "activity": "drop-it", "output": {"kind": "text", **output}}
     first = ok(await client.post(path, json=body, params=once))
+    fields = {"artifacts": [text_output("b")], "tool": "web", "activity": "drop-it"}
+    of_store: dict[str, Any] = {
+        "url": f"{NAMESPACE}:store",
+        "json": fields,
+        "params": {"requestId": "2"},
+    }
+    stored_before = ok(await client.post(**of_store))
     await _set(client, activities={"drop-it": {"deny": True}})
     answer = await client.post(path, json={**body, "offPrompt": True})
     assert refusal(answer) == DENIED
@@ -86,18 +93,19 @@ async def test_a_denied_activity_stores_and_repeats_nothing(
     assert "drop-it" not in answer.text
     kept = await store(client, text_output("a"), tool="web", activity="drop-it")
     assert refusal(kept) == DENIED
-    assert await stored(database) == NOTHING
+    assert (await stored(database))["task_artifacts"] == 1
     # The answer to a repeated request is the one that it had.
     assert ok(await client.post(path, json=body, params=once)) == first
+    assert ok(await client.post(**of_store)) == stored_before
     assert ok(await client.post(path, json={**body, "activity": "read"}))
 
 
 async def test_a_denied_name_is_denied_also_where_such_names_are_masked(
     client: httpx.AsyncClient,
 ) -> None:
-    await configure(client, privacyConfig={"rules": [{"kind": "PHONE", "action": "MASK"}]})
-    await _set(client, activities={"415-555-0132": {"deny": True}})
-    answer = await process(client, text_output("a"), activity="415-555-0132")
+    await configure(client, privacyConfig={"rules": [{"kind": "IBAN", "action": "MASK"}]})
+    await _set(client, activities={"DE89370400440532013000": {"deny": True}})
+    answer = await process(client, text_output("a"), activity="DE89370400440532013000")
     assert refusal(answer) == DENIED
 
 
@@ -136,6 +144,10 @@ async def test_other_readers_are_refused(client: httpx.AsyncClient, settings: Se
     assert FACT not in answer.text
     (sink,) = settings.task_export_sinks
     assert refusal(await client.post(f"{NAMESPACE}:export", json={"sink": sink})) == NOT_ALLOWED
+    # The rule comes before the search for a text, which may take long.
+    unreadable = f"{MEMORY}/namespaces/b"
+    ok(await store(client, {"kind": "blob", "data": "AA=="}, path=unreadable, readers=["query"]))
+    assert refusal(await summarize(client, unreadable)) == NOT_ALLOWED
     derived = ok(await query(client, offPrompt=True))["reference"]
     assert derived["readableWith"] == ["query"]
     ok(await client.patch(NAMESPACE, json={"readers": None}))

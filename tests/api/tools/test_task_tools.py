@@ -17,6 +17,7 @@ from tests.support.audit import events
 from tests.support.bank import Json, ok
 from tests.support.errors import refusal
 from tests.support.keys import client_with, make_key
+from tests.support.readers import ITEMS
 from tests.support.tasks import AGENT, MEMORY, NAMESPACE, store, text_output, upload
 
 CANARY = "canary-zq70be14fd"
@@ -69,7 +70,7 @@ async def test_a_loop_needs_no_other_method(client: httpx.AsyncClient, folder: P
     of_it = await _told(client, "list", **PLACE)
     assert of_it["text"] == "- note.md: text/markdown, 26 bytes; readers: query, summarize, export"
     answer = await _told(client, "query", **PLACE, query="What does the kettle cost?")
-    assert answer["text"] == f"{FACT}\n- from note.md, characters 0 to 26"
+    assert answer["text"] == f"{FACT}\n- from note.md, page 1, characters 0 to 26"
     assert answer["tokens"] == -(-len(answer["text"]) // 4)
     summary = await _told(client, "summarize", **PLACE, max_tokens=50.0)
     assert summary["text"] == summary["result"]["summary"]
@@ -193,6 +194,28 @@ async def test_a_key_has_the_tools_of_its_permissions(
     writer = await make_key(database, clock.now(), permissions=["artifacts.write"])
     async with client_with(app, writer) as other:
         assert (await _call(other, "list", {"memory": "tools"})).status_code == 403
+
+
+async def test_rows_are_told_with_those_that_are_missing(client: httpx.AsyncClient) -> None:
+    content = b"item,unitPrice\ncup,cheap\n" + b"kettle,42\n" * 1_001
+    ok(await upload(client, content, f"{NAMESPACE}/artifacts/a.csv", "text/csv"))
+    asked = {**PLACE, "schema": json.dumps(ITEMS)}
+    told = await _told(client, "extract", **asked)
+    rows, rejected, more = told["text"].splitlines()
+    assert json.loads(rows) == [{"item": "kettle", "unitPrice": 42}] * told["result"]["rowCount"]
+    reason = told["result"]["rejected"][0]["reason"]
+    assert rejected == f"Rows that did not fit the schema: 1. The first: {reason}"
+    assert more == "There may be more rows."
+    deep = await _told(client, "extract", **{**asked, "schema": "[" * 20_000})
+    assert deep["isError"] is True
+    assert deep["text"].startswith("schema: ")
+
+
+@pytest.mark.parametrize("name", ["query", "extract"])
+async def test_an_empty_result_is_told_in_words(client: httpx.AsyncClient, name: str) -> None:
+    ok(await upload(client, b"item\n", f"{NAMESPACE}/artifacts/a.csv", "text/csv"))
+    more = {"query": {"query": "x"}, "extract": {"schema": json.dumps(ITEMS)}}
+    assert (await _told(client, name, **PLACE, **more[name]))["text"] == "Nothing was found."
 
 
 async def test_the_application_chooses_memory_and_sink(client: httpx.AsyncClient) -> None:

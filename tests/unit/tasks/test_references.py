@@ -127,5 +127,6 @@ def test_readers_are_those_that_can_read_it(
 
 def test_a_developer_is_warned_of_what_nobody_can_read() -> None:
     assert warned(reference()) == []
+    assert warned(reference(readers=[Reader.SUMMARIZE])) == []
     assert warned(reference(readers=[])) == [Warned.NO_READER]
     assert warned(reference(readers=[Reader.EXPORT])) == [Warned.NO_READER]

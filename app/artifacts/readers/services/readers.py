@@ -37,7 +37,7 @@ from app.artifacts.readers.services.reading_session import (
     usage_of,
 )
 from app.artifacts.tasks.logic import Reader as Method
-from app.artifacts.tasks.logic import check_reader, chosen_name
+from app.artifacts.tasks.logic import chosen_name
 from app.artifacts.tasks.schemas import Reference
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
 from app.artifacts.tasks.services.outputs import OutputItem
@@ -294,7 +294,6 @@ class ReaderService:
     ) -> tuple[dict[str, Any], Reading | None]:
         """Return the fields of a response, and what this request itself made and may show."""
         opened, meter = await self._open(body, asked), Meter()
-        check_reader(opened.row.readers, asked.method)
         wish = _derived(opened, asked, body.as_)
         if kept := await self._kept_before(opened, wish, body):
             return _response_fields(opened, meter, kept), None
@@ -324,7 +323,9 @@ class ReaderService:
         elif body.as_ is not None:
             raise InvalidArgument.of_field("as", "needs offPrompt: true, which stores the result.")
         parts = self._parts
-        opened = await open_namespace(parts, self.name, body, self.caller, self.is_given_up)
+        opened = await open_namespace(
+            parts, self.name, asked.method, body, self.caller, self.is_given_up
+        )
         if asked.method is Method.EXTRACT:
             opened = opened.without_images()
         if asked.artifacts is not None:

@@ -38,7 +38,14 @@ from app.artifacts.readers.schemas import (
     UnreadableArtifact,
 )
 from app.artifacts.readers.store import Readable, Texts, Unreadable
-from app.artifacts.tasks.logic import BUILTIN_NAMES, IMAGE_TYPES, MAX_IMAGE_BYTES, Allowed
+from app.artifacts.tasks.logic import (
+    BUILTIN_NAMES,
+    IMAGE_TYPES,
+    MAX_IMAGE_BYTES,
+    Allowed,
+    Reader,
+    check_reader,
+)
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.contents import read_whole
 from app.artifacts.tasks.store.indexing import failures, give_up, list_given_up
@@ -254,6 +261,7 @@ POLL_SECONDS, LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
 async def open_namespace(
     resources: Resources,
     name: NamespaceName,
+    method: Reader,
     request: ReadFields,
     caller: Caller,
     is_given_up: GivenUp,
@@ -269,7 +277,7 @@ async def open_namespace(
     """
     deadline = _time() + MAX_WAIT_SECONDS
     while True:
-        opened, indexing = await _read_namespace(resources, name, request, caller)
+        opened, indexing = await _read_namespace(resources, name, method, request, caller)
         if not indexing:
             return _checked(opened, request)
         if not await _give_up_stuck(resources, opened.name, indexing):
@@ -330,12 +338,13 @@ async def _give_up_stuck(
 
 
 async def _read_namespace(
-    resources: Resources, name: NamespaceName, request: ReadFields, caller: Caller
+    resources: Resources, name: NamespaceName, method: Reader, request: ReadFields, caller: Caller
 ) -> tuple[OpenNamespace, Sequence[str]]:
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name.memory.engine))
         row = await repository.get_namespace(session, name, now)
+        check_reader(row.readers, method)
         unreadable, indexing = await store.measure(session, name, now)
         artifacts = await store.list_readable(session, name, now)
         rows = await store.list_unreadable(session, name, now, _EXPLAINED) if unreadable else []
@@ -378,13 +387,10 @@ def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:
 
 def _unreadable(opened: OpenNamespace) -> InvalidArgument:
     message = f"namespaces/{opened.name.namespace} has no readable text."
-    failed = next(
-        (artifact.failure for artifact in opened.unread if artifact.failure is not None), None
-    )
-    if failed is not None:
-        message += f" The indexing of an artifact failed: {failed}"
-    elif opened.may_show and opened.unread:
-        message += f" {opened.unread[0].reason}"
+    if opened.may_show and opened.unread:
+        first = opened.unread[0]
+        failed = "" if first.failure is None else " The indexing of an artifact failed:"
+        message += f"{failed} {first.reason}"
     metadata = {"artifacts": str(opened.unreadable)}
     return InvalidArgument(message, Reason.NO_READABLE_ARTIFACTS, metadata=metadata)
 

@@ -143,17 +143,16 @@ async def upload_artifact(
     A request id changes nothing: the bytes decide whether a request is a repetition.
     """
     check_whole(request.headers)
+    tasks = TaskService.of(context.resources)
     upload = Upload(
         name=name,
         media_type=_declared(request.headers.get("content-type")),
         size=_length(request.headers.get("content-length")),
         sha256=sha256,
         etag=if_match,
-        beginning=beginning,
+        beginning=await tasks.under_policy(name.namespace.memory, beginning),
     )
-    artifact = await uploads.put(
-        TaskService.of(context.resources), upload, pieces(request), context.caller
-    )
+    artifact = await uploads.put(tasks, upload, pieces(request), context.caller)
     response.headers["ETag"] = f'"{artifact.etag}"'
     return artifact
 

@@ -11,7 +11,6 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,7 +38,6 @@ from app.kernel.names import ArtifactName, NamespaceName
 from app.kernel.tuning import MAX_NAMESPACE_ARTIFACTS
 from app.platform.engines.store import repository as engines
 from app.platform.operations.services.mutation import write
-from app.platform.operations.store import idempotency
 from app.platform.operations.store.idempotency import Replayed
 
 _FILE_MODE = 0o600
@@ -66,9 +64,13 @@ async def export(
     sink = configured("sink", tasks.settings.task_export_sinks, request.sink)
     now = tasks.clock.now()
     # A retry must not write files: the first request's may have been moved or edited.
-    first = await _first_answer(tasks, name, once)
-    answer = first or await _write_all(tasks, sink, name, request)
-    return await _record_response(tasks, name, answer, once, now)
+    first = await tasks.seen(name.memory.engine, once)
+    answer = _response(first) if first else await _write_all(tasks, sink, name, request)
+    async with write(tasks, engines.locked(name.memory.engine), once, now=now) as change:
+        if change.replayed is not None:
+            return _response(change.replayed)
+        await change.answer(answer.wire())
+    return answer
 
 
 async def _write_all(
@@ -147,29 +149,6 @@ async def without_padding(pages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         text = data.rstrip(padding)
         held = data[len(text) :]
         yield text
-
-
-async def _first_answer(
-    tasks: TaskService, name: NamespaceName, once: IdempotencyKey | None
-) -> ExportNamespaceResponse | None:
-    async with tasks.db.snapshot() as session:
-        engine = await engines.get(session, name.memory.engine)
-        known = await idempotency.seen(session, once, engine.engine_id)
-    return None if known is None else _response(known)
-
-
-async def _record_response(
-    tasks: TaskService,
-    name: NamespaceName,
-    answer: ExportNamespaceResponse,
-    once: IdempotencyKey | None,
-    now: datetime,
-) -> ExportNamespaceResponse:
-    async with write(tasks, engines.locked(name.memory.engine), once, now=now) as change:
-        if change.replayed is not None:
-            return _response(change.replayed)
-        await change.answer(answer.wire())
-    return answer
 
 
 def _response(known: Replayed) -> ExportNamespaceResponse:

@@ -18,7 +18,7 @@ from app.artifacts.tasks.schemas import MAX_TO_LOAD, Artifact, LoadFilesRequest,
 from app.artifacts.tasks.services import uploads
 from app.artifacts.tasks.services.exports import configured
 from app.artifacts.tasks.services.namespace_writes import NamespaceDraft
-from app.artifacts.tasks.services.preparing import check_choice
+from app.artifacts.tasks.services.preparing import check_choice, check_storable, kind_of
 from app.artifacts.tasks.services.storing import StoringService, shown
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.services.uploads import Upload
@@ -65,6 +65,7 @@ async def load(
         chosen = parts[-1] if request.as_ is None else chosen_name(request.as_, media_type)
         upload = Upload(ArtifactName(name, chosen), media_type, None, None, etag, beginning)
         try:
+            check_storable(tasks.settings, kind_of(media_type), "path")
             done.append(await _store(tasks, source, parts, upload, caller))
         except ServiceError as error:
             error.metadata["filesLoaded"] = str(len(done))

@@ -10,7 +10,6 @@ from app.kernel.errors import NotFound
 from app.kernel.names import ArtifactName, NamespaceName, TaskMemoryName
 from app.platform.engines.store import repository as engines
 from app.platform.operations.services.mutation import write
-from app.platform.operations.store import idempotency
 
 _NAMESPACES_AT_ONCE = 100
 
@@ -28,18 +27,10 @@ async def delete_memory(
         NotFound: the memory is empty.
     """
     # A retry must not delete content stored after the first request.
-    removed = 0 if await _is_repeated(tasks, name, once) else await _remove(tasks, name)
+    removed = 0 if await tasks.seen(name.engine, once) else await _remove(tasks, name)
     async with write(tasks, engines.locked(name.engine), once) as change:
         if not removed and change.replayed is None:
             raise NotFound.of(name)
-
-
-async def _is_repeated(
-    tasks: TaskService, name: TaskMemoryName, once: IdempotencyKey | None
-) -> bool:
-    async with tasks.db.snapshot() as session:
-        engine = await engines.get(session, name.engine)
-        return await idempotency.seen(session, once, engine.engine_id) is not None
 
 
 async def _remove(tasks: TaskService, name: TaskMemoryName) -> int:

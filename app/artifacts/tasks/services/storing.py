@@ -154,11 +154,13 @@ class StoringService:
         once: IdempotencyKey | None,
         caller: Caller,
     ) -> StoreArtifactsResponse:
-        """Store artifacts in a namespace, all or none; errors are as for `process`."""
+        """Store artifacts in a namespace, all or none; retries and errors are as for `process`."""
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         sent = [(f"artifacts[{n}]", artifact) for n, artifact in enumerate(request.artifacts)]
         artifacts = await self._admitted(name.memory.engine, sent)
-        beginning = await self.tasks.under_policy(name.memory, NamespaceDraft.of(request))
+        beginning = NamespaceDraft.of(request)
+        if once is None or await self.tasks.seen(name.memory.engine, once) is None:
+            beginning = await self.tasks.under_policy(name.memory, beginning)
         request = await self.named(name.memory.engine, request)
         beginning = replace(beginning, activity=request.activity)
         items = await asyncio.to_thread(items_of, artifacts, self._limits)

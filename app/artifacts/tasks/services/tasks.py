@@ -52,6 +52,8 @@ from app.kernel.permissions import Permission
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow, name_of
 from app.platform.operations.services.mutation import write
+from app.platform.operations.store import idempotency
+from app.platform.operations.store.idempotency import Replayed
 from app.platform.privacy.service import PrivacyService
 from app.settings.settings import Settings
 
@@ -82,6 +84,12 @@ class TaskService:
         memory = TaskMemoryName(EngineName("-", "-", row.engine_id), row.memory)
         contents = await listing.read_contents(session, memory, [row.namespace], now, MAX_LISTED)
         return reference_of(self.settings, row, contents.get(row.namespace))
+
+    async def seen(self, name: EngineName, once: IdempotencyKey | None) -> Replayed | None:
+        """Return the earlier request on an engine with this id, if there is one."""
+        async with self.db.snapshot() as session:
+            engine = await engines.get(session, name)
+            return await idempotency.seen(session, once, engine.engine_id)
 
     async def under_policy(self, memory: TaskMemoryName, said: NamespaceDraft) -> NamespaceDraft:
         """Return a namespace's settings, made stricter by the policy of the tool if it has one."""

@@ -52,7 +52,10 @@ _FIELD = "body"
 
 @dataclass(frozen=True)
 class Upload:
-    """Parameters of an upload, known before its bytes; without an etag, the name must be free."""
+    """Parameters of an upload, known before its bytes; without an etag, the name must be free.
+
+    `beginning` is already under the policy of its tool.
+    """
 
     name: ArtifactName
     media_type: str
@@ -96,9 +99,7 @@ async def put(
     if upload.size is not None and upload.size > most:
         raise _too_large(most)
     check_storable(tasks.settings, kind_of(upload.media_type))
-    memory = upload.name.namespace.memory
-    beginning = await tasks.under_policy(memory, upload.beginning)
-    upload, pieces = await _admitted(tasks, replace(upload, beginning=beginning), pieces)
+    upload, pieces = await _admitted(tasks, upload, pieces)
     async with _begun(tasks, upload) as place:
         received = await _receive(tasks, place, pieces)
         digest: bytes = received.digest.digest()

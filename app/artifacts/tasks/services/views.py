@@ -209,7 +209,7 @@ def usable(readers: list[Reader], caller: Caller) -> list[Reader]:
 
 def warned(reference: Reference) -> list[Warned]:
     """Return the warnings for an agent's developer about a stored output."""
-    return [] if Reader.QUERY in reference.readable_with else [Warned.NO_READER]
+    return [] if {*reference.readable_with} - {Reader.EXPORT} else [Warned.NO_READER]
 
 
 def prompt_text(reference: Reference, tool: str, activity: str) -> str:

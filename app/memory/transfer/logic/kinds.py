@@ -301,6 +301,7 @@ ARTIFACT = LineKind(
         **ENGINE_ID,
         "state": _INDEXED,
         "chunks": _INDEXED,
+        "page_ends": _INDEXED,
         "origin": "computed by the database",
     },
 )

@@ -142,16 +142,14 @@ async def _cited(visit: Visit, path: str, answer: Json) -> list[Json]:
 async def _citation(
     visit: Visit, path: str, name: str, page: int, cited: list[Span], *, is_read: bool
 ) -> Json:
-    if not is_read:
+    text = f"{path}/artifacts/{quote(name, safe='')}:text"
+    read = await visit.answered(text, [("page", str(page))]) if is_read else None
+    if read is None:
+        # An image, for example, has no text to show, but the answer stays.
         return Json(name=name, page=page, spans=cited)
-    read = await _text_page(visit, f"{path}/artifacts/{quote(name, safe='')}", str(page))
     begin = read["start"]
     inside = [(max(start - begin, 0), end - begin) for start, end in cited]
     return Json(name=name, page=page, spans=cited, parts=passages(read["text"], inside))
-
-
-async def _text_page(visit: Visit, path: str, page: str) -> Json:
-    return await visit.api.get(f"{path}:text", [("page", page)])
 
 
 async def _content(visit: Visit, path: str, artifact: Json) -> bytes:
@@ -179,7 +177,7 @@ async def show_artifact(visit: Visit) -> Response:
         shown = await _as_stored(visit, path, artifact)
     elif may_read and not is_image:
         try:
-            read = await _text_page(visit, path, page or "1")
+            read = await visit.api.get(f"{path}:text", [("page", page or "1")])
             shown = [Passage(read["text"], is_cited=False)]
         except ApiRefusal as refused:
             fault, status = refused.message, 200 if page is None else refused.status

@@ -13,7 +13,9 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.settings.settings import Settings
 from app.settings.surface_settings import ReaderModel
+from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, ok
+from tests.support.console import browser, sign_in, submit
 from tests.support.errors import BAD_FIELD, refusal
 from tests.support.keys import client_with, make_key
 from tests.support.model_server import ModelServer
@@ -86,7 +88,7 @@ async def test_an_answer_rests_on_images_by_what_their_bytes_are(
     found = ok(await query(client))
     assert found["model"] == EYE
     assert found["answer"] == "A kettle."
-    place = {"chunk": 0, "start": 0, "end": 0}
+    place = {"chunk": 0, "start": 0, "end": 0, "page": 1}
     assert found["citations"] == [{"artifact": "a.bin", **place}, {"artifact": "c.txt", **place}]
     types = ["image/jpeg", "image/gif", "image/webp", "image/png"]
     assert shown(server) == [list(map(url, kinds.values(), types))]
@@ -94,6 +96,20 @@ async def test_an_answer_rests_on_images_by_what_their_bytes_are(
     coverage = found["coverage"]
     assert (coverage["artifactsTotal"], coverage["artifactsUnreadable"]) == (5, 1)
     assert [one["artifact"] for one in coverage["unreadable"]] == ["e.png"]
+
+
+async def test_the_console_shows_an_answer_that_cites_an_image(
+    app: FastAPI, client: httpx.AsyncClient, server: ModelServer
+) -> None:
+    await picture(client, "receipt.png")
+    server.will(answered("A kettle.", 1))
+    here = "/console/e/1/tasks/tools/n"
+    async with browser(app) as visitor:
+        await sign_in(visitor, ADMIN_KEY)
+        shown_page = await submit(visitor, here, here, question="What was bought?")
+    assert shown_page.status_code == 200
+    for words in ("A kettle.", "receipt.png, page 1"):
+        assert words in shown_page.text
 
 
 async def test_texts_and_images_are_numbered_together(
