@@ -1,5 +1,6 @@
 """Rows of files, with their places in the text that readers get."""
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -146,3 +147,22 @@ def test_csv_is_read_up_to_where_it_is_none() -> None:
 def test_hostile_files_are_read_to_their_end(media_type: str, part: str, count: int) -> None:
     found = _read(part * count, media_type, size=65_536)
     assert len(found) <= count
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<table><tr><td>item<tr><td rowspan=9999>" + "x " * 8_000 + "<tr><td>y" * 2_000,
+        "<table><tr>" + "<td>item" * 200_000,
+    ],
+    ids=["rowspan", "cells"],
+)
+def test_cells_of_hostile_tables_take_little_memory(page: str) -> None:
+    tracemalloc.start()
+    try:
+        rows = list(rows_of([page.encode()], "text/html", "text/html", _WANTED))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert not any(row.fault for row in rows)
+    assert peak < 12 * 2**20
