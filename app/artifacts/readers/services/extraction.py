@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.adapters.concurrency import ReadInThread
+from app.adapters.concurrency import ReadInThread, in_background
 from app.adapters.documents.tables import Wanted, rows_of
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic import (
@@ -48,8 +48,8 @@ _INLINE_BYTES = 256 * 1024
 _PART_TOKENS = 8_000
 """Most tokens of text in a call: its rows may take as many, and models write no longer replies."""
 _AT_ONCE = 2
-"""Number of files that a process reads at once, so that other work finds a free thread."""
-_SECONDS = 300.0
+"""Number of requests whose files a process reads at once; other work finds free threads."""
+_SECONDS, _LOOK_SECONDS = 300.0, 1.0
 _NO_ROOM = "This text does not fit into the model's window."
 _NO_ENTRY = "An entry of the model's reply is no row of a passage."
 _CUT = "The model's reply ended early; rows of this part may be missing."
@@ -99,27 +99,43 @@ async def extract(
         InvalidArgument: no text fits into the model's window, or the calls exceed the limit.
         ServiceError: see `Asking.ask`.
     """
-    if asking is not None:
-        used = await _ModelExtraction(asking, found).run()
-    else:
-        try:
-            async with asyncio.timeout(_SECONDS):
-                used = await _by_format(resources, opened, found, is_given_up)
-        except TimeoutError:
-            message = f"The artifacts took more than {_SECONDS:g} s; name some in `artifacts`."
-            raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
+    async with in_background(_watch(is_given_up, found.rows)):
+        if asking is not None:
+            used = await _ModelExtraction(asking, found).run()
+        else:
+            used = await _by_format(resources, opened, found, is_given_up)
     return Reading(found.rows.written.text(), used, truncated=found.rows.is_full)
 
 
+async def _watch(is_given_up: GivenUp, rows: FoundRows) -> None:
+    """End the thread that adds rows when the client no longer waits, or this is cancelled."""
+    try:
+        while not await is_given_up():  # noqa: ASYNC110 - a client that goes sets no event
+            await asyncio.sleep(_LOOK_SECONDS)
+    finally:
+        rows.is_over = True
+
+
 class _TableFiles:
-    """Key for the files that this process is reading."""
+    """Key for the turns of the requests whose files this process reads."""
 
 
 async def _by_format(
     resources: Resources, opened: OpenNamespace, found: RowExtraction, is_given_up: GivenUp
 ) -> int:
-    name, used = opened.name, 0
     turn: asyncio.Semaphore = resources.kept.setdefault(_TableFiles, asyncio.Semaphore(_AT_ONCE))
+    try:
+        async with turn, asyncio.timeout(_SECONDS):
+            return await _read_files(resources, opened, found, is_given_up)
+    except TimeoutError:
+        message = f"The artifacts took more than {_SECONDS:g} s; name some in `artifacts`."
+        raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
+
+
+async def _read_files(
+    resources: Resources, opened: OpenNamespace, found: RowExtraction, is_given_up: GivenUp
+) -> int:
+    name, used = opened.name, 0
     for artifact in opened.artifacts:
         place = ContentPlace(
             name.memory.engine.engine, name.memory.memory, name.namespace, artifact.content_id
@@ -133,10 +149,9 @@ async def _by_format(
                 raise changed(opened.name)
             return data
 
-        async with turn:
-            with ReadInThread(read) as pages:
-                parts = pages.parts(contents.page_count(artifact.size_bytes))
-                await asyncio.to_thread(_read_file, parts, artifact, found)
+        with ReadInThread(read) as pages:
+            parts = pages.parts(contents.page_count(artifact.size_bytes))
+            await asyncio.to_thread(_read_file, parts, artifact, found)
         if found.rows.is_full:
             break
         used += artifact.chunks
