@@ -143,10 +143,14 @@ class _Headers:
 
 def _of_json(parts: Iterable[str], wanted: Wanted, *, is_rewritten: bool) -> Iterator[FoundRow]:
     held: list[str] = []
-    length = 0
+    length = read = 0
     for part in parts:
-        held.append(part)
         length += len(part)
+        if not part.strip():
+            # Padding at the end does not count, and is not held.
+            continue
+        held.append(part.rjust(length - read))
+        read = length
         if length > MAX_JSON_CHARS:
             yield FoundRow({}, 0, 0, _LONG_JSON)
             return

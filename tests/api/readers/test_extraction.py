@@ -1,5 +1,6 @@
 """Rows that are extracted without a model: from JSON, CSV and HTML tables."""
 
+import asyncio
 import csv
 import io
 import json
@@ -11,7 +12,8 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
-from tests.support.bank import Json, ok
+from tests.support.asgi import Sent, call
+from tests.support.bank import ENGINE, Json, ok
 from tests.support.cases import in_one_test
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.keys import client_with, make_key
@@ -197,6 +199,22 @@ async def test_a_long_file_is_read_after_it_is_indexed(
     assert (found["rowCount"], found["truncated"]) == (2_000, False)
 
 
+async def test_rows_for_a_client_that_is_gone_are_not_read_to_the_end(
+    client: httpx.AsyncClient, app: FastAPI
+) -> None:
+    rows = b"[" + b",".join([b'{"unitPrice":1}'] * 60_000) + b"]"
+    ok(await upload(client, rows, media_type="application/json"))
+    path = f"/v1beta1/{ENGINE}{NAMESPACE}:extract"
+    sent = Sent("POST", path.encode(), body=json.dumps({"schema": ITEMS}).encode())
+    gone = asyncio.Event()
+    answer = asyncio.create_task(call(app, sent, gone))
+    # The file is read meanwhile; its rows, none of which is of the schema, take seconds.
+    await asyncio.sleep(0.3)
+    gone.set()
+    found = await answer
+    assert (found.status, found.reason) == (499, Reason.REQUEST_ABANDONED)
+
+
 async def test_of_sensitive_content_all_results_have_one_length(
     client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock
 ) -> None:
@@ -216,6 +234,22 @@ async def test_of_sensitive_content_all_results_have_one_length(
     inside = {"columns": {"item": "/values/item"}}
     again = ok(await extract(client, kept_in(kept), source=inside))
     assert _values(again) == [{"item": "Café"}, {"item": "7"}]
+
+
+async def test_long_padding_hides_the_length_and_is_not_read(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    ok(await store(client, {"kind": "json", "json": [{"item": "Tea"}]}, sensitive=True))
+    for form, column in (("csv", "item"), ("json", "/values/item")):
+        kept = kept_in(ok(await extract(client, offPrompt=True, format=form, maxRows=10_000)))
+        path = f"{kept}/artifacts/rows"
+        at_once = ok(await client.get(path))
+        assert refusal(await extract(client, kept))[2] == Reason.NOT_READY
+        await runner.run_pending()
+        assert ok(await client.get(path))["tokenEstimate"] == at_once["tokenEstimate"] == 2_576_384
+        found = ok(await extract(client, kept, source={"columns": {"item": column}}))
+        assert _values(found) == [{"item": "Tea"}]
+        assert found["coverage"]["chunksTotal"] == 1
 
 
 @in_one_test(

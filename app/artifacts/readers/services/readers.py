@@ -165,7 +165,8 @@ class DerivedStore:
         text = text.rstrip(PADDING) or _NOTHING
         data = text.encode()
         kind, media_type = kind_of(wish.media_type), wish.media_type
-        prepared = await prepare(settings, data, len(data), kind, media_type)
+        size = wish.most_bytes if opened.row.sensitive else len(data)
+        prepared = await prepare(settings, data, size, kind, media_type)
         if opened.row.sensitive:
             data = data.ljust(wish.most_bytes, PADDING.encode())
             prepared = prepared.sized_as(data)
