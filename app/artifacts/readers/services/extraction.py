@@ -43,7 +43,8 @@ from app.kernel.wire.rows import FoundRows
 from app.language.chunking import Piece
 from app.platform.operations.services.operations import GivenUp
 
-_BASE_BYTES, _ROW_BYTES = 64 * 1024, 1024
+_BASE_BYTES, _ROW_BYTES = 24 * 1024, 1024
+"""With the default number of rows, 1 MiB, of which a worker need not cut chunks."""
 _INLINE_BYTES = 256 * 1024
 _PART_TOKENS = 8_000
 """Most tokens of text in a call: its rows may take as many, and models write no longer replies."""
