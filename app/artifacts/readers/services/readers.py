@@ -410,7 +410,7 @@ def _response_fields(
     return {
         "model": MODEL_ID if opened.reader is None else opened.reader.name,
         "coverage": read,
-        "usage": usage_of(meter, with_tokens=opened.may_show),
+        "usage": usage_of(meter, may_show=opened.may_show),
         "reference": kept and kept.reference,
         "prompt_text": kept and kept.prompt_text,
         "reused": is_reused or None,

@@ -494,11 +494,14 @@ async def check_awaited(is_given_up: GivenUp) -> None:
         raise Cancelled("The request was given up.", Reason.REQUEST_ABANDONED)
 
 
-def usage_of(meter: Meter, *, with_tokens: bool) -> ReaderUsage:
-    """Return the usage of a request's calls; `with_tokens` if the caller may see the result."""
+def usage_of(meter: Meter, *, may_show: bool) -> ReaderUsage:
+    """Return the usage of a request's calls, empty if the caller may not see the result."""
+    if not may_show:
+        # Even their number tells of the content: an extraction calls no more once it is full.
+        return ReaderUsage()
     total = meter.total
     return ReaderUsage(
         calls=total.calls,
-        input_token_count=total.input_tokens if with_tokens else None,
-        output_token_count=total.output_tokens if with_tokens else None,
+        input_token_count=total.input_tokens,
+        output_token_count=total.output_tokens,
     )
