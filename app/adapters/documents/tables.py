@@ -11,7 +11,7 @@ from app.adapters.documents.extracting import format_read, text_of
 from app.adapters.documents.record_text import JsonText, lines_of_csv
 from app.kernel.media_types import JSON, MediaType, TextFormat
 
-MAX_JSON_CHARS = 8 * 1024 * 1024
+MAX_JSON_CHARS = 4 * 1024 * 1024
 """Longest JSON that is read; it takes many times its length in memory."""
 _HEADER_ROWS = 20
 """Number of rows of a table among which its header is looked for."""
@@ -213,9 +213,10 @@ def _values(text: str, pointer: str) -> Iterator[tuple[JsonValue, int, int]]:
         raise LookupError
     while place < len(text):
         if text[place] == "[":
-            end = place + 1
-            for _, start in _members(text, place):
+            end, ends = place + 1, list[int]()
+            for _, start in _members(text, place, ends):
                 value, end = _DECODER.raw_decode(text, start)
+                ends.append(end)
                 yield value, start, end
             end = _after_space(text, end) + 1
         else:
@@ -233,8 +234,12 @@ def _member(text: str, place: int, name: str) -> int:
     raise LookupError
 
 
-def _members(text: str, place: int) -> Iterator[tuple[str, int]]:
-    """Yield the key of each member of an object or list, and the place of its value."""
+def _members(text: str, place: int, ends: list[int] | None = None) -> Iterator[tuple[str, int]]:
+    """Yield the key of each member of an object or list, and the place of its value.
+
+    A caller that decodes the value adds its end to `ends`: twice decoded, it takes twice the
+    memory.
+    """
     if text[place] not in "[{":
         raise LookupError
     is_object, number = text[place] == "{", 0
@@ -245,8 +250,7 @@ def _members(text: str, place: int) -> Iterator[tuple[str, int]]:
             key, place = _DECODER.raw_decode(text, place)
             place = _after_space(text, _after_space(text, place) + 1)
         yield key, place
-        _, end = _DECODER.raw_decode(text, place)
-        place = _after_space(text, end)
+        place = _after_space(text, ends.pop() if ends else _DECODER.raw_decode(text, place)[1])
         place = _after_space(text, place + 1) if text[place] == "," else place
         number += 1
 

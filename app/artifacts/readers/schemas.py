@@ -46,7 +46,7 @@ class ReadFields(TaskModel):
         None,
         alias="as",
         description="Name of the stored result, with `offPrompt` only; without an extension, it"
-        " gets `.txt`, or `.json` or `.csv` for `:extract`. No two results of a namespace may have the same.",
+        " gets `.txt`, or `.json` or `.csv` for `:extract`. No two of a namespace may be equal.",
     )
     wait: bool = Field(
         False,

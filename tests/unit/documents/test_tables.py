@@ -120,7 +120,7 @@ def test_json_that_is_broken_or_elsewhere_is_told(data: str, path: str) -> None:
 def test_long_json_is_left_to_models() -> None:
     data = '[{"item": 1},' + " " * MAX_JSON_CHARS + '{"item": 2}]'
     ((fault, _),) = _read(data, "application/json", size=2**20)
-    assert str(fault).startswith("JSON of more than 8,388,608 characters")
+    assert str(fault).startswith("JSON of more than 4,194,304 characters")
 
 
 def test_csv_is_read_up_to_where_it_is_none() -> None:
