@@ -65,6 +65,7 @@ class FoundRows:
     Attributes:
         listed: the rows as such, if they are to be kept beside their text.
         is_full: a row had no room.
+        is_partial: a part of the text was not read.
         is_over: nothing waits for the rows any longer, which ends a thread that adds some.
     """
 
@@ -75,7 +76,7 @@ class FoundRows:
         self.listed: list[ExtractedRow] = []
         self.rejected: list[RejectedRow] = []
         self.count = self.rejected_count = 0
-        self.is_full = self.is_listed = self.is_over = False
+        self.is_full = self.is_partial = self.is_listed = self.is_over = False
         self._most = most
 
     def add(self, values: Mapping[str, JsonValue], artifact: str, start: int, end: int) -> None:

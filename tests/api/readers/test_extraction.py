@@ -135,7 +135,7 @@ async def test_what_has_no_rows_is_told(client: httpx.AsyncClient) -> None:
     ok(await store(client, text_output("Tea costs 3 coins.", name="note")))
     ok(await upload(client, b"a,b\n1,2\n", media_type="text/csv"))
     found = ok(await extract(client))
-    assert found["rows"] == []
+    assert (found["rows"], found["truncated"]) == ([], True)
     assert [(one["artifact"], one["reason"].partition(";")[0]) for one in found["rejected"]] == [
         ("note", "Without a model, only JSON, CSV and HTML tables are read."),
         ("a", "No column has the name of a property"),
@@ -166,6 +166,7 @@ async def test_rows_are_bounded_and_the_rest_is_told(client: httpx.AsyncClient) 
     assert (found["rowCount"], len(found["rows"]), found["truncated"]) == (1_000, 1_000, True)
     few = ok(await extract(client, maxRows=3))
     assert (len(few["rows"]), few["truncated"]) == (3, True)
+    assert few["coverage"]["chunksUsed"] == few["coverage"]["chunksTotal"]
     kept = ok(await extract(client, maxRows=1_500, offPrompt=True))
     assert (kept["rowCount"], kept["truncated"]) == (1_500, False)
     content = await client.get(f"{kept_in(kept)}/artifacts/rows/content")
@@ -265,6 +266,7 @@ async def test_long_padding_hides_the_length_and_is_not_read(
         {"type": "object", "properties": {"a": {"$ref": "#"}}},
         {"type": "object", "properties": {"a": {"pattern": "(?=x)y"}}},
         {"type": "object", "properties": {"a": {"type": "secret"}}},
+        r'{"type": "object", "properties": {"\ud800": {}}}',
         "{not JSON",
         "[" * 100_000,
         None,

@@ -123,6 +123,13 @@ def test_long_json_is_left_to_models() -> None:
     assert str(fault).startswith("JSON of more than 4,194,304 characters")
 
 
+def test_the_rows_of_csv_are_bounded() -> None:
+    pages = [b"item\n", *[b"a\n" * 100_000] * 2]
+    *rows, last = rows_of(pages, "text/csv", "text/plain", _WANTED)
+    assert len(rows) == 199_999
+    assert (last.fault, last.is_last) == ("Of CSV, only 200,000 rows are read.", True)
+
+
 def test_csv_is_read_up_to_where_it_is_none() -> None:
     data = 'item,unit price\nTea,3\n\n"' + "x" * 300_000
     assert [values for values, _ in _read(data, "text/csv", size=50_000)] == [

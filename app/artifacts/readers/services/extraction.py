@@ -105,7 +105,9 @@ async def extract(
             used = await _ModelExtraction(asking, found).run()
         else:
             used = await _by_format(resources, opened, found, is_given_up)
-    return Reading(found.rows.written.text(), used, truncated=found.rows.is_full)
+    return Reading(
+        found.rows.written.text(), used, truncated=found.rows.is_full or found.rows.is_partial
+    )
 
 
 async def _watch(is_given_up: GivenUp, rows: FoundRows) -> None:
@@ -153,9 +155,9 @@ async def _read_files(
         with ReadInThread(read) as pages:
             parts = pages.parts(contents.page_count(artifact.size_bytes))
             await asyncio.to_thread(_read_file, parts, artifact, found)
+        used += artifact.chunks
         if found.rows.is_full:
             break
-        used += artifact.chunks
     return used
 
 
@@ -164,6 +166,7 @@ def _read_file(pages: Iterable[bytes], artifact: Readable, found: RowExtraction)
     for row in rows_of(pages, artifact.media_type, looks_like, found.wanted):
         if row.fault:
             found.rows.reject(row.fault, artifact.name, row.start, row.end)
+            found.rows.is_partial |= row.is_last
         else:
             found.rows.add(row.values, artifact.name, row.start, row.end)
         if found.rows.is_full:
@@ -219,6 +222,7 @@ class _ModelExtraction:
         shown = packed.shown
         self.used += len(shown)
         if packed.truncated:
+            self.found.rows.is_partial = True
             self.found.rows.reject(_NO_ROOM, shown[0].artifact, shown[0].end, part[0].chunk.end)
         reply = await self.asking.ask(self._asked(shown), RowsReply)
         await asyncio.to_thread(self._take, reply, shown)
@@ -226,6 +230,7 @@ class _ModelExtraction:
     def _take(self, reply: RowsReply, shown: Sequence[ShownChunk]) -> None:
         first, before, lost = shown[0], self.places, len(reply.lost)
         self.places = {}
+        self.found.rows.is_partial |= bool(reply.cut)
         for entry in reply.rows:
             values = decoded(entry.row)
             if isinstance(values, dict) and 1 <= entry.passage <= len(shown):
