@@ -105,9 +105,8 @@ async def extract(
             used = await _ModelExtraction(asking, found).run()
         else:
             used = await _by_format(resources, opened, found, is_given_up)
-    return Reading(
-        found.rows.written.text(), used, truncated=found.rows.is_full or found.rows.is_partial
-    )
+    rows = found.rows
+    return Reading(rows.written.text(), used, truncated=rows.is_full or rows.is_partial)
 
 
 async def _watch(is_given_up: GivenUp, rows: FoundRows) -> None:

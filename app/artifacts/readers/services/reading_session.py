@@ -119,14 +119,16 @@ class OpenNamespace:
 
     def without_images(self) -> "OpenNamespace":
         """Return the namespace with its texts alone; raise InvalidArgument if there are none."""
-        opened = replace(self, images=())
+        images = [ExplainedArtifact(one, None, is_for_images=False) for one in self.images]
+        unreadable, unread = self.unreadable + len(images), [*self.unread, *images]
+        opened = replace(self, images=(), unreadable=unreadable, unread=unread)
         if not opened.artifacts:
             raise _unreadable(opened)
         return opened
 
     def only(self, names: Sequence[str]) -> "OpenNamespace":
         """Return the namespace with some texts; raise InvalidArgument if one is not there."""
-        chosen = [artifact for artifact in self.artifacts if artifact.name in names]
+        chosen = [artifact for artifact in self.artifacts if artifact.name in {*names}]
         if len(chosen) < len({*names}):
             message = "must be names of artifacts with text in this namespace."
             raise InvalidArgument.of_field("artifacts", message)
