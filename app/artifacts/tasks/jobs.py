@@ -22,7 +22,6 @@ from app.artifacts.tasks.services.preparing import (
     embedder_of,
     language_of,
     parts_of,
-    unpadded,
 )
 from app.artifacts.tasks.store import contents, erasure, indexing, repository
 from app.artifacts.tasks.store.contents import Pages
@@ -118,17 +117,12 @@ def _masked(guard: Guard, pages: Sequence[str]) -> list[str]:
 async def _cut_text(
     job: Job, resources: Resources, place: ContentPlace, row: ArtifactRow
 ) -> dict[str, object]:
-    padding = b""
-
     async def read(page: int) -> bytes:
-        nonlocal padding
         await job.step()
         async with job.db.snapshot() as session:
             data = await contents.read_page(session, place, page)
         if data is None:
             raise _gone()
-        if row.depth:
-            data, padding = unpadded(padding + data)
         return data
 
     with ReadInThread(read) as pages:
@@ -169,8 +163,8 @@ async def _end(
         if namespace is None or row is None:
             raise _gone()
         if namespace.sensitive and row.depth:
-            # The estimate of the padded length, which does not reveal the text's own.
-            values = {**values, "token_estimate": row.token_estimate}
+            # The estimate of the padded length does not reveal the text's own.
+            del values["token_estimate"]
         await repository.update_artifact(session, row, values)
         engine = name.memory.engine
         await embed_later(session, settings, engine, namespace, job.clock.now())

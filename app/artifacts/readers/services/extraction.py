@@ -100,12 +100,12 @@ async def extract(
         InvalidArgument: no text fits into the model's window, or the calls exceed the limit.
         ServiceError: see `Asking.ask`.
     """
-    async with in_background(_watch(is_given_up, found.rows)):
+    rows = found.rows
+    async with in_background(_watch(is_given_up, rows)):
         if asking is not None:
             used = await _ModelExtraction(asking, found).run()
         else:
             used = await _by_format(resources, opened, found, is_given_up)
-    rows = found.rows
     return Reading(rows.written.text(), used, truncated=rows.is_full or rows.is_partial)
 
 

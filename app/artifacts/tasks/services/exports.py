@@ -22,7 +22,7 @@ from app.artifacts.tasks.schemas import (
     ExportNamespaceRequest,
     ExportNamespaceResponse,
 )
-from app.artifacts.tasks.services.preparing import unpadded
+from app.artifacts.tasks.services.preparing import PADDING
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.tables import ArtifactRow
@@ -141,9 +141,11 @@ async def _write(
 
 async def without_padding(pages: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the pages of a reader's result without its padding."""
-    padding = b""
+    padding, held = PADDING.encode(), b""
     async for page in pages:
-        text, padding = unpadded(padding + page)
+        data = held + page
+        text = data.rstrip(padding)
+        held = data[len(text) :]
         yield text
 
 

@@ -124,12 +124,6 @@ def columns_of(piece: Chunk) -> dict[str, Any]:
     }
 
 
-def unpadded(data: bytes) -> tuple[bytes, bytes]:
-    """Return data of a reader's result without padding at its end, and that padding."""
-    text = data.rstrip(PADDING.encode())
-    return text, data[len(text) :]
-
-
 def kind_of(media_type: str) -> Kind:
     """Return the kind of an upload with this media type."""
     essence = MediaType.parse(media_type).essence
