@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate, islice
 
 from app.adapters.batches import SweepBatches
-from app.adapters.concurrency import ReadInThread
+from app.adapters.concurrency import ReadInThread, in_time
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted, format_read
 from app.adapters.documents.pdf_text import pages_of
@@ -33,7 +33,7 @@ from app.artifacts.tasks.store.indexing import (
     embed_later,
 )
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
-from app.kernel.errors import DeadlineExceeded, NotFound, Reason
+from app.kernel.errors import NotFound, Reason
 from app.kernel.media_types import BYTES, TextFormat
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.kernel.wire.privacy_config import Place
@@ -82,15 +82,8 @@ async def index(job: Job, resources: Resources) -> None:
     is_pdf = format_read(row.media_type, row.sniffed_type or BYTES) is TextFormat.PDF
     turn = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE)) if is_pdf else nullcontext()
     cut = _cut_pdf if is_pdf else _cut_text
-    limit = asyncio.timeout(seconds)
-    try:
-        async with turn, limit:
-            values = await cut(job, resources, place, row)
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        message = f"The text took more than {seconds:g} s."
-        raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
+    async with turn, in_time(seconds, f"The text took more than {seconds:g} s."):
+        values = await cut(job, resources, place, row)
     await _end(job, resources.settings, place, values)
 
 

@@ -4,8 +4,9 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from app.adapters.concurrency import ReadInThread, in_background
+from app.adapters.concurrency import ReadInThread, in_background, in_time
 from app.adapters.documents.tables import Wanted, rows_of
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic import (
@@ -34,7 +35,7 @@ from app.artifacts.readers.store import Readable
 from app.artifacts.tasks.store import contents
 from app.artifacts.tasks.store.tables import ContentPlace
 from app.kernel.csv_cells import json_of
-from app.kernel.errors import DeadlineExceeded, InvalidArgument, Reason
+from app.kernel.errors import InvalidArgument
 from app.kernel.media_types import BYTES
 from app.kernel.text import span_of
 from app.kernel.wire.json_schema import JsonObject
@@ -51,6 +52,7 @@ _PART_TOKENS = 8_000
 _AT_ONCE = 2
 """Number of requests whose files a process reads at once; other work finds free threads."""
 _SECONDS, _LOOK_SECONDS = 300.0, 1.0
+_TOO_SLOW = f"The artifacts took more than {_SECONDS:g} s; name some in `artifacts`."
 _NO_ROOM = "This text does not fit into the model's window."
 _NO_ENTRY = "An entry of the model's reply is no row of a passage."
 _CUT = "The model's reply ended early; rows of this part may be missing."
@@ -125,38 +127,27 @@ class _TableFiles:
 async def _by_format(
     resources: Resources, opened: OpenNamespace, found: RowExtraction, is_given_up: GivenUp
 ) -> int:
-    turn: asyncio.Semaphore = resources.kept.setdefault(_TableFiles, asyncio.Semaphore(_AT_ONCE))
-    try:
-        async with turn, asyncio.timeout(_SECONDS):
-            return await _read_files(resources, opened, found, is_given_up)
-    except TimeoutError:
-        message = f"The artifacts took more than {_SECONDS:g} s; name some in `artifacts`."
-        raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
-
-
-async def _read_files(
-    resources: Resources, opened: OpenNamespace, found: RowExtraction, is_given_up: GivenUp
-) -> int:
     name, used = opened.name, 0
-    for artifact in opened.artifacts:
-        place = ContentPlace(
-            name.memory.engine.engine, name.memory.memory, name.namespace, artifact.content_id
-        )
 
-        async def read(page: int, place: ContentPlace = place) -> bytes:
-            await check_awaited(is_given_up)
-            async with reading(resources, opened) as (session, _):
-                data = await contents.read_page(session, place, page)
-            if data is None:
-                raise changed(opened.name)
-            return data
+    async def read(place: ContentPlace, page: int) -> bytes:
+        await check_awaited(is_given_up)
+        async with reading(resources, opened) as (session, _):
+            data = await contents.read_page(session, place, page)
+        if data is None:
+            raise changed(name)
+        return data
 
-        with ReadInThread(read) as pages:
-            parts = pages.parts(contents.page_count(artifact.size_bytes))
-            await asyncio.to_thread(_read_file, parts, artifact, found)
-        used += artifact.chunks
-        if found.rows.is_full:
-            break
+    turn: asyncio.Semaphore = resources.kept.setdefault(_TableFiles, asyncio.Semaphore(_AT_ONCE))
+    async with turn, in_time(_SECONDS, _TOO_SLOW):
+        for artifact in opened.artifacts:
+            memory, content = name.memory, artifact.content_id
+            place = ContentPlace(memory.engine.engine, memory.memory, name.namespace, content)
+            with ReadInThread(partial(read, place)) as pages:
+                parts = pages.parts(contents.page_count(artifact.size_bytes))
+                await asyncio.to_thread(_read_file, parts, artifact, found)
+            used += artifact.chunks
+            if found.rows.is_full:
+                break
     return used
 
 
