@@ -96,6 +96,19 @@ async def in_background(work: Coroutine[object, object, object]) -> AsyncIterato
             await task
 
 
+@asynccontextmanager
+async def in_time(seconds: float, message: str) -> AsyncIterator[None]:
+    """Limit the time in which a text is read; raise DeadlineExceeded with the message after it."""
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            yield
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
+
+
 def consume_exception(done: "asyncio.Future[_V]") -> None:
     """Retrieve the exception of a task without waiters; asyncio would log it otherwise."""
     if not done.cancelled():

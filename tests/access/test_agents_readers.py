@@ -113,7 +113,7 @@ async def test_nothing_is_told_by_which_words_could_be_guessed(case: _Case) -> N
         body = {"query": word, "offPrompt": True}
         answer = (await case.service.ask(_asked(case, body), case.agent.secret)).json()
         assert answer["citations"] == []
-        assert answer["usage"] == {"calls": 0}
+        assert answer["usage"] == {}
         assert answer["coverage"].keys() == {"artifactsTotal", "artifactsUnreadable"}
         # Why it has no text might tell what it is.
         assert answer["coverage"]["artifactsUnreadable"] == 1

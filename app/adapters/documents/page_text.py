@@ -272,8 +272,9 @@ class _OpenTable:
 
     def begin_cell(self, columns: int, rows: int) -> None:
         self.end_cell()
-        self.cells.append(("", rows))
-        self.width = columns
+        if len(self.cells) < _MAX_COLUMNS:
+            self.cells.append(("", rows))
+            self.width = columns
 
     def add(self, text: str) -> None:
         if self.width and len(self.cells[-1][0]) < _MAX_CELL:
@@ -294,7 +295,10 @@ class _OpenTable:
             column = len(line)
             spanning = above.pop(column, None)
             text, rows = spanning or (given.popleft() if given else ("", 1))
-            line.append(" ".join(text.split()))
+            if spanning is None:
+                # Once only: the rows that it spans share the text.
+                text = " ".join(text.split())
+            line.append(text)
             if rows > 1:
                 self.above[column] = text, rows - 1
         return line

@@ -18,7 +18,7 @@ _MAX_LINE = 64 * 1024
 _MAX_ROW = 256 * 1024
 """Most characters of a row, which is held as cells that take many times their length. Only quotes
 around line breaks make longer rows; such text is returned as raw lines."""
-_MAX_ROWS = 200_000
+MAX_ROWS = 200_000
 """Further rows are returned as raw lines."""
 _MAX_NAME = 60
 _MAX_GROWTH, _FREE = 4, 64 * 1024
@@ -144,7 +144,7 @@ class _Rows:
         delimiter = max(_DELIMITERS, key=first.count)
         rows = csv.reader(self._recorded(chain([first], lines)), delimiter=delimiter)
         try:
-            for row in islice(rows, _MAX_ROWS):
+            for row in islice(rows, MAX_ROWS):
                 yield row, self._take_raw()
         except csv.Error:
             # A cell or row over the limit is most likely an unended quote.

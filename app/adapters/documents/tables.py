@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from app.adapters.documents.extracting import format_read, text_of
-from app.adapters.documents.record_text import JsonText, lines_of_csv
+from app.adapters.documents.record_text import MAX_ROWS, JsonText, lines_of_csv
 from app.kernel.media_types import JSON, MediaType, TextFormat
 
-MAX_JSON_CHARS = 8 * 1024 * 1024
+MAX_JSON_CHARS = 4 * 1024 * 1024
 """Longest JSON that is read; it takes many times its length in memory."""
 _HEADER_ROWS = 20
 """Number of rows of a table among which its header is looked for."""
@@ -25,18 +25,23 @@ _NO_FORMAT = "Without a model, only JSON, CSV and HTML tables are read."
 _NO_COLUMN = "No column has the name of a property; source.columns can name columns."
 _NO_MEMBER = "It has no member with the name of a property; source.path can name the list of rows."
 _NOT_CSV = "From here on, it is not readable as CSV."
+_LONG_CSV = f"Of CSV, only {MAX_ROWS:,} rows are read."
 _NOT_JSON = "It is not readable as JSON, or has nothing at source.path."
 _LONG_JSON = f"JSON of more than {MAX_JSON_CHARS:,} characters is read by a model only."
 
 
 @dataclass(frozen=True)
 class FoundRow:
-    """Values by property, and the place in the artifact's text; `fault` tells why it has none."""
+    """Values by property, and the place in the artifact's text; `fault` tells why it has none.
+
+    `is_last` if the rest of the file, or all of it, is not read because of the fault.
+    """
 
     values: Mapping[str, JsonValue]
     start: int
     end: int
     fault: str = ""
+    is_last: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,21 +87,21 @@ def rows_of(
     elif read_as is TextFormat.JSON or (read_as is TextFormat.PLAIN and looks_like == JSON):
         yield from _of_json(parts, wanted, is_rewritten=read_as is TextFormat.JSON)
     else:
-        yield FoundRow({}, 0, 0, _NO_FORMAT)
+        yield FoundRow({}, 0, 0, _NO_FORMAT, is_last=True)
 
 
 _Cells = tuple[int, Sequence[str], int, int]
-"""The number of a table, the cells of a row, and its place."""
+"""The number of a table, the cells of a row, and its place; below 0: no more is read."""
 
 
 def _cells_of_csv(parts: Iterable[str]) -> Iterator[_Cells]:
     place = 0
-    for cells, line in lines_of_csv(parts):
+    for number, (cells, line) in enumerate(lines_of_csv(parts)):
         start, place = place, place + len(line)
         if cells is not None:
             yield 0, cells, start, place
         elif line.strip():
-            yield -1, (), start, place
+            yield -1 if number < MAX_ROWS else -2, (), start, place
             return
 
 
@@ -104,7 +109,8 @@ def _matched(rows: Iterable[_Cells], wanted: Wanted) -> Iterator[FoundRow]:
     headers = _Headers(wanted)
     for table, cells, start, end in rows:
         if table < 0:
-            yield FoundRow({}, start, end, _NOT_CSV)
+            fault = _NOT_CSV if table == -1 else _LONG_CSV
+            yield FoundRow({}, start, end, fault, is_last=True)
             return
         places = headers.places(table)
         found = {name: cells[n].strip() for name, n in places.items() if n < len(cells)}
@@ -143,12 +149,16 @@ class _Headers:
 
 def _of_json(parts: Iterable[str], wanted: Wanted, *, is_rewritten: bool) -> Iterator[FoundRow]:
     held: list[str] = []
-    length = 0
+    length = read = 0
     for part in parts:
-        held.append(part)
         length += len(part)
+        if not part.strip():
+            # Padding at the end does not count, and is not held.
+            continue
+        held.append(part.rjust(length - read))
+        read = length
         if length > MAX_JSON_CHARS:
-            yield FoundRow({}, 0, 0, _LONG_JSON)
+            yield FoundRow({}, 0, 0, _LONG_JSON, is_last=True)
             return
     text = "".join(held)
     del held
@@ -167,7 +177,7 @@ def _of_json(parts: Iterable[str], wanted: Wanted, *, is_rewritten: bool) -> Ite
             found = _picked(value, wanted)
             yield FoundRow(found, begin, place, "" if found else _NO_MEMBER)
     except (ValueError, LookupError, RecursionError):
-        yield FoundRow({}, place, place, _NOT_JSON)
+        yield FoundRow({}, place, place, _NOT_JSON, is_last=True)
 
 
 def _picked(value: JsonValue, wanted: Wanted) -> dict[str, JsonValue]:
@@ -209,9 +219,10 @@ def _values(text: str, pointer: str) -> Iterator[tuple[JsonValue, int, int]]:
         raise LookupError
     while place < len(text):
         if text[place] == "[":
-            end = place + 1
-            for _, start in _members(text, place):
+            end, ends = place + 1, list[int]()
+            for _, start in _members(text, place, ends):
                 value, end = _DECODER.raw_decode(text, start)
+                ends.append(end)
                 yield value, start, end
             end = _after_space(text, end) + 1
         else:
@@ -229,8 +240,12 @@ def _member(text: str, place: int, name: str) -> int:
     raise LookupError
 
 
-def _members(text: str, place: int) -> Iterator[tuple[str, int]]:
-    """Yield the key of each member of an object or list, and the place of its value."""
+def _members(text: str, place: int, ends: list[int] | None = None) -> Iterator[tuple[str, int]]:
+    """Yield the key of each member of an object or list, and the place of its value.
+
+    A caller that decodes the value adds its end to `ends`: twice decoded, it takes twice the
+    memory.
+    """
     if text[place] not in "[{":
         raise LookupError
     is_object, number = text[place] == "{", 0
@@ -241,8 +256,7 @@ def _members(text: str, place: int) -> Iterator[tuple[str, int]]:
             key, place = _DECODER.raw_decode(text, place)
             place = _after_space(text, _after_space(text, place) + 1)
         yield key, place
-        _, end = _DECODER.raw_decode(text, place)
-        place = _after_space(text, end)
+        place = _after_space(text, ends.pop() if ends else _DECODER.raw_decode(text, place)[1])
         place = _after_space(text, place + 1) if text[place] == "," else place
         number += 1
 

@@ -46,7 +46,7 @@ class ReadFields(TaskModel):
         None,
         alias="as",
         description="Name of the stored result, with `offPrompt` only; without an extension, it"
-        " gets `.txt`. No two results of a namespace may have the same.",
+        " gets `.txt`, or `.json` or `.csv` for `:extract`. No two of a namespace may be equal.",
     )
     wait: bool = Field(
         False,
@@ -220,14 +220,16 @@ class ReadingCoverage(WireModel):
 class ReaderUsage(WireModel):
     """Usage of the model calls."""
 
-    calls: int = Field(description="Number of model calls, from 0.")
-    input_token_count: int | None = Field(
+    calls: int | None = Field(
         None,
-        description="Tokens sent to models; absent for a sensitive namespace without"
+        description="Number of model calls, from 0; absent for a sensitive namespace without"
         " `artifacts.content`.",
     )
+    input_token_count: int | None = Field(
+        None, description="Tokens sent to models; absent like `calls`."
+    )
     output_token_count: int | None = Field(
-        None, description="Tokens that models wrote; absent like `inputTokenCount`."
+        None, description="Tokens that models wrote; absent like `calls`."
     )
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate, islice
 
 from app.adapters.batches import SweepBatches
-from app.adapters.concurrency import ReadInThread
+from app.adapters.concurrency import ReadInThread, in_time
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted, format_read
 from app.adapters.documents.pdf_text import pages_of
@@ -33,7 +33,11 @@ from app.artifacts.tasks.store.indexing import (
     embed_later,
 )
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
+<<<<<<< HEAD
 from app.kernel.errors import DeadlineExceeded, InvalidArgument, NotFound, Reason
+=======
+from app.kernel.errors import NotFound, Reason
+>>>>>>> h-mend1
 from app.kernel.media_types import BYTES, TextFormat
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.kernel.wire.privacy_config import Place
@@ -82,6 +86,7 @@ async def index(job: Job, resources: Resources) -> None:
         await contents.remove_chunks(session, place)
     seconds = resources.settings.tuning.task_index_seconds
     is_pdf = format_read(row.media_type, row.sniffed_type or BYTES) is TextFormat.PDF
+<<<<<<< HEAD
     turns = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE))
     if is_pdf and turns.locked():
         raise Postponed(job.clock.now() + _TURN_PAUSE)
@@ -95,6 +100,12 @@ async def index(job: Job, resources: Resources) -> None:
             raise
         message = f"The text took more than {seconds:g} s."
         raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
+=======
+    turn = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE)) if is_pdf else nullcontext()
+    cut = _cut_pdf if is_pdf else _cut_text
+    async with turn, in_time(seconds, f"The text took more than {seconds:g} s."):
+        values = await cut(job, resources, place, row)
+>>>>>>> h-mend1
     await _end(job, resources.settings, place, values)
 
 
@@ -169,6 +180,9 @@ async def _end(
         )
         if namespace is None or row is None:
             raise _gone()
+        if namespace.sensitive and row.depth:
+            # The estimate of the padded length does not reveal the text's own.
+            del values["token_estimate"]
         await repository.update_artifact(session, row, values)
         engine = name.memory.engine
         await embed_later(session, settings, engine, namespace, job.clock.now())

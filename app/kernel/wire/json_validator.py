@@ -19,6 +19,16 @@ def _pattern(
         yield ValidationError("does not match the pattern")
 
 
+def _multiple_of(
+    validator: object, divisor: object, value: object, schema: object
+) -> Iterable[ValidationError]:
+    try:
+        yield from Draft202012Validator.VALIDATORS["multipleOf"](validator, divisor, value, schema)
+    except OverflowError:
+        # An integer above the largest float, with a divisor that is one.
+        yield ValidationError("is too large")
+
+
 _FORMATS = FormatChecker(formats=("date", "email", "ipv4", "ipv6", "uuid"))
 
 
@@ -27,7 +37,7 @@ def _is_date_time(value: object) -> bool:
     return not isinstance(value, str) or parse_timestamp(value) is not None
 
 
-_Validator = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+_Validator = extend(Draft202012Validator, {"pattern": _pattern, "multipleOf": _multiple_of})  # type: ignore[no-untyped-call]
 
 
 def is_valid(schema: JsonObject, value: JsonValue) -> bool:

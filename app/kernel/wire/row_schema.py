@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, JsonValue, WithJsonSchema
 
 from app.kernel.csv_cells import cell, csv_of, json_of
+from app.kernel.text import is_storable
 from app.kernel.wire.json_schema import JsonObject, read_schema
 from app.kernel.wire.json_values import coerced, is_small, types_of
 
@@ -46,6 +47,8 @@ def _row_schema(value: JsonObject) -> JsonObject:
         raise ValueError(f"must have properties with names of 1 to {MAX_PROPERTY_CHARS} characters")
     if len(json.dumps(plain)) > MAX_SCHEMA_BYTES:
         raise ValueError(f"must have at most {MAX_SCHEMA_BYTES} bytes as JSON")
+    if not is_storable(plain):
+        raise ValueError("must hold no U+0000 and no half of a surrogate pair")
     return plain
 
 
@@ -129,7 +132,7 @@ class RowText:
 
 
 def _typed(types: list[str], value: JsonValue) -> JsonValue:
-    if isinstance(value, str) and {*types} & {"integer", "number"}:
+    if isinstance(value, str) and types in (["integer"], ["number"]):
         return plain_number(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return json_of(value) if is_number and types == ["string"] else value

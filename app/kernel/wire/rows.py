@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, JsonValue
 
+from app.kernel.errors import Cancelled, Reason
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.json_schema import JsonObject
 from app.kernel.wire.row_schema import (
@@ -64,6 +65,8 @@ class FoundRows:
     Attributes:
         listed: the rows as such, if they are to be kept beside their text.
         is_full: a row had no room.
+        is_partial: a part of the text was not read.
+        is_over: nothing waits for the rows any longer, which ends a thread that adds some.
     """
 
     def __init__(self, schema: JsonObject, form: RowFormat, most: int, most_bytes: int) -> None:
@@ -73,11 +76,17 @@ class FoundRows:
         self.listed: list[ExtractedRow] = []
         self.rejected: list[RejectedRow] = []
         self.count = self.rejected_count = 0
-        self.is_full = self.is_listed = False
+        self.is_full = self.is_partial = self.is_listed = self.is_over = False
         self._most = most
 
     def add(self, values: Mapping[str, JsonValue], artifact: str, start: int, end: int) -> None:
-        """Add a row, or reject it."""
+        """Add a row, or reject it.
+
+        Raises:
+            Cancelled: nothing waits for the rows any longer.
+        """
+        if self.is_over:
+            raise Cancelled("The request was given up.", Reason.REQUEST_ABANDONED)
         try:
             row = self._reader(values)
         except ValueError as fault:

@@ -1,5 +1,6 @@
 """Rows that are extracted without a model: from JSON, CSV and HTML tables."""
 
+import asyncio
 import csv
 import io
 import json
@@ -11,7 +12,8 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
-from tests.support.bank import Json, ok
+from tests.support.asgi import Sent, call
+from tests.support.bank import ENGINE, Json, ok
 from tests.support.cases import in_one_test
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.keys import client_with, make_key
@@ -133,7 +135,7 @@ async def test_what_has_no_rows_is_told(client: httpx.AsyncClient) -> None:
     ok(await store(client, text_output("Tea costs 3 coins.", name="note")))
     ok(await upload(client, b"a,b\n1,2\n", media_type="text/csv"))
     found = ok(await extract(client))
-    assert found["rows"] == []
+    assert (found["rows"], found["truncated"]) == ([], True)
     assert [(one["artifact"], one["reason"].partition(";")[0]) for one in found["rejected"]] == [
         ("note", "Without a model, only JSON, CSV and HTML tables are read."),
         ("a", "No column has the name of a property"),
@@ -164,6 +166,7 @@ async def test_rows_are_bounded_and_the_rest_is_told(client: httpx.AsyncClient) 
     assert (found["rowCount"], len(found["rows"]), found["truncated"]) == (1_000, 1_000, True)
     few = ok(await extract(client, maxRows=3))
     assert (len(few["rows"]), few["truncated"]) == (3, True)
+    assert few["coverage"]["chunksUsed"] == few["coverage"]["chunksTotal"]
     kept = ok(await extract(client, maxRows=1_500, offPrompt=True))
     assert (kept["rowCount"], kept["truncated"]) == (1_500, False)
     content = await client.get(f"{kept_in(kept)}/artifacts/rows/content")
@@ -197,6 +200,22 @@ async def test_a_long_file_is_read_after_it_is_indexed(
     assert (found["rowCount"], found["truncated"]) == (2_000, False)
 
 
+async def test_rows_for_a_client_that_is_gone_are_not_read_to_the_end(
+    client: httpx.AsyncClient, app: FastAPI
+) -> None:
+    rows = b"[" + b",".join([b'{"unitPrice":1}'] * 60_000) + b"]"
+    ok(await upload(client, rows, media_type="application/json"))
+    path = f"/v1beta1/{ENGINE}{NAMESPACE}:extract"
+    sent = Sent("POST", path.encode(), body=json.dumps({"schema": ITEMS}).encode())
+    gone = asyncio.Event()
+    answer = asyncio.create_task(call(app, sent, gone))
+    # The file is read meanwhile; its rows, none of which is of the schema, take seconds.
+    await asyncio.sleep(0.3)
+    gone.set()
+    found = await answer
+    assert (found.status, found.reason) == (499, Reason.REQUEST_ABANDONED)
+
+
 async def test_of_sensitive_content_all_results_have_one_length(
     client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock
 ) -> None:
@@ -210,12 +229,29 @@ async def test_of_sensitive_content_all_results_have_one_length(
             kept = ok(await extract(agent, offPrompt=True, format=form, maxRows=10))
             hidden = {"rows", "csv", "rowCount", "truncated", "rejected", "rejectedCount"}
             assert not hidden & kept.keys()
-            assert kept["reference"]["totalBytes"] == str(64 * 1024 + 10 * 1024)
+            assert kept["usage"] == {}
+            assert kept["reference"]["totalBytes"] == str(24 * 1024 + 10 * 1024)
             content = await client.get(f"{kept_in(kept)}/artifacts/rows/content")
             assert "Café" in content.text
     inside = {"columns": {"item": "/values/item"}}
     again = ok(await extract(client, kept_in(kept), source=inside))
     assert _values(again) == [{"item": "Café"}, {"item": "7"}]
+
+
+async def test_long_padding_hides_the_length_and_is_not_read(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    ok(await store(client, {"kind": "json", "json": [{"item": "Tea"}]}, sensitive=True))
+    for form, column in (("csv", "item"), ("json", "/values/item")):
+        kept = kept_in(ok(await extract(client, offPrompt=True, format=form, maxRows=10_000)))
+        path = f"{kept}/artifacts/rows"
+        at_once = ok(await client.get(path))
+        assert refusal(await extract(client, kept))[2] == Reason.NOT_READY
+        await runner.run_pending()
+        assert ok(await client.get(path))["tokenEstimate"] == at_once["tokenEstimate"] == 2_566_144
+        found = ok(await extract(client, kept, source={"columns": {"item": column}}))
+        assert _values(found) == [{"item": "Tea"}]
+        assert found["coverage"]["chunksTotal"] == 1
 
 
 @in_one_test(
@@ -230,6 +266,7 @@ async def test_of_sensitive_content_all_results_have_one_length(
         {"type": "object", "properties": {"a": {"$ref": "#"}}},
         {"type": "object", "properties": {"a": {"pattern": "(?=x)y"}}},
         {"type": "object", "properties": {"a": {"type": "secret"}}},
+        r'{"type": "object", "properties": {"\ud800": {}}}',
         "{not JSON",
         "[" * 100_000,
         None,

@@ -1,5 +1,6 @@
 """Rows of files, with their places in the text that readers get."""
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -119,7 +120,14 @@ def test_json_that_is_broken_or_elsewhere_is_told(data: str, path: str) -> None:
 def test_long_json_is_left_to_models() -> None:
     data = '[{"item": 1},' + " " * MAX_JSON_CHARS + '{"item": 2}]'
     ((fault, _),) = _read(data, "application/json", size=2**20)
-    assert str(fault).startswith("JSON of more than 8,388,608 characters")
+    assert str(fault).startswith("JSON of more than 4,194,304 characters")
+
+
+def test_the_rows_of_csv_are_bounded() -> None:
+    pages = [b"item\n", *[b"a\n" * 100_000] * 2]
+    *rows, last = rows_of(pages, "text/csv", "text/plain", _WANTED)
+    assert len(rows) == 199_999
+    assert (last.fault, last.is_last) == ("Of CSV, only 200,000 rows are read.", True)
 
 
 def test_csv_is_read_up_to_where_it_is_none() -> None:
@@ -146,3 +154,22 @@ def test_csv_is_read_up_to_where_it_is_none() -> None:
 def test_hostile_files_are_read_to_their_end(media_type: str, part: str, count: int) -> None:
     found = _read(part * count, media_type, size=65_536)
     assert len(found) <= count
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<table><tr><td>item<tr><td rowspan=9999>" + "x " * 8_000 + "<tr><td>y" * 2_000,
+        "<table><tr>" + "<td>item" * 200_000,
+    ],
+    ids=["rowspan", "cells"],
+)
+def test_cells_of_hostile_tables_take_little_memory(page: str) -> None:
+    tracemalloc.start()
+    try:
+        rows = list(rows_of([page.encode()], "text/html", "text/html", _WANTED))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert not any(row.fault for row in rows)
+    assert peak < 12 * 2**20

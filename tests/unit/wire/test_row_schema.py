@@ -40,6 +40,8 @@ _SCHEMA: Json = {
         "x": {"type": ["number", "null"]},
         "text": {"type": "string"},
         "flag": {"type": "boolean"},
+        "any": {"type": ["string", "number"]},
+        "cents": {"multipleOf": 0.01},
         "tags": {"type": "array", "items": {"type": "string"}},
     },
 }
@@ -54,6 +56,7 @@ def test_values_are_converted_without_loss() -> None:
         "flag": True,
         "tags": ["a", "b"],
     }
+    assert RowReader(_SCHEMA)({"any": "1,234.50"}) == {"any": "1,234.50"}
     assert RowReader(_SCHEMA)({"n": None, "text": "", "x": 2}) == {"x": 2}
 
 
@@ -65,6 +68,7 @@ def test_values_are_converted_without_loss() -> None:
         ({"flag": "secret"}, "It does not meet /properties/flag/type of the schema."),
         ({"text": "x" * 5_000}, "A value has more than 4 KiB or 200 parts."),
         ({"text": "\ud800"}, "A value has more than 4 KiB or 200 parts."),
+        ({"cents": 10**309}, "It does not meet /properties/cents/multipleOf of the schema."),
         ({"x": float("inf")}, "A value has more than 4 KiB or 200 parts."),
     ],
 )

@@ -4,8 +4,9 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from app.adapters.concurrency import ReadInThread
+from app.adapters.concurrency import ReadInThread, in_background, in_time
 from app.adapters.documents.tables import Wanted, rows_of
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic import (
@@ -34,7 +35,7 @@ from app.artifacts.readers.store import Readable
 from app.artifacts.tasks.store import contents
 from app.artifacts.tasks.store.tables import ContentPlace
 from app.kernel.csv_cells import json_of
-from app.kernel.errors import DeadlineExceeded, InvalidArgument, Reason
+from app.kernel.errors import InvalidArgument
 from app.kernel.media_types import BYTES
 from app.kernel.text import span_of
 from app.kernel.wire.json_schema import JsonObject
@@ -43,13 +44,15 @@ from app.kernel.wire.rows import FoundRows
 from app.language.chunking import Piece
 from app.platform.operations.services.operations import GivenUp
 
-_BASE_BYTES, _ROW_BYTES = 64 * 1024, 1024
+_BASE_BYTES, _ROW_BYTES = 24 * 1024, 1024
+"""With the default number of rows, 1 MiB, of which a worker need not cut chunks."""
 _INLINE_BYTES = 256 * 1024
 _PART_TOKENS = 8_000
 """Most tokens of text in a call: its rows may take as many, and models write no longer replies."""
 _AT_ONCE = 2
-"""Number of files that a process reads at once, so that other work finds a free thread."""
-_SECONDS = 300.0
+"""Number of requests whose files a process reads at once; other work finds free threads."""
+_SECONDS, _LOOK_SECONDS = 300.0, 1.0
+_TOO_SLOW = f"The artifacts took more than {_SECONDS:g} s; name some in `artifacts`."
 _NO_ROOM = "This text does not fit into the model's window."
 _NO_ENTRY = "An entry of the model's reply is no row of a passage."
 _CUT = "The model's reply ended early; rows of this part may be missing."
@@ -99,47 +102,52 @@ async def extract(
         InvalidArgument: no text fits into the model's window, or the calls exceed the limit.
         ServiceError: see `Asking.ask`.
     """
-    if asking is not None:
-        used = await _ModelExtraction(asking, found).run()
-    else:
-        try:
-            async with asyncio.timeout(_SECONDS):
-                used = await _by_format(resources, opened, found, is_given_up)
-        except TimeoutError:
-            message = f"The artifacts took more than {_SECONDS:g} s; name some in `artifacts`."
-            raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
-    return Reading(found.rows.written.text(), used, truncated=found.rows.is_full)
+    rows = found.rows
+    async with in_background(_watch(is_given_up, rows)):
+        if asking is not None:
+            used = await _ModelExtraction(asking, found).run()
+        else:
+            used = await _by_format(resources, opened, found, is_given_up)
+    return Reading(rows.written.text(), used, truncated=rows.is_full or rows.is_partial)
+
+
+async def _watch(is_given_up: GivenUp, rows: FoundRows) -> None:
+    """End the thread that adds rows when the client no longer waits, or this is cancelled."""
+    try:
+        while not await is_given_up():  # noqa: ASYNC110 - a client that goes sets no event
+            await asyncio.sleep(_LOOK_SECONDS)
+    finally:
+        rows.is_over = True
 
 
 class _TableFiles:
-    """Key for the files that this process is reading."""
+    """Key for the turns of the requests whose files this process reads."""
 
 
 async def _by_format(
     resources: Resources, opened: OpenNamespace, found: RowExtraction, is_given_up: GivenUp
 ) -> int:
     name, used = opened.name, 0
+
+    async def read(place: ContentPlace, page: int) -> bytes:
+        await check_awaited(is_given_up)
+        async with reading(resources, opened) as (session, _):
+            data = await contents.read_page(session, place, page)
+        if data is None:
+            raise changed(name)
+        return data
+
     turn: asyncio.Semaphore = resources.kept.setdefault(_TableFiles, asyncio.Semaphore(_AT_ONCE))
-    for artifact in opened.artifacts:
-        place = ContentPlace(
-            name.memory.engine.engine, name.memory.memory, name.namespace, artifact.content_id
-        )
-
-        async def read(page: int, place: ContentPlace = place) -> bytes:
-            await check_awaited(is_given_up)
-            async with reading(resources, opened) as (session, _):
-                data = await contents.read_page(session, place, page)
-            if data is None:
-                raise changed(opened.name)
-            return data
-
-        async with turn:
-            with ReadInThread(read) as pages:
+    async with turn, in_time(_SECONDS, _TOO_SLOW):
+        for artifact in opened.artifacts:
+            memory, content = name.memory, artifact.content_id
+            place = ContentPlace(memory.engine.engine, memory.memory, name.namespace, content)
+            with ReadInThread(partial(read, place)) as pages:
                 parts = pages.parts(contents.page_count(artifact.size_bytes))
                 await asyncio.to_thread(_read_file, parts, artifact, found)
-        if found.rows.is_full:
-            break
-        used += artifact.chunks
+            used += artifact.chunks
+            if found.rows.is_full:
+                break
     return used
 
 
@@ -148,6 +156,7 @@ def _read_file(pages: Iterable[bytes], artifact: Readable, found: RowExtraction)
     for row in rows_of(pages, artifact.media_type, looks_like, found.wanted):
         if row.fault:
             found.rows.reject(row.fault, artifact.name, row.start, row.end)
+            found.rows.is_partial |= row.is_last
         else:
             found.rows.add(row.values, artifact.name, row.start, row.end)
         if found.rows.is_full:
@@ -203,6 +212,7 @@ class _ModelExtraction:
         shown = packed.shown
         self.used += len(shown)
         if packed.truncated:
+            self.found.rows.is_partial = True
             self.found.rows.reject(_NO_ROOM, shown[0].artifact, shown[0].end, part[0].chunk.end)
         reply = await self.asking.ask(self._asked(shown), RowsReply)
         await asyncio.to_thread(self._take, reply, shown)
@@ -210,6 +220,7 @@ class _ModelExtraction:
     def _take(self, reply: RowsReply, shown: Sequence[ShownChunk]) -> None:
         first, before, lost = shown[0], self.places, len(reply.lost)
         self.places = {}
+        self.found.rows.is_partial |= bool(reply.cut)
         for entry in reply.rows:
             values = decoded(entry.row)
             if isinstance(values, dict) and 1 <= entry.passage <= len(shown):

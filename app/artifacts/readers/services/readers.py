@@ -165,7 +165,8 @@ class DerivedStore:
         text = text.rstrip(PADDING) or _NOTHING
         data = text.encode()
         kind, media_type = kind_of(wish.media_type), wish.media_type
-        prepared = await prepare(settings, data, len(data), kind, media_type)
+        size = wish.most_bytes if opened.row.sensitive else len(data)
+        prepared = await prepare(settings, data, size, kind, media_type)
         if opened.row.sensitive:
             data = data.ljust(wish.most_bytes, PADDING.encode())
             prepared = prepared.sized_as(data)
@@ -272,6 +273,8 @@ class ReaderService:
             return await extract(self._parts, opened, asking, found, self.is_given_up)
 
         parts = body.model_dump(mode="json", include={"schema_", "source", "format", "max_rows"})
+        # The digest ignores the order of properties, which is that of the columns.
+        parts["columns"] = found.rows.names
         media_type = _MEDIA_TYPES[body.format]
         wish = _Wish(Method.EXTRACT, most_bytes(body), parts, media_type, body.artifacts)
         fields, result = await self._read(body, wish, make)
@@ -410,7 +413,7 @@ def _response_fields(
     return {
         "model": MODEL_ID if opened.reader is None else opened.reader.name,
         "coverage": read,
-        "usage": usage_of(meter, with_tokens=opened.may_show),
+        "usage": usage_of(meter, may_show=opened.may_show),
         "reference": kept and kept.reference,
         "prompt_text": kept and kept.prompt_text,
         "reused": is_reused or None,

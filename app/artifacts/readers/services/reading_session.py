@@ -126,14 +126,16 @@ class OpenNamespace:
 
     def without_images(self) -> "OpenNamespace":
         """Return the namespace with its texts alone; raise InvalidArgument if there are none."""
-        opened = replace(self, images=())
+        images = [ExplainedArtifact(one, None, is_for_images=False) for one in self.images]
+        unreadable, unread = self.unreadable + len(images), [*self.unread, *images]
+        opened = replace(self, images=(), unreadable=unreadable, unread=unread)
         if not opened.artifacts:
             raise _unreadable(opened)
         return opened
 
     def only(self, names: Sequence[str]) -> "OpenNamespace":
         """Return the namespace with some texts; raise InvalidArgument if one is not there."""
-        chosen = [artifact for artifact in self.artifacts if artifact.name in names]
+        chosen = [artifact for artifact in self.artifacts if artifact.name in {*names}]
         if len(chosen) < len({*names}):
             message = "must be names of artifacts with text in this namespace."
             raise InvalidArgument.of_field("artifacts", message)
@@ -500,11 +502,14 @@ async def check_awaited(is_given_up: GivenUp) -> None:
         raise Cancelled("The request was given up.", Reason.REQUEST_ABANDONED)
 
 
-def usage_of(meter: Meter, *, with_tokens: bool) -> ReaderUsage:
-    """Return the usage of a request's calls; `with_tokens` if the caller may see the result."""
+def usage_of(meter: Meter, *, may_show: bool) -> ReaderUsage:
+    """Return the usage of a request's calls, empty if the caller may not see the result."""
+    if not may_show:
+        # Even their number tells of the content: an extraction calls no more once it is full.
+        return ReaderUsage()
     total = meter.total
     return ReaderUsage(
         calls=total.calls,
-        input_token_count=total.input_tokens if with_tokens else None,
-        output_token_count=total.output_tokens if with_tokens else None,
+        input_token_count=total.input_tokens,
+        output_token_count=total.output_tokens,
     )

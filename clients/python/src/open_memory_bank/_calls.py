@@ -874,7 +874,7 @@ class ExtractNamespace(TypedDict, total=False):
     """True: store the result and return only its reference."""
     as_: str | None
     """Name of the stored result, with `offPrompt` only; without an extension, it gets
-    `.txt`. No two results of a namespace may have the same."""
+    `.txt`, or `.json` or `.csv` for `:extract`. No two of a namespace may be equal."""
     wait: bool
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     schema: Required[Mapping[str, Any]]
@@ -1828,7 +1828,7 @@ class QueryNamespace(TypedDict, total=False):
     """True: store the result and return only its reference."""
     as_: str | None
     """Name of the stored result, with `offPrompt` only; without an extension, it gets
-    `.txt`. No two results of a namespace may have the same."""
+    `.txt`, or `.json` or `.csv` for `:extract`. No two of a namespace may be equal."""
     wait: bool
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     query: Required[str]
@@ -2271,7 +2271,7 @@ class SummarizeNamespace(TypedDict, total=False):
     """True: store the result and return only its reference."""
     as_: str | None
     """Name of the stored result, with `offPrompt` only; without an extension, it gets
-    `.txt`. No two results of a namespace may have the same."""
+    `.txt`, or `.json` or `.csv` for `:extract`. No two of a namespace may be equal."""
     wait: bool
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
     instructions: str | None

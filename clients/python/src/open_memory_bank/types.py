@@ -3086,13 +3086,13 @@ class QuotaUse(TypedDict):
 class ReaderUsage(TypedDict):
     """Usage of the model calls."""
 
-    calls: int
-    """Number of model calls, from 0."""
-    inputTokenCount: NotRequired[int | None]
-    """Tokens sent to models; absent for a sensitive namespace without
+    calls: NotRequired[int | None]
+    """Number of model calls, from 0; absent for a sensitive namespace without
     `artifacts.content`."""
+    inputTokenCount: NotRequired[int | None]
+    """Tokens sent to models; absent like `calls`."""
     outputTokenCount: NotRequired[int | None]
-    """Tokens that models wrote; absent like `inputTokenCount`."""
+    """Tokens that models wrote; absent like `calls`."""
 
 
 class ReadingCoverage(TypedDict):

@@ -112,6 +112,7 @@ async def test_a_reply_that_is_cut_off_loses_its_end_only(
     found = ok(await extract(client))
     assert [row["values"] for row in found["rows"]] == [{"item": "kettle"}]
     assert found["rejected"][-1]["reason"].startswith("The model's reply ended early")
+    assert found["truncated"] is True
 
 
 async def test_rows_off_the_prompt_are_stored_once(
