@@ -58,7 +58,7 @@ async def show_part(visit: Visit, status: int = 200, **values: object) -> Respon
         name=await _name(visit),
         used=used,
         quotas=usage.QUOTAS,
-        **{"found": None, "fault": "", "form": None, **values},
+        **{"found": None, "fault": "", "unnamed": "", "form": None, **values},
     )
 
 
@@ -115,18 +115,21 @@ async def upload(visit: Visit) -> Response:
         return await show_part(visit, CONFLICT, fault=TEXTS.form_spent, form=form)
     query = [(name, sent[name]) for name in switches]
     try:
-        path = f"{visit.engine_path}{method}"
-        found = await visit.api.upload(path, query, media_type, file.receive)
+        found = await visit.api.upload(visit.engine_path + method, query, media_type, file.receive)
     except ApiRefusal as refused:
         await file.drop()
         told = (one["metadata"] or Json() for one in refused.details)
         counts = next((one for one in told if one["lines"]), None)
         fault = refused.message
         return await show_part(visit, refused.status, found=counts, fault=fault, form=form)
+    unnamed = ""
     if form.display_name.strip():
         name = {"displayName": form.display_name.strip()}
-        await visit.api.send("PATCH", visit.engine_path, name, mask="displayName")
-    shown = await show_part(visit, found=found, form=form)
+        try:
+            await visit.api.send("PATCH", visit.engine_path, name, mask="displayName")
+        except ApiRefusal as refused:
+            unnamed = refused.message
+    shown = await show_part(visit, found=found, unnamed=unnamed, form=form)
     if form.validate_only == "false":
         # Nothing more is to be sent, so the form goes, too.
         shown.headers.update(IN_PLACE_OF_ALL)
