@@ -126,7 +126,11 @@ def carry(
             Utterance(label, one.text, is_summary=one.speaker is None)
             for label, one in zip(labels, pieces, strict=True)
         ]
-        text = cut_text(extract(utterances, room * CHARS_PER_TOKEN), fits)
+        text = extract(utterances, room * CHARS_PER_TOKEN)
+        if text and not fits(text):
+            # Of a text that is cut, the end is lost, not the sentences of least weight.
+            text = extract(utterances, len(text) * room // sum(weigh(text)))
+        text = cut_text(text, fits)
     else:
         lines = [line_of(p.speaker, p.text, rules) if p.speaker else p.text for p in pieces]
         text, count = _newest(lines, fits)
