@@ -88,8 +88,7 @@ async def delete(visit: Visit) -> Response:
     # Hidden characters cannot be typed; the page shows them as code points.
     if form.typed.strip() not in {name.strip(), plain(name).strip()}:
         return await show_part(visit, BAD_REQUEST, fault=TEXTS.engine_delete_mismatch)
-    body = {"force": True}
-    await visit.api.send("DELETE", visit.engine_path, body, request_id=form.request_id)
+    await visit.api.send("DELETE", visit.engine_path, {"force": True}, request_id=form.request_id)
     return redirect("/console")
 
 
@@ -119,14 +118,12 @@ async def upload(visit: Visit) -> Response:
     except ApiRefusal as refused:
         await file.drop()
         told = (one["metadata"] or Json() for one in refused.details)
-        counts = next((one for one in told if one["lines"]), None)
-        fault = refused.message
-        return await show_part(visit, refused.status, found=counts, fault=fault, form=form)
+        held = next((one for one in told if one["lines"]), None)
+        return await show_part(visit, refused.status, found=held, fault=refused.message, form=form)
     unnamed = ""
-    if form.display_name.strip():
-        name = {"displayName": form.display_name.strip()}
+    if name := form.display_name.strip():
         try:
-            await visit.api.send("PATCH", visit.engine_path, name, mask="displayName")
+            await visit.api.send("PATCH", visit.engine_path, {"displayName": name})
         except ApiRefusal as refused:
             unnamed = refused.message
     shown = await show_part(visit, found=found, unnamed=unnamed, form=form)

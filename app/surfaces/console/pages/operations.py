@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -119,9 +119,8 @@ def _group(row: FilterRow, group: Json) -> Json:
         "ended_after": f"{begin:%Y-%m-%dT%H:%M}",
         "ended_before": f"{begin + timedelta(hours=1):%Y-%m-%dT%H:%M}",
     }
-    others = [(name, value) for name, value in row.chosen() if name not in own]
-    query = urlencode([*others, *((name, value) for name, value in own.items() if value)])
-    return Json(group, hour=f"{begin:%Y-%m-%d %H:%M} UTC", query=query)
+    narrowed = replace(row, values={**row.values, **own})
+    return Json(group, hour=f"{begin:%Y-%m-%d %H:%M} UTC", query=narrowed.query())
 
 
 def summary_of(operation: Json, now: datetime) -> Json:
