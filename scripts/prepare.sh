@@ -5,6 +5,7 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 installed=.venv/installed.txt
+trimmed=.venv/trimmed
 
 state() { pwd; cat pyproject.toml "$1"; }
 
@@ -41,10 +42,10 @@ if ! suits .venv/bin/python || ! is_here || ! .venv/bin/python -m pip --version 
 fi
 rm -f "$installed"
 
+# Trimmed packages lack what other work needs; the mark outlasts an interruption.
 again=
+[ ! -e "$trimmed" ] || again=--reinstall
 if ! [ -x .venv/bin/uv ]; then
-    # The packages of a service alone lack what other work needs.
-    ! [ -x .venv/bin/memory-bank ] || again=--reinstall
     sed -n '/^uv==/,/[^\\]$/p' requirements.lock > .venv/uv.txt
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
         --requirement .venv/uv.txt
@@ -56,7 +57,9 @@ python=.venv/bin/python
 # shellcheck disable=SC2086 # one option, or none
 .venv/bin/uv pip sync --quiet $again --python "$python" "$lock"
 .venv/bin/uv pip install --quiet --python "$python" --no-deps --no-build-isolation --editable .
+rm -f "$trimmed"
 if [ "$lock" = requirements-run.lock ]; then
+    : > "$trimmed"
     "$python" scripts/trim.py
     .venv/bin/uv pip uninstall --quiet --python "$python" uv
 fi

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,18 @@ def test_a_checkout_that_has_the_packages_of_vendors_keeps_them(bare_checkout: P
 
     assert "requirements-dev.lock requirements.lock requirements-run.lock" in before
     assert "requirements-run.lock" not in after
+
+
+def test_trimmed_packages_are_installed_again_until_all_of_them_are(bare_checkout: Path) -> None:
+    installed = bare_checkout / ".venv" / "bin"
+    installed.mkdir(parents=True)
+    (installed / "python").symlink_to(sys.executable)
+    (installed / "memory-bank").touch(0o755)
+    (installed / "uv").touch(0o755)
+    # An installation that breaks off leaves the tool that installs.
+    (installed / "uv").write_text('#!/bin/sh\necho "$@" >> uv.log\nexit 1\n')
+    (bare_checkout / ".venv" / "trimmed").touch()
+    for _ in range(2):
+        assert make(bare_checkout, "setup").returncode != 0
+    tries = (bare_checkout / "uv.log").read_text().splitlines()
+    assert [line.split()[:4] for line in tries] == [["pip", "sync", "--quiet", "--reinstall"]] * 2

@@ -231,7 +231,8 @@ class CarriedOver(WireModel):
     """Content of former sessions in a context; no event of the session itself is in it."""
 
     sessions: list[CarriedSession] = Field(
-        description="Former sessions that it came from, oldest first; empty: none."
+        description="Former sessions that it came from, oldest first; of an `ABSTRACTION`, all"
+        " from which its sentences were selected. Empty: none."
     )
     omitted_events: int = Field(
         description="Number of the other events of the sessions read, erased ones included."

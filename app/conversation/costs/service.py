@@ -48,6 +48,10 @@ _SHARED_NOTE = (
     " upper bound), and made before the prompt that needs it."
 )
 _HALVED_NOTE = " Each event is taken to be half a message."
+_CARRIED_NOTE = (
+    " Former sessions count with all of `carryOverTokens`; a context carries over only what the"
+    " session's own content leaves free, so it exceeds no limit for them."
+)
 _DEFAULT_PRICE = Decimal("0.002")
 _FRAME_TOKENS = estimate_tokens(SUMMARY_FRAME)
 _FREE = ModelPrices(input_per_1k=Decimal(0), output_per_1k=Decimal(0))
@@ -175,7 +179,8 @@ def _row(case: Case, request: EstimateContextCostsRequest, end: int, totals: Tot
 def _note(case: Case, tokens: MessageTokens) -> str | None:
     if not isinstance(case.course, SharedWindow):
         return None
-    return _SHARED_NOTE + ("" if tokens.is_split else _HALVED_NOTE)
+    halved = "" if tokens.is_split else _HALVED_NOTE
+    return _SHARED_NOTE + halved + ("" if case.rules.carry_over is None else _CARRIED_NOTE)
 
 
 def _saved(case: Case, cost: Decimal, inclusive: Decimal) -> Decimal | None:

@@ -24,7 +24,8 @@ async def find_resources(
 ) -> FindResourcesResponse:
     """Find what a text names: a resource by its id or full name, or a scope by one of its values.
 
-    The last digits of an id, at least 6, find what no other name does: `…` before them is ignored.
+    If no name is found, the last digits of the id of a memory, revision, operation or session find
+    it, at least 6 of them; `…` before them is ignored.
     Kinds that the key may not get are left out, as is all that is out of its reach.
     """
     return await service.find(context.resources, context.caller, name, body.text)

@@ -30,7 +30,8 @@ class FindResourcesRequest(WireModel):
 
     text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT_CHARS)] = Field(
         description="Id or full name of a memory, revision, operation, session, key or engine, or"
-        " a value of a scope. If it is none of these, the last digits of an id, at least 6."
+        " a value of a scope. If it is none of these, the last digits of the id of a memory,"
+        " revision, operation or session, at least 6."
     )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -86,12 +87,16 @@ async def find(
         try:
             async with limited(session, resources.settings.filter_timeout_seconds, "text"):
                 found += await finder.scopes()
-                if not found:
-                    found = [one async for one in finder.endings()]
         except InvalidArgument:
             # Statements that take too long hide no resource that was found by its name.
             if not found:
                 raise
+        if not found:
+            # A text without a match is an answer; an end of an id is only looked for besides.
+            with suppress(InvalidArgument):
+                async with limited(session, resources.settings.filter_timeout_seconds, "text"):
+                    async for one in finder.endings():
+                        found += [one]
     return FindResourcesResponse(resources=found[:MAX_FOUND])
 
 

@@ -69,8 +69,7 @@ async def start(
         if request.validate_only:
             change.note(validateOnly=True)
         undo = await change.queue(None, request.queued(changing))
-        if not request.validate_only:
-            await operations.note_undo(session, requested, undo.name)
+        await operations.note_undo(session, undo)
         return undo
 
 

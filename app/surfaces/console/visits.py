@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
+from cachetools import TTLCache
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import compile_path
@@ -59,8 +60,8 @@ ENGINE = "/console/e/{engine}"
 _F = TypeVar("_F", bound=ConsoleForm)
 
 
-class KeyNames(dict[str, str]):
-    """The display names of keys that a process has seen, by their ids; empty: no key has the id."""
+class KeyNames(TTLCache[str, str]):
+    """The display names of keys seen in the last minute, by their ids; empty: no key has the id."""
 
 
 class Listed(NamedTuple):
@@ -176,12 +177,12 @@ class Visit:
     async def key_names(self, ids: Iterable[object]) -> Mapping[str, str]:
         """Return the display names of keys by their ids, if the user may see keys.
 
-        The name of a key never changes, so each is asked for once in a process.
+        An erasure may replace a name by an alias, so names are kept for a minute only.
         """
-        known = self.resources.kept.setdefault(KeyNames, KeyNames())
-        if len(known) > _MOST_NAMES:
-            known.clear()
-        unknown = sorted({id_ for id_ in ids if isinstance(id_, str)} - known.keys())
+        known = self.resources.kept.setdefault(KeyNames, KeyNames(_MOST_NAMES, ttl=60))
+        # Callers with tokens of another issuer have no key; a colon marks their ids.
+        keys = {id_ for id_ in ids if isinstance(id_, str) and ":" not in id_}
+        unknown = sorted(keys - known.keys())
         if unknown and self.may(Permission.KEYS_MANAGE):
             chosen = " OR ".join(f"key_id={filters.quoted(id_)}" for id_ in unknown)
             query = [("filter", chosen), ("pageSize", str(len(unknown)))]

@@ -414,3 +414,9 @@ async def test_a_restored_engine_takes_the_name_of_the_form(
     restored = await send_file(admin, url, archive, displayName="Copy of 1")
     assert restored.status_code == 200, restored.text
     assert "Copy of 1" in (await page(admin, url.removesuffix("/restore"))).text
+    # A name that is refused does not hide that the archive is restored.
+    url = f"{await _named(admin, 'Newer')}/restore"
+    restored = await send_file(admin, url, archive, displayName="n" * 129)
+    assert restored.status_code == 200, restored.text
+    assert "The archive is restored" in restored.text
+    assert "yours was refused" in restored.text

@@ -383,7 +383,7 @@ async def test_the_timeline_of_a_memory_leads_to_its_operations(
 
 
 async def test_what_is_undone_says_so_and_is_not_offered_again(
-    client: httpx.AsyncClient, runner: Runner, signed_in: SignedIn
+    client: httpx.AsyncClient, runner: Runner, database: Database, signed_in: SignedIn
 ) -> None:
     made, admin = await _started(client), await signed_in("admin")
     await runner.run_pending()
@@ -398,7 +398,16 @@ async def test_what_is_undone_says_so_and_is_not_offered_again(
     shown, url = await page(admin, made), f"{OPERATIONS}/{id_of(undo)}"
     assert "Undone by" in shown.text
     assert (url in shown.links, f"{made}/undo" in shown.links) == (True, False)
+    void = ok(await client.post(f"{path_of(undo['name'])}:undo", json={}))
+    await _fail(database, void["name"])
+    assert "Undone by" in (await page(admin, made)).text
     ok(await client.post(f"{path_of(undo['name'])}:undo", json={}))
     await runner.run_pending()
     # The undo of the undo puts it in force again.
+    assert f"{made}/undo" in (await page(admin, made)).links
+    # An undo that finds all memories changed has no effect.
+    (memory,) = ok(await client.get("/memories"))["memories"]
+    ok(await client.patch(path_of(memory["name"]), json={"fact": "I like coffee."}))
+    ok(await client.post(f"{one}:undo", json={}))
+    await runner.run_pending()
     assert f"{made}/undo" in (await page(admin, made)).links

@@ -215,6 +215,20 @@ async def test_a_long_context_shows_its_ends_and_an_empty_one_says_so(
     assert "50 messages more" in (await page(viewer, CONTEXT)).text
 
 
+async def test_a_context_shows_which_sessions_it_carries_over(
+    client: httpx.AsyncClient, clock: FixedClock, signed_in: SignedIn
+) -> None:
+    await create_session(client, "former")
+    await exchange(client, "sessions/former", "I like tea.", "Noted.")
+    clock.advance(timedelta(minutes=1))
+    await create_session(
+        client, "trip", memoryPolicy={"strategy": "inclusive", "carryOver": "LAST"}
+    )
+    shown = await page(await signed_in("viewer"), CONTEXT)
+    assert f"{SESSIONS}/former" in shown.links
+    assert "Former sessions" in shown.text
+
+
 async def test_a_bound_key_meets_no_session_of_somebody_else(
     client: httpx.AsyncClient, trip: str, signed_in: SignedIn
 ) -> None:

@@ -1,10 +1,12 @@
 """By what the tokens of contexts are counted, and what they would cost."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
+from app.kernel.clock import FixedClock
 from app.settings.settings import ModelPrice, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
@@ -46,6 +48,20 @@ async def test_long_texts_are_counted_too(client: httpx.AsyncClient) -> None:
     found = await context(client, path, policy={"strategy": "window", "counter": "cl100k_base"})
     # It is counted in pieces, and each cut may add some.
     assert 100_000 <= found["tokens"]["events"] <= 100_010
+
+
+async def test_an_abstraction_keeps_what_weighs_most_by_any_counter(
+    client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    # Each character is a token.
+    talkative = [said("user", f"Well {n}, so it is, you know.") for n in range(12)]
+    await talk(client, await new_path(client), [*talkative, said("user", "My budget is 900 EUR.")])
+    clock.advance(timedelta(minutes=1))
+    carried = {"carryOver": "ABSTRACTION", "carryOverTokens": 60, "counter": "cl100k_base"}
+    path = await new_path(client, memoryPolicy={"strategy": "inclusive", **carried})
+    found = await context(client, path)
+    assert "Human: My budget is 900 EUR." in found["messages"][0]["content"].splitlines()
+    assert found["tokens"]["carriedOver"] <= 60
 
 
 async def test_a_price_makes_an_estimate(client: httpx.AsyncClient) -> None:

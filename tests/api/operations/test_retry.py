@@ -319,6 +319,9 @@ async def test_an_undo_and_a_re_embedding_are_retried_as_their_methods_ask(
         assert found == before
         await runner.run_pending()
         assert "response" in ok(await client.get(path_of(retried["name"])))
+        if noted == "undoneOperation":
+            undone = ok(await client.get(path_of(made["name"])))
+            assert undone["metadata"]["undoneBy"] == retried["name"]
     gone = await client.get(path_of(memory["name"]))
     assert gone.status_code == 404
 

@@ -333,6 +333,8 @@ def test_without_a_number_500_tokens_are_carried_over() -> None:
     for strategy in (_CELL, {**_AGENT, "framing": False}):
         carried = {**strategy, "carryOver": "LAST"}
         assert _total(_row(carried)) - _total(_row(strategy)) == 30 * 500
+        # Only the window of `agent_summary` shrinks what is carried over.
+        assert ("carryOverTokens" in (_row(carried).note or "")) is (strategy is not _CELL)
         if strategy is _CELL:
             published = {"accounting": "published_tables"}
             assert _row(carried, **published).cost == _row(strategy, **published).cost

@@ -26,6 +26,8 @@ from app.platform.sessions.store.tables import SessionRow
 
 MAX_SESSIONS = 20
 """Maximum number of former sessions read for one context."""
+_LAST_SESSIONS = 5
+"""Number of former sessions of which the last one with content is carried over by `LAST`."""
 MAX_EVENTS = 500
 """Maximum number of events read of them, the newest."""
 MAX_SUMMARIES = 16
@@ -76,7 +78,7 @@ async def read_former(
     """Return the content of the former sessions of a session's user; without a mode, nothing."""
     if mode is None:
         return FormerSessions((), 0)
-    most, of_each = (1, 1) if mode is CarryOver.LAST else (MAX_SESSIONS, MAX_SUMMARIES)
+    most, of_each = (_LAST_SESSIONS, 1) if mode is CarryOver.LAST else (MAX_SESSIONS, MAX_SUMMARIES)
     listed = await sessions.list_former(session, row, now, most)
     found: dict[str, list[FormerPiece]] = {former.session_id: [] for former in reversed(listed)}
     if found and mode is not CarryOver.ALL:
@@ -96,7 +98,10 @@ async def read_former(
         for event in reversed([event for event in newest if event.text]):
             seq, name = event.seq, event.session_id
             found[name].append(FormerPiece(name, seq, seq, event.text, speaker=event.speaker))
-    pieces = [piece for each in found.values() for piece in each]
+    # A session without text hides none before it.
+    with_text = [former for former in listed if found[former.session_id]]
+    listed = with_text[:1] if mode is CarryOver.LAST else listed
+    pieces = [piece for former in reversed(listed) for piece in found[former.session_id]]
     return FormerSessions(pieces, sum(former.last_seq - former.cleared_seq for former in listed))
 
 
@@ -121,7 +126,11 @@ def carry(
             Utterance(label, one.text, is_summary=one.speaker is None)
             for label, one in zip(labels, pieces, strict=True)
         ]
-        text = cut_text(extract(utterances, room * CHARS_PER_TOKEN), fits)
+        text = extract(utterances, room * CHARS_PER_TOKEN)
+        if text and not fits(text):
+            # Of a text that is cut, the end is lost, not the sentences of least weight.
+            text = extract(utterances, len(text) * room // sum(weigh(text)))
+        text = cut_text(text, fits)
     else:
         lines = [line_of(p.speaker, p.text, rules) if p.speaker else p.text for p in pieces]
         text, count = _newest(lines, fits)

@@ -100,7 +100,8 @@ async def list_scopes(
     # A filter, or the conditions of a key, may skip all scopes of the engine.
     is_hot = filter_text is None and resources.db.sees_all
     if is_hot and (engine := cache.find(name)) is not None:
-        known = await listing.find_scopes(resources.db, engine, visible, wanted, now)
+        seconds = settings.filter_timeout_seconds
+        known = await listing.find_scopes(resources.db, engine, visible, wanted, now, seconds)
     if known is None:
         async with resources.db.snapshot() as session:
             engine = await engines.get(session, name)

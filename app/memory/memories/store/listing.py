@@ -142,16 +142,22 @@ async def read_scopes(
 
 
 async def find_scopes(
-    db: Database, engine: EngineRow, visible: Visible, page: Slice, now: datetime
+    db: Database,
+    engine: EngineRow,
+    visible: Visible,
+    page: Slice,
+    now: datetime,
+    seconds: float,
 ) -> ReadRows[ScopeCount] | None:
     """Return the same as `read_scopes`, by a hot statement; for all scopes of a cached engine.
 
-    Return None if there are none, if the engine has changed, or if it takes too long.
+    Return None if there are none, if the engine has changed, or if it takes more than `seconds`.
     """
     statement = _hot_scopes(visible, has_after=page.after is not None)
     values = _values_of(page, now) | {"engine_id": engine.engine_id, "version": engine.version}
+    options = [f"set local statement_timeout = {round(seconds * 1000)}".encode()]
     try:
-        rows = await db.run(*prepared(statement, values))
+        rows = await db.run(*prepared(statement, values), options=options)
     except DeadlineExceeded:
         return None
     return _page_of(page, rows) if rows else None

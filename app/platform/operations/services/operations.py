@@ -246,6 +246,7 @@ async def retry(
             raise NotFound.of(name)
         _checked(resources, locked, now)
         row = await insert_queued(session, once, new.engine_id, begun=new, operation=renewed)
+        await repository.note_undo(session, row)
         if not validate_only:
             await kept_requests.hand_on(session, locked, row.name)
         return row

@@ -388,14 +388,18 @@ async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
     )
 
 
-async def note_undo(session: Session, row: OperationRow, undo: str) -> None:
-    """Name the newest undo of an operation in its metadata."""
+async def note_undo(session: Session, row: OperationRow) -> None:
+    """Name an undo, unless it is a preview, in the metadata of the operation that it undoes."""
+    undone = row.details.get("undoneOperation")
+    if undone is None or row.details.get("validateOnly"):
+        return
     await session.execute(
         update(OperationRow)
         .where(
-            OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+            OperationRow.engine_id == row.engine_id,
+            OperationRow.operation_id == undone.rpartition("/")[2],
         )
-        .values(details=_merged_details({"undoneBy": undo}))
+        .values(details=_merged_details({"undoneBy": row.name}))
         .execution_options(synchronize_session=False)
     )
 

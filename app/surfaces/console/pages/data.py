@@ -58,7 +58,7 @@ async def show_part(visit: Visit, status: int = 200, **values: object) -> Respon
         name=await _name(visit),
         used=used,
         quotas=usage.QUOTAS,
-        **{"found": None, "fault": "", "form": None, **values},
+        **{"found": None, "fault": "", "unnamed": "", "form": None, **values},
     )
 
 
@@ -88,8 +88,7 @@ async def delete(visit: Visit) -> Response:
     # Hidden characters cannot be typed; the page shows them as code points.
     if form.typed.strip() not in {name.strip(), plain(name).strip()}:
         return await show_part(visit, BAD_REQUEST, fault=TEXTS.engine_delete_mismatch)
-    body = {"force": True}
-    await visit.api.send("DELETE", visit.engine_path, body, request_id=form.request_id)
+    await visit.api.send("DELETE", visit.engine_path, {"force": True}, request_id=form.request_id)
     return redirect("/console")
 
 
@@ -115,18 +114,19 @@ async def upload(visit: Visit) -> Response:
         return await show_part(visit, CONFLICT, fault=TEXTS.form_spent, form=form)
     query = [(name, sent[name]) for name in switches]
     try:
-        path = f"{visit.engine_path}{method}"
-        found = await visit.api.upload(path, query, media_type, file.receive)
+        found = await visit.api.upload(visit.engine_path + method, query, media_type, file.receive)
     except ApiRefusal as refused:
         await file.drop()
         told = (one["metadata"] or Json() for one in refused.details)
-        counts = next((one for one in told if one["lines"]), None)
-        fault = refused.message
-        return await show_part(visit, refused.status, found=counts, fault=fault, form=form)
-    if form.display_name.strip():
-        name = {"displayName": form.display_name.strip()}
-        await visit.api.send("PATCH", visit.engine_path, name, mask="displayName")
-    shown = await show_part(visit, found=found, form=form)
+        held = next((one for one in told if one["lines"]), None)
+        return await show_part(visit, refused.status, found=held, fault=refused.message, form=form)
+    unnamed = ""
+    if name := form.display_name.strip():
+        try:
+            await visit.api.send("PATCH", visit.engine_path, {"displayName": name})
+        except ApiRefusal as refused:
+            unnamed = refused.message
+    shown = await show_part(visit, found=found, unnamed=unnamed, form=form)
     if form.validate_only == "false":
         # Nothing more is to be sent, so the form goes, too.
         shown.headers.update(IN_PLACE_OF_ALL)

@@ -74,8 +74,7 @@ async def preview(visit: Visit) -> Response:
         return await ask_bulk(visit, "delete", row)
     wanted = _until_now(visit)
     body = {"filter": wanted, "sampleSize": SAMPLES}
-    path = f"{visit.engine_path}/memories:purge"
-    found = (await visit.api.ask(path, body))["response"]
+    found = (await visit.api.ask(f"{visit.engine_path}/memories:purge", body))["response"]
     samples, count = found["samples"] or [], found["purgeCount"]
     return _bulk(visit, "delete", row, samples, count=count, filter=wanted)
 

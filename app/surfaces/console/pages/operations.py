@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
-from urllib.parse import quote, urlencode
 
 from starlette.responses import Response
 
@@ -119,9 +119,8 @@ def _group(row: FilterRow, group: Json) -> Json:
         "ended_after": f"{begin:%Y-%m-%dT%H:%M}",
         "ended_before": f"{begin + timedelta(hours=1):%Y-%m-%dT%H:%M}",
     }
-    others = [(name, value) for name, value in row.chosen() if name not in own]
-    query = urlencode([*others, *((name, value) for name, value in own.items() if value)])
-    return Json(group, hour=f"{begin:%Y-%m-%d %H:%M} UTC", query=query)
+    narrowed = replace(row, values={**row.values, **own})
+    return Json(group, hour=f"{begin:%Y-%m-%d %H:%M} UTC", query=narrowed.query())
 
 
 def summary_of(operation: Json, now: datetime) -> Json:
@@ -207,14 +206,15 @@ async def show_operation(visit: Visit, fault: str = "", status: int = 200) -> Re
     )
 
 
-async def _is_undone(visit: Visit, metadata: Json) -> bool:
-    """Return True if the last undo of an operation neither failed nor was undone itself."""
-    if not metadata["undoneBy"]:
+async def _is_undone(visit: Visit, metadata: Json, most: int = 5) -> bool:
+    """Return True if the last undo of an operation had an effect and was not undone itself."""
+    if not metadata["undoneBy"] or not most:
         return False
-    id_ = quote(last_part(metadata["undoneBy"]), safe="")
-    undo = await visit.answered(f"{visit.engine_path}/operations/{id_}") or Json()
+    undo = await visit.answered(f"/v1beta1/{metadata['undoneBy']}") or Json()
     about = undo["metadata"] or Json()
-    return about["state"] not in {"FAILED", "CANCELLED"} and not about["undoneBy"]
+    if about["state"] in {"FAILED", "CANCELLED"} or about["undoneCount"] == 0:
+        return False
+    return not await _is_undone(visit, about, most - 1)
 
 
 def _may_retry(visit: Visit, metadata: Json) -> bool:

@@ -325,7 +325,7 @@ def _message(message: Json) -> Json:
         role=message["role"],
         kind=source["kind"],
         seq=source["seq"],
-        summary=source["summary"],
+        sessions=source["sessions"] or [],
         text=text,
     )
 

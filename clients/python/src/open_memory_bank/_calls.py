@@ -903,7 +903,8 @@ class FindResources(TypedDict, total=False):
 
     text: Required[str]
     """Id or full name of a memory, revision, operation, session, key or engine, or a
-    value of a scope. If it is none of these, the last digits of an id, at least 6."""
+    value of a scope. If it is none of these, the last digits of the id of a memory,
+    revision, operation or session, at least 6."""
 
 
 FLUSH_STREAM: Call[types.Operation] = Call(

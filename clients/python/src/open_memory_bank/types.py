@@ -721,7 +721,8 @@ class CarriedOver(TypedDict):
     """Content of former sessions in a context; no event of the session itself is in it."""
 
     sessions: list[CarriedSession]
-    """Former sessions that it came from, oldest first; empty: none."""
+    """Former sessions that it came from, oldest first; of an `ABSTRACTION`, all from
+    which its sentences were selected. Empty: none."""
     omittedEvents: int
     """Number of the other events of the sessions read, erased ones included."""
 
@@ -1692,7 +1693,8 @@ class FindResourcesRequest(TypedDict):
 
     text: str
     """Id or full name of a memory, revision, operation, session, key or engine, or a
-    value of a scope. If it is none of these, the last digits of an id, at least 6."""
+    value of a scope. If it is none of these, the last digits of the id of a memory,
+    revision, operation or session, at least 6."""
 
 
 class FindResourcesResponse(TypedDict):
