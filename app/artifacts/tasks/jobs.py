@@ -33,11 +33,7 @@ from app.artifacts.tasks.store.indexing import (
     embed_later,
 )
 from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace
-<<<<<<< HEAD
-from app.kernel.errors import DeadlineExceeded, InvalidArgument, NotFound, Reason
-=======
-from app.kernel.errors import NotFound, Reason
->>>>>>> h-mend1
+from app.kernel.errors import InvalidArgument, NotFound, Reason
 from app.kernel.media_types import BYTES, TextFormat
 from app.kernel.names import EngineName, NamespaceName, TaskMemoryName
 from app.kernel.wire.privacy_config import Place
@@ -86,26 +82,12 @@ async def index(job: Job, resources: Resources) -> None:
         await contents.remove_chunks(session, place)
     seconds = resources.settings.tuning.task_index_seconds
     is_pdf = format_read(row.media_type, row.sniffed_type or BYTES) is TextFormat.PDF
-<<<<<<< HEAD
     turns = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE))
     if is_pdf and turns.locked():
         raise Postponed(job.clock.now() + _TURN_PAUSE)
     turn, cut = (turns, _cut_pdf) if is_pdf else (nullcontext(), _cut_text)
-    limit = asyncio.timeout(seconds)
-    try:
-        async with turn, limit:
-            values = await cut(job, resources, place, row)
-    except TimeoutError:
-        if not limit.expired():
-            raise
-        message = f"The text took more than {seconds:g} s."
-        raise DeadlineExceeded(message, Reason.TEXT_TAKES_TOO_LONG) from None
-=======
-    turn = resources.kept.setdefault(_Turns, _Turns(_PDFS_AT_ONCE)) if is_pdf else nullcontext()
-    cut = _cut_pdf if is_pdf else _cut_text
     async with turn, in_time(seconds, f"The text took more than {seconds:g} s."):
         values = await cut(job, resources, place, row)
->>>>>>> h-mend1
     await _end(job, resources.settings, place, values)
 
 
