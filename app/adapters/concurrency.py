@@ -20,7 +20,7 @@ from app.kernel.errors import Aborted, DeadlineExceeded, Reason
 _V = TypeVar("_V")
 _TURN_SECONDS = 0.001
 """As short as a small request: a task that waits for several turns waits a few milliseconds."""
-_READ_SECONDS = 60
+READ_SECONDS = 60
 In = TypeVar("In")
 Out = TypeVar("Out")
 _LONG = 65_536
@@ -231,7 +231,7 @@ class ReadInThread(Generic[_V]):
                 raise Aborted("The work was interrupted.", Reason.REQUEST_ABANDONED)
             coming = asyncio.run_coroutine_threadsafe(self._read(number), self._loop)
             try:
-                part = coming.result(_READ_SECONDS)
+                part = coming.result(READ_SECONDS)
             except TimeoutError:
                 coming.cancel()
                 raise DeadlineExceeded(

@@ -53,7 +53,7 @@ REASONS = {
     # Asked, and not stored.
     r"(.*\.)?(query|searchQuery|filter|pendingMessage|systemPrompt|instructions)": "Is not stored.",
     r"filterGroups.*": "Is not stored.",
-    r"text": "Is not stored.",
+    r"text|schema\.\*|source\.(path|columns\.\*)": "Is not stored.",
     r"directory|fileName|source|path|pattern": "A path on the server.",
     # Written by who operates the service or configures an engine, not by users.
     r"(memoryPolicy|policy|strategies\[\])\..*|template": "A configuration.",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from app.kernel.errors import Cancelled, Reason
 from app.kernel.wire.base import WireModel
@@ -21,6 +21,14 @@ _LISTED = 20
 _Column = Annotated[str, Field(min_length=1, max_length=MAX_PROPERTY_CHARS)]
 
 
+def _named(columns: object) -> object:
+    # The framework's own error would repeat the name of a property, which may be a tool's output.
+    parts = [part for item in columns.items() for part in item] if type(columns) is dict else []
+    if not all(type(part) is str and 0 < len(part) <= MAX_PROPERTY_CHARS for part in parts):
+        raise ValueError(f"names and columns must have 1 to {MAX_PROPERTY_CHARS} characters")
+    return columns
+
+
 class RowSource(TaskModel):
     """Places of rows and values in JSON, CSV and HTML tables, for the built-in reader."""
 
@@ -31,7 +39,7 @@ class RowSource(TaskModel):
         description="JSON pointer to the list of rows, or to the only row; absent: the whole file,"
         " or each line of JSON lines. CSV and HTML have none.",
     )
-    columns: dict[_Column, _Column] = Field(
+    columns: Annotated[dict[_Column, _Column], BeforeValidator(_named)] = Field(
         default_factory=dict,
         max_length=MAX_PROPERTIES,
         description="Names of columns, headers or keys by property, or JSON pointers within a row;"

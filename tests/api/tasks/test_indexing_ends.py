@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from sqlalchemy import text
 from typing_extensions import override
 
+from app.adapters import concurrency
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.artifacts.tasks import jobs
@@ -106,7 +107,7 @@ async def test_a_page_that_does_not_come_in_time_is_asked_for_again(
 ) -> None:
     ok(await upload(client, WORDS, media_type="text/plain"))
     with monkeypatch.context() as patch, psycopg.connect(database_url) as connection:
-        patch.setattr(jobs, "_READ_SECONDS", 0.05)
+        patch.setattr(concurrency, "READ_SECONDS", 0.05)
         connection.execute("lock table task_pages in access exclusive mode")
         await runner.run_pending()
     (operation,) = ok(await client.get("/operations"))["operations"]
