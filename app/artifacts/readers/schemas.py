@@ -3,11 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, model_validator
 
 from app.artifacts.tasks.logic import ModelName, Template
 from app.artifacts.tasks.schemas import MAX_LISTED, Reference

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Protocol
 
-from pydantic import (
-    AfterValidator,
-    BeforeValidator,
-    Field,
-    PlainSerializer,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from app.kernel.errors import PermissionDenied, Reason
 from app.kernel.media_types import extension_of

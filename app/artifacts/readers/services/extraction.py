@@ -18,10 +18,7 @@ from app.artifacts.readers.logic import (
     pack,
     passage_tokens,
 )
-from app.artifacts.readers.schemas import (
-    MAX_INLINE_ROWS,
-    ExtractNamespaceRequest,
-)
+from app.artifacts.readers.schemas import MAX_INLINE_ROWS, ExtractNamespaceRequest
 from app.artifacts.readers.services.queries import all_pieces, check_calls
 from app.artifacts.readers.services.reading_session import (
     Asking,

@@ -15,15 +15,7 @@ from app.artifacts.tasks.schemas import (
 )
 from app.artifacts.tasks.store.contents import PAGE_BYTES
 from app.kernel.media_types import MediaType
-from app.kernel.wire.archived import (
-    ArchivedRow,
-    Count,
-    Digest,
-    Ending,
-    Past,
-    Position,
-    StoredId,
-)
+from app.kernel.wire.archived import ArchivedRow, Count, Digest, Ending, Past, Position, StoredId
 from app.kernel.wire.task_fields import MediaTypeField, TaskId
 from app.platform.engines.logic.config import Ttl
 

@@ -38,13 +38,7 @@ from app.artifacts.tasks.store.tables import ArtifactRow, ContentPlace, Namespac
 from app.kernel.auth import Caller
 from app.kernel.changes import IdempotencyKey, check_etag
 from app.kernel.clock import Clock
-from app.kernel.errors import (
-    FieldViolation,
-    InvalidArgument,
-    NotFound,
-    PermissionDenied,
-    Reason,
-)
+from app.kernel.errors import FieldViolation, InvalidArgument, NotFound, PermissionDenied, Reason
 from app.kernel.media_types import BYTES
 from app.kernel.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.kernel.paging import PageRequest

@@ -6,15 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Computed,
-    Index,
-    Integer,
-    LargeBinary,
-    Text,
-    and_,
-)
+from sqlalchemy import ColumnElement, Computed, Index, Integer, LargeBinary, Text, and_
 from sqlalchemy import text as sql_text
 from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
 from sqlalchemy.ext.hybrid import hybrid_property
