@@ -30,6 +30,7 @@ _RESTORES = "restores an engine: for callers who see all"
 _TAKES_BACK = "takes back a refused restore: for callers who see all"
 UNREACHED = {
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
+    "app.memory.memories.store.listing.find_scopes": "lists scopes for callers who see all",
     "app.memory.memories.store.listing.some_scopes": "finds keys for callers without conditions",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
     "app.memory.reembedding.store.count_waiting_of": "sums up what a whole engine uses",
@@ -73,6 +74,7 @@ OF_ONE_SCOPE = {
     "app.memory.retrieval.store.fast_sql.find_if_small": "`services.retrieval._query`",
     "app.memory.retrieval.store.fast_sql.find_near_by_ids": "`Neighbourhood._query`",
     "app.memory.retrieval.store.fast_sql.find_nearest": "`services.retrieval._query`",
+    "app.memory.retrieval.store.fast_sql.read_nearest": "`services.retrieval._query`",
     "app.memory.retrieval.store.fast_sql._Stored._run": "`services.retrieval._query`",
     "app.platform.sessions.store.fast_sql.append": "`Database.reach`, of the event's session",
     "app.platform.operations.store.repository.complete": "`check_scopes`, of its own new row",

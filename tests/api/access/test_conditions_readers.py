@@ -15,8 +15,9 @@ from app.settings.surface_settings import ReaderModel
 from tests.support.bank import ENGINE_URL, GONE, Json, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
 from tests.support.model_server import ModelServer
+from tests.support.pdfs import PDF, of_pages
 from tests.support.readers import answered, heard, kept_in, query, readers, summarised, summarize
-from tests.support.tasks import MEMORY, store, text_output
+from tests.support.tasks import MEMORY, store, text_output, upload
 
 
 def _path(user: str) -> str:
@@ -85,6 +86,26 @@ async def test_images_that_a_key_sees_it_may_have_read(
     for user in bound.kind.hidden_users:
         assert refusal(await query(bound.client, _path(user), model="eye")) == GONE
     assert len(server.seen) == 2 * len(bound.kind.users)
+
+
+async def test_pages_of_texts_that_a_key_sees_it_may_have_shown(
+    bound: Bound, bank: httpx.AsyncClient, runner: Runner
+) -> None:
+    words = "The green kettle is warm. " * 1_000
+    for user in USERS:
+        name = {"path": _path(user), "userId": user}
+        ok(await store(bank, text_output(words, name="long"), **name))
+        page = of_pages("A blue cup.", f"The kettle of {user} is green.")
+        ok(await upload(bank, page, path=f"{_path(user)}/artifacts/pages", media_type=PDF))
+    await runner.run_pending()
+    for user in bound.kind.users:
+        shown = ok(await bound.client.get(f"{_path(user)}/artifacts/long:text?page=2"))
+        assert shown["text"] == words[10_000:20_000]
+        ask = {"model": "builtin", "query": f"Which kettle has {user}?"}
+        found = ok(await query(bound.client, _path(user), **ask))
+        assert {one["page"] for one in found["citations"] if one["artifact"] == "pages"} == {2}
+    for user in bound.kind.hidden_users:
+        assert refusal(await bound.client.get(f"{_path(user)}/artifacts/long:text")) == GONE
 
 
 async def test_what_it_does_not_see_is_told_as_what_is_not_there(

@@ -112,9 +112,9 @@ async def test_process_models_and_database_are_described(
 def plant(kind: Any) -> Any:
     """Return a value of a setting's type with the canary as its secret, or None: it holds none."""
     origin, args = get_origin(kind), get_args(kind)
-    if origin in {list, dict}:
-        held = plant(args[-1])
-        return held and ([held] if origin is list else {"name": held})
+    if origin in {list, dict, tuple}:
+        held = plant(args[0 if origin is tuple else -1])
+        return held and {list: [held], dict: {"name": held}, tuple: (held,)}[origin]
     if origin is Literal:
         return args[0]
     if origin is not None:

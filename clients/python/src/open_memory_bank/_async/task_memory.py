@@ -126,6 +126,14 @@ class AsyncTaskMemory(AsyncGroup):
         seconds = _MOST_CALLS * MODEL_SECONDS + _INDEXING_SECONDS
         return await self._ask(_calls.SUMMARIZE_NAMESPACE, ids, options, more_seconds=seconds)
 
+    async def extract(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.ExtractNamespace]
+    ) -> types.ExtractNamespaceResponse:
+        """Extract rows of a JSON schema from the artifacts of a namespace."""
+        ids = _in(task_memory, namespace)
+        seconds = _MOST_CALLS * MODEL_SECONDS + _INDEXING_SECONDS
+        return await self._ask(_calls.EXTRACT_NAMESPACE, ids, options, more_seconds=seconds)
+
     async def load(
         self, task_memory: str, namespace: str, **options: Unpack[_calls.LoadFiles]
     ) -> types.LoadFilesResponse:
@@ -170,6 +178,17 @@ class AsyncTaskMemory(AsyncGroup):
         """Return the bytes of an artifact."""
         ids = _in(task_memory, namespace, artifact)
         return await self._transport.content(_calls.DOWNLOAD_ARTIFACT, ids)
+
+    async def text(
+        self,
+        task_memory: str,
+        namespace: str,
+        artifact: str,
+        **options: Unpack[_calls.ReadArtifactText],
+    ) -> types.TextPage:
+        """Return a page of the text that readers get of an artifact."""
+        ids = _in(task_memory, namespace, artifact)
+        return await self._ask(_calls.READ_ARTIFACT_TEXT, ids, options)
 
     async def delete_artifact(
         self,

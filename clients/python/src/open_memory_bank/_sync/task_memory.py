@@ -127,6 +127,14 @@ class TaskMemory(Group):
         seconds = _MOST_CALLS * MODEL_SECONDS + _INDEXING_SECONDS
         return self._ask(_calls.SUMMARIZE_NAMESPACE, ids, options, more_seconds=seconds)
 
+    def extract(
+        self, task_memory: str, namespace: str, **options: Unpack[_calls.ExtractNamespace]
+    ) -> types.ExtractNamespaceResponse:
+        """Extract rows of a JSON schema from the artifacts of a namespace."""
+        ids = _in(task_memory, namespace)
+        seconds = _MOST_CALLS * MODEL_SECONDS + _INDEXING_SECONDS
+        return self._ask(_calls.EXTRACT_NAMESPACE, ids, options, more_seconds=seconds)
+
     def load(
         self, task_memory: str, namespace: str, **options: Unpack[_calls.LoadFiles]
     ) -> types.LoadFilesResponse:
@@ -169,6 +177,17 @@ class TaskMemory(Group):
         """Return the bytes of an artifact."""
         ids = _in(task_memory, namespace, artifact)
         return self._transport.content(_calls.DOWNLOAD_ARTIFACT, ids)
+
+    def text(
+        self,
+        task_memory: str,
+        namespace: str,
+        artifact: str,
+        **options: Unpack[_calls.ReadArtifactText],
+    ) -> types.TextPage:
+        """Return a page of the text that readers get of an artifact."""
+        ids = _in(task_memory, namespace, artifact)
+        return self._ask(_calls.READ_ARTIFACT_TEXT, ids, options)
 
     def delete_artifact(
         self,
