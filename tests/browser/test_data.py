@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import SignIn, judge
-from tests.browser.hands import Pointer
+from tests.browser.hands import Pointer, PointerWithoutScripts
 from tests.browser.service import Bank
 
 _NAME = "Travel 東京 وكيل"
@@ -25,6 +25,21 @@ def _create(hand: Pointer, name: str, button: str) -> str:
     return str(page.url.split("/e/")[1].partition("/")[0])
 
 
+def _import(hand: Pointer, engine: str, file: Path) -> None:
+    """Import a file of which two lines are memories, and the third is none."""
+    page, main = hand.page, hand.page.locator("main")
+    page.goto(f"/console/e/{engine}/memories")
+    hand.press(main.get_by_role("link", name="Import"))
+    page.get_by_label("File", exact=True).set_input_files(file)
+    hand.press(page.get_by_role("button", name="Dry run"), leaves=False)
+    expect(page.get_by_role("region", name="Lines that fail")).to_contain_text("Line 3")
+    if isinstance(hand, PointerWithoutScripts):
+        # Without scripts, the answer is a page of its own, for which no browser keeps the file.
+        page.get_by_label("File", exact=True).set_input_files(file)
+    hand.press(page.get_by_role("button", name="Import 2 memories"), leaves=False)
+    expect(main).to_contain_text("What the import did")
+
+
 def test_an_engine_goes_and_comes_back_from_its_archive(
     root: Bank, hand: Pointer, tmp_path: Path
 ) -> None:
@@ -34,14 +49,7 @@ def test_an_engine_goes_and_comes_back_from_its_archive(
     lines = [json.dumps({"fact": fact, "scope": {"user_id": "42"}}) for fact in _FACTS]
     file = tmp_path / "memories.ndjson"
     file.write_text("\n".join([*lines, "{"]))
-    page.goto(f"/console/e/{engine}/memories")
-    hand.press(main.get_by_role("link", name="Import"))
-    page.get_by_label("File", exact=True).set_input_files(file)
-    hand.press(page.get_by_role("button", name="Dry run"))
-    expect(page.get_by_role("region", name="Lines that fail")).to_contain_text("Line 3")
-    page.get_by_label("The same file, once more").set_input_files(file)
-    hand.press(page.get_by_role("button", name="Import 2 memories"))
-    expect(main).to_contain_text("What the import did")
+    _import(hand, engine, file)
     page.goto(f"/console/e/{engine}/data")
     with page.expect_download() as caught:
         hand.press(page.get_by_role("button", name="Download the archive"), leaves=False)
@@ -95,7 +103,7 @@ def test_answers_to_files_fit_and_have_names(
         page.goto(url)
         check()
     for below, labels in (
-        ("import", (("File", "Dry run"), ("The same file, once more", "Import 1 memory"))),
+        ("import", (("File", "Dry run"), ("File", "Import 1 memory"))),
         ("restore", (("Archive", "Restore"),)),
     ):
         page.goto(f"{here}/{below}")
