@@ -61,7 +61,7 @@ class TaskToolCall:
 
         Raises:
             ApiRefusal: the method refuses, and other arguments would change nothing.
-            InvalidArgument: the arguments are wrong; the message names those of the tool.
+            InvalidArgument: the arguments are wrong; the message names the arguments of the tool.
         """
         arguments = self._read(given)
         try:

@@ -273,7 +273,7 @@ class ReaderService:
             return await extract(self._parts, opened, asking, found, self.is_given_up)
 
         parts = body.model_dump(mode="json", include={"schema_", "source", "format", "max_rows"})
-        # The digest ignores the order of properties, which is that of the columns.
+        # The digest ignores the order of properties, in which the columns stand.
         parts["columns"] = found.rows.names
         media_type = _MEDIA_TYPES[body.format]
         wish = _Wish(Method.EXTRACT, most_bytes(body), parts, media_type, body.artifacts)

@@ -393,7 +393,7 @@ class ListTaskMemoriesResponse(WireModel):
 
 
 class ActivityPolicy(ReadingRules):
-    """Handling of the outputs of one activity; fields that it omits are those of its tool."""
+    """Handling of the outputs of one activity; its tool gives the fields that it omits."""
 
     off_prompt: OffPromptField | None = Field(
         None, description="Rule for storing outputs: false, true or `auto`."
@@ -435,7 +435,7 @@ class PolicyFields(ReadingRules):
     activities: dict[TaskId, ActivityPolicy] | None = Field(
         None,
         max_length=MAX_ACTIVITIES,
-        description="Policies of single activities, by their names; others have that of the tool.",
+        description="Policies of single activities, by their names; others follow the policy of the tool.",
     )
 
 

@@ -48,7 +48,7 @@ async def load(
 
     Raises:
         InvalidArgument: there is no such source, or no such file or folder in it, or the folder has
-            too many files, or a name cannot be that of an artifact.
+            too many files, or no artifact can have a name.
         ServiceError: as for an upload; `filesLoaded` in its metadata counts the stored files.
     """
     check_choice(tasks.embedders, request.embedding_model, caller)

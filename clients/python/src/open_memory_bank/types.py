@@ -175,8 +175,7 @@ Warned = Literal["no_reader"]
 
 
 class ActivityPolicy(TypedDict):
-    """Handling of the outputs of one activity; fields that it omits are those of its
-    tool."""
+    """Handling of the outputs of one activity; its tool gives the fields that it omits."""
 
     localOnly: NotRequired[bool | None]
     """True: only models on this machine may read the content."""
@@ -4315,7 +4314,8 @@ class ToolPolicy(TypedDict):
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
     activities: NotRequired[dict[str, Any] | None]
-    """Policies of single activities, by their names; others have that of the tool."""
+    """Policies of single activities, by their names; others follow the policy of the
+    tool."""
     name: str
     """Full name of the policy; it ends in the tool's id."""
     createTime: str
@@ -4531,7 +4531,8 @@ class UpdateToolPolicyRequest(TypedDict):
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
     activities: NotRequired[dict[str, Any] | None]
-    """Policies of single activities, by their names; others have that of the tool."""
+    """Policies of single activities, by their names; others follow the policy of the
+    tool."""
     etag: NotRequired[str | None]
     """The etag that was read."""
 
