@@ -435,7 +435,7 @@ class PolicyFields(ReadingRules):
     activities: dict[TaskId, ActivityPolicy] | None = Field(
         None,
         max_length=MAX_ACTIVITIES,
-        description="Policies of single activities, by their names; others follow the policy of the tool.",
+        description="Policies of single activities by name; others follow the tool's policy.",
     )
 
 

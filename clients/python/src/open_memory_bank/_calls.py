@@ -2578,8 +2578,7 @@ class UpdateToolPolicy(TypedDict, total=False):
     ttl: str | None
     """Time to live of outputs."""
     activities: Mapping[str, Any] | None
-    """Policies of single activities, by their names; others follow the policy of the
-    tool."""
+    """Policies of single activities by name; others follow the tool's policy."""
     idempotency_key: str | None
     """Id of the request, of at most 128 characters; absent: a random one."""
     etag: str | None

@@ -4314,8 +4314,7 @@ class ToolPolicy(TypedDict):
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
     activities: NotRequired[dict[str, Any] | None]
-    """Policies of single activities, by their names; others follow the policy of the
-    tool."""
+    """Policies of single activities by name; others follow the tool's policy."""
     name: str
     """Full name of the policy; it ends in the tool's id."""
     createTime: str
@@ -4531,8 +4530,7 @@ class UpdateToolPolicyRequest(TypedDict):
     ttl: NotRequired[str | None]
     """Time to live of outputs."""
     activities: NotRequired[dict[str, Any] | None]
-    """Policies of single activities, by their names; others follow the policy of the
-    tool."""
+    """Policies of single activities by name; others follow the tool's policy."""
     etag: NotRequired[str | None]
     """The etag that was read."""
 
