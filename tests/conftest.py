@@ -25,6 +25,7 @@ from app.adapters.allocator import GARBAGE
 from app.adapters.db.distribution import is_distributed
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
+from app.adapters.db.statistics import TableStatistics
 from app.adapters.postgres.embedded import EmbeddedPostgres
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -191,8 +192,16 @@ async def shared_database(database_url: str, data_dir: Path) -> AsyncIterator[Da
 
 @pytest.fixture
 async def database(shared_database: Database, clock: FixedClock) -> AsyncIterator[Database]:
-    """The database, whose time is that of the clock; emptied after the test."""
+    """The database, whose time is that of the clock; emptied after the test.
+
+    Each test counts its own insertions, since the statements that update statistics run seconds
+    later, when the next test counts statements.
+    """
+    server = shared_database.server
+    statistics = TableStatistics(shared_database.engine)
+    statistics.after, server.statistics = server.statistics.after, statistics
     yield shared_database.at(clock)
+    await statistics.close()
     async with shared_database.transaction() as session:
         await session.execute(_EMPTY)
 
