@@ -17,7 +17,7 @@ def invalid_fields(errors: Sequence[Any], *, skipped: int = 0) -> InvalidArgumen
     """
     named = errors[:MAX_VIOLATIONS]
     violations = [FieldViolation(_path(item["loc"][skipped:]), described(item)) for item in named]
-    listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3])
+    listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3]).replace(".; ", "; ")
     return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
 
 

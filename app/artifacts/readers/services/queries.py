@@ -44,6 +44,7 @@ from app.artifacts.tasks.services.preparing import embedder_of
 from app.artifacts.tasks.store import indexing
 from app.kernel.errors import InvalidArgument, Reason, ServiceError
 from app.language.chunking import Piece
+from app.language.tokens import estimate_tokens
 from app.memory.memories.services.embedding import EngineEmbedding
 
 log = structlog.get_logger()
@@ -250,8 +251,9 @@ async def _summed_by_model(asking: Asking, wish: SummaryOptions) -> Reading:
 
 def _room(asking: Asking, wish: SummaryOptions) -> SummaryRoom:
     artifacts, window = asking.opened.artifacts, asking.reader.model.max_input_tokens
-    room = room_for(window, wish)
-    if not room.is_enough:
+    room, images = room_for(window, wish), len(asking.opened.images)
+    of_images = estimate_tokens(_images_part(asking.opened)) + images * IMAGE_TOKENS
+    if not room.is_enough or of_images > room.shown_tokens:
         raise InvalidArgument.of_field(
             "maxTokens", f"leaves no room to read: {asking.reader.name} takes {window} tokens."
         )
@@ -277,12 +279,16 @@ def check_calls(asking: Asking, calls: int) -> None:
 async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:
     parts = SummaryParts(room)
     if asking.opened.images:
-        yield lined("\n".join(map(passage, asking.opened.image_passages)))
+        yield _images_part(asking.opened)
     async for page in all_pieces(asking):
         for part in parts.feed(page):
             yield part
     for part in parts.end():
         yield part
+
+
+def _images_part(opened: OpenNamespace) -> str:
+    return lined("\n".join(map(passage, opened.image_passages)))
 
 
 async def all_pieces(asking: Asking) -> AsyncIterator[Sequence[Piece]]:

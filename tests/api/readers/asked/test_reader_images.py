@@ -236,6 +236,19 @@ async def test_a_summary_begins_with_the_images(
     assert FACT in text
 
 
+async def test_a_summary_leaves_room_for_its_images(
+    client: httpx.AsyncClient, server: ModelServer
+) -> None:
+    for number in range(9):
+        await picture(client, f"p{number}", PNG + bytes([number]))
+    server.always(summarised("Kettles."))
+    ok(await summarize(client, maxTokens=500, model=LENS))
+    refused = await summarize(client, maxTokens=2_500, model=LENS)
+    assert refusal(refused) == BAD_FIELD
+    assert "maxTokens: leaves no room to read: lens takes 8192 tokens" in refused.text
+    assert len(server.seen) == 1
+
+
 async def test_what_is_derived_of_images_names_them_and_is_reused(
     client: httpx.AsyncClient, server: ModelServer
 ) -> None:
