@@ -333,15 +333,19 @@ async def test_without_a_model_a_context_with_summaries_is_no_longer_than_the_ex
         await exchange(client, path, asked.strip(), answered.strip())
         await context(client, path)
         await runner.run_pending()
+    for form in ("text", "messages", "openai", "gemini"):
+        whole = await context(client, path, format=form, policy={"strategy": "inclusive"})
+        bare = await context(client, path, format=form, framing=False)
+        assert bare["coverage"]["summarised"]
+        assert bare["tokens"]["framingTokens"] == 0
+        assert bare["tokens"]["total"] <= whole["tokens"]["total"]
+        framed = await context(client, path, format=form)
+        assert framed["tokens"]["total"] <= whole["tokens"]["total"] + 30
     whole = await context(client, path, format="text", policy={"strategy": "inclusive"})
     bare = await context(client, path, format="text", framing=False)
-    assert bare["coverage"]["summarised"]
-    assert bare["tokens"]["framingTokens"] == 0
-    assert bare["tokens"]["total"] <= whole["tokens"]["total"]
     assert len(bare["text"]) <= len(whole["text"])
     framed = await context(client, path, format="text")
     assert framed["text"].count("<session_summary>") == 1
-    assert framed["tokens"]["total"] <= whole["tokens"]["total"] + 30
 
 
 async def test_an_exchange_that_nothing_shortens_stands_word_for_word(
