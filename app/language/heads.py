@@ -1,0 +1,158 @@
+"""Small learned judges of English sentences, on the vectors of the bundled embedder.
+
+One judges whether a sentence states a lasting fact of its speaker or asks to forget one, the other
+how a sentence relates to a stored fact. Both are linear over the vector, a few features of the
+surface, and hashed words. `scripts/train_heads.py` trains them; `docs/quality.md` has figures.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, Self
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+MODEL_ID = "all-MiniLM-L6-v2/int8"
+"""The embedder whose vectors the judges were trained on."""
+WEIGHTS = Path(__file__).with_name("heads.npz")
+
+Array = NDArray[np.float32]
+
+_WORDS = re.compile(r"[\w']+|[?!]")
+_NAMES = re.compile(r"(?<=\s)[A-Z]\w+")
+_NUMBERS = re.compile(r"\d+")
+_SENTENCE_SLOTS, _PAIR_SLOTS = 4_096, 2_048
+_OF_VECTOR, _OF_WORDS = 5.0, 4.0
+"""Scales that make vectors and words weigh about as much as the other features."""
+_SURFACE = tuple(
+    map(
+        re.compile,
+        (
+            r"\?",
+            r"\?\W*$",
+            r"(?i)^(?:i|my|we|our|i'm|i've|i'll|im)\b",
+            r"(?i)\b(?:i|my|we|our|me|us|i'm|i've)\b",
+            r"(?i)\b(?:you|your)\b",
+            r"\d",
+            r'["\u201c\u201d\u00ab]',
+            r":",
+            r"!",
+            r"^[a-z]",
+            r"\.\.\.|\u2026",
+        ),
+    )
+)
+
+
+class SentenceOdds(NamedTuple):
+    """Probabilities that a sentence states a lasting fact, or asks to forget one."""
+
+    keep: float
+    forget: float
+
+
+class PairOdds(NamedTuple):
+    """Probabilities that a sentence says a stored fact again, replaces it, or ends it."""
+
+    same: float
+    corrects: float
+    ends: float
+
+    @property
+    def over(self) -> float:
+        """Probability that the stored fact does not hold any more."""
+        return self.corrects + self.ends
+
+
+class Heads(NamedTuple):
+    """The weights: one column for each class, one row for each feature and a constant."""
+
+    sentence: Array
+    pair: Array
+
+    @classmethod
+    @cache
+    def load(cls) -> Self:
+        """Return the trained weights, which are read once."""
+        with np.load(WEIGHTS) as stored:
+            return cls(stored["sentence"].astype(np.float32), stored["pair"].astype(np.float32))
+
+    def judge(
+        self, sentences: Sequence[tuple[str, str]], vectors: Array, befores: Array
+    ) -> list[SentenceOdds]:
+        """Judge sentences, each with the message before it ("" if there is none).
+
+        `vectors` and `befores` have one row of 384 values for each; of "" any.
+        """
+        rows = [
+            sentence_features(text, before, vector, of_before)
+            for (text, before), vector, of_before in zip(sentences, vectors, befores, strict=True)
+        ]
+        return [SentenceOdds(float(odds[0]), float(odds[1])) for odds in _odds(rows, self.sentence)]
+
+    def relate(
+        self, memories: Sequence[str], said: str, vector: Array, cosines: Sequence[float]
+    ) -> list[PairOdds]:
+        """Relate a sentence to stored facts; `cosines` are their similarities to it."""
+        rows = [
+            pair_features(memory, said, vector, cosine)
+            for memory, cosine in zip(memories, cosines, strict=True)
+        ]
+        return [PairOdds(*map(float, odds[:3])) for odds in _odds(rows, self.pair)]
+
+
+SENTENCE_CLASSES = ("keep", "forget", "none")
+PAIR_CLASSES = ("same", "corrects", "ends", "adds", "unrelated")
+
+
+def sentence_features(text: str, before: str, vector: Array, of_before: Array) -> Array:
+    """Return the features of a sentence, as a row."""
+    surface = [*(bool(one.search(text)) for one in _SURFACE), len(text.split()) / 20, bool(before)]
+    return np.concatenate(
+        [
+            _OF_VECTOR * vector,
+            _OF_VECTOR * 0.6 * bool(before) * of_before,
+            np.asarray(surface, np.float32),
+            _hashed(text, _SENTENCE_SLOTS),
+            np.ones(1, np.float32),
+        ]
+    )
+
+
+def pair_features(memory: str, said: str, vector: Array, cosine: float) -> Array:
+    """Return the features of a stored fact and a later sentence, as a row."""
+    old, new = (set(_WORDS.findall(one.lower())) for one in (memory, said))
+    shared = len(old & new)
+    overlaps = [3 * cosine, shared / max(1, len(old)), shared / max(1, len(new)), len(new) / 20]
+    for pattern in (_NUMBERS, _NAMES):
+        known, told = set(pattern.findall(memory)), set(pattern.findall(said))
+        overlaps += [len(known & told), len(told - known), len(known - told)]
+    return np.concatenate(
+        [
+            _OF_VECTOR * vector,
+            np.asarray([*overlaps, len(old) / 20], np.float32),
+            _hashed(said, _PAIR_SLOTS),
+            np.ones(1, np.float32),
+        ]
+    )
+
+
+def _hashed(text: str, slots: int) -> Array:
+    words = ["^", *_WORDS.findall(text.lower()), "$"]
+    counts = np.zeros(slots, np.float32)
+    for one in [*words, *map(" ".join, pairwise(words))]:
+        counts[crc32(one.encode("utf-8", "replace")) % slots] += 1
+    return _OF_WORDS * counts / np.linalg.norm(counts)
+
+
+def _odds(rows: Sequence[Array], weights: Array) -> Array:
+    if not rows:
+        return np.empty((0, weights.shape[1]), np.float32)
+    scores = np.stack(rows) @ weights
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    found: Array = powers / powers.sum(axis=1, keepdims=True)
+    return found
