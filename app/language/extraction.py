@@ -6,8 +6,8 @@ consolidates them.
 """
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -17,6 +17,7 @@ from app.language.answers import answer, named
 from app.language.dates import day_in, resolve
 from app.language.facts import MANAGED_TOPICS, MAX_FACT, Candidate, Topic, Turn
 from app.language.forgetting import is_request
+from app.language.heads import SentenceOdds
 from app.language.lexicon import language
 from app.language.requests import RequestedFact
 from app.language.scoring import classify
@@ -27,6 +28,7 @@ from app.language.statements import (
     in_full,
     is_addressed,
     is_greeting,
+    is_talk,
     statements,
 )
 from app.language.text import key, resolved
@@ -34,6 +36,11 @@ from app.language.third_person import third_person as in_third_person
 from app.language.tongues import PHRASES
 from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, takes_back_the_last
 
+_MAX_JUDGED = 500
+"""Maximum number of sentences that are judged in one generation."""
+_KEEPS, _DROPS, _FORGETS = 0.7, 0.35, 0.6
+"""Probabilities from which on a sentence is kept that no rule has found, up to which one is dropped
+that a rule has found, and from which on it asks to forget."""
 USER_ROLES = frozenset({"", "user"})
 """Roles of the user; a turn without a role counts as the user's."""
 
@@ -49,6 +56,19 @@ class _Settings:
     time_zone: tzinfo | None
     third_person: bool
     tongue: str
+    odds: "Mapping[_Place, SentenceOdds]" = field(default_factory=dict)
+
+
+_Place = tuple[int, int]
+"""Position of a turn, and the start of a sentence in it."""
+
+
+class OpenSentence(NamedTuple):
+    """A sentence to judge, and the words before it: its turn's or the assistant's."""
+
+    place: _Place
+    text: str
+    before: str
 
 
 def extract(
@@ -106,6 +126,24 @@ class Extraction:
         tongue = _main_language(turn for _, turn in self._theirs)
         self._settings = _Settings(tuple(topics), now, time_zone, third_person, tongue)
         self._found: list[Candidate] = []
+
+    def open_sentences(self) -> list[OpenSentence]:
+        """Return the user's English sentences that a learned judge may read, the newest ones."""
+        found: list[OpenSentence] = []
+        for n, turn in self._theirs:
+            own, before = own_words(turn.text), _question_before(self._turns, n)
+            if language(own, self._settings.tongue or "en") != "en":
+                continue
+            for sentence in sentences(own):
+                text = clean(sentence.text)
+                if not sentence.quoted and len(text) <= MAX_FACT and not is_greeting(text):
+                    found.append(OpenSentence((n, sentence.start), text, before[-MAX_FACT:]))
+                before = text
+        return found[-_MAX_JUDGED:]
+
+    def judged(self, odds: Mapping[_Place, SentenceOdds]) -> None:
+        """Accept what a learned judge found of `open_sentences`; it counts beside the rules."""
+        self._settings = replace(self._settings, odds=odds)
 
     def steps(self) -> Generator[None, None, list[Candidate]]:
         """Read all turns, with a step for each sentence; return the result of `extract`."""
@@ -208,6 +246,11 @@ class _Line:
     def source(self) -> str:
         return self.turn.text[self.sentence.start : self.sentence.end]
 
+    @property
+    def odds(self) -> SentenceOdds | None:
+        """What the learned judge says of it; None if it was not asked."""
+        return self.settings.odds.get((self.position, self.sentence.start))
+
     @cached_property
     def stated(self) -> _Stated:
         """The candidates stated by this sentence alone."""
@@ -290,7 +333,7 @@ def _from_line(line: _Line, left_out: list[Candidate]) -> Iterator[Candidate]:
         asked = clean(line.sentence.text).strip(" .!")
         yield Candidate(asked, (), line.source, line.position, forget=True)
         return
-    for said, tongue in _statements(line):
+    for said, tongue in _as_judged(line, list(_statements(line))):
         if said.forget:
             if is_request(said.text):
                 yield Candidate(said.text, (), line.source, line.position, forget=True)
@@ -300,6 +343,22 @@ def _from_line(line: _Line, left_out: list[Candidate]) -> Iterator[Candidate]:
         candidate = _candidate(said, line, tongue, left_out)
         if candidate is not None:
             yield candidate
+
+
+def _as_judged(
+    line: _Line, found: list[tuple[RequestedFact, str]]
+) -> list[tuple[RequestedFact, str]]:
+    """Return the statements of the rules, or what the learned judge makes of the sentence."""
+    odds = line.odds
+    if odds is None or any(said.forget for said, _ in found):
+        return found
+    text = clean(line.sentence.text)
+    if odds.forget >= _FORGETS:
+        return [(RequestedFact(text.strip(" .!"), forget=True), "en")]
+    if found or odds.keep < _KEEPS:
+        is_dropped = odds.keep < _DROPS and not any(said.explicit for said, _ in found)
+        return [] if is_dropped else found
+    return [] if is_talk(text, "en") else [(RequestedFact(finished(text)), "en")]
 
 
 def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:

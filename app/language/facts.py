@@ -8,7 +8,7 @@ from typing import Literal
 Action = Literal["CREATE", "UPDATE", "DELETE"]
 
 
-ENGINE = "builtin-rules/2"
+ENGINE = "builtin-rules/3"
 """The name of the built-in rules, recorded with the memories that they write."""
 MAX_FACT = 2_000
 """Maximum characters of one fact; a longer sentence is pasted text, not a statement."""

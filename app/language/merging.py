@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from app.language.facts import Candidate, Neighbour, Verdict, shown
 from app.language.forgetting import is_everything, meant
+from app.language.heads import Array, Heads, PairOdds
+from app.language.lexicon import language
 from app.language.relations import Statement, corrected, overruled, read, same
 
 # By memory shown for one candidate; a memory about to be created has no id and no vector yet.
@@ -39,6 +41,30 @@ ASKED = "asked to forget"
 _CONTRADICTED = "contradicted"
 
 
+_NEAR = 0.25
+"""Least cosine of two facts that the learned judge compares."""
+_OVER, _SAME, _ASKED_FOR = 0.5, 0.7, 0.4
+"""Least probabilities of a fact that replaces another or says it again, and of one to forget."""
+
+
+@dataclass(frozen=True)
+class PairJudge:
+    """The learned judge of pairs, with the vectors of all candidates."""
+
+    heads: Heads
+    vectors: Sequence[Array]
+
+    def between(self, position: int, other: int) -> float:
+        """Return the cosine of two candidates."""
+        return float(self.vectors[position] @ self.vectors[other])
+
+    def relate(
+        self, facts: Sequence[str], said: str, position: int, cosines: Sequence[float]
+    ) -> list[PairOdds]:
+        """Relate the statement of a candidate to facts."""
+        return self.heads.relate(facts, said, self.vectors[position], cosines)
+
+
 @dataclass
 class Consolidated:
     """The verdicts, and the positions of requests beyond the limit of deletions."""
@@ -53,7 +79,25 @@ class _Bench:
 
     entries: list[_Entry]
     left: dict[str, int]
+    judge: PairJudge | None = None
     capped: set[int] = field(default_factory=set)
+
+    def judged(
+        self, entries: Sequence[_Entry], said: str, position: int, cosines: _Cosines
+    ) -> list[tuple[_Entry, PairOdds]]:
+        """Return what the learned judge says of each entry that a vector can be compared with."""
+        if self.judge is None:
+            return []
+        near = []
+        for entry in entries:
+            cosine = cosines.get(entry.memory_id)
+            if entry.memory_id is None:
+                cosine = self.judge.between(position, entry.candidates[-1])
+            if cosine is not None and cosine >= _NEAR:
+                near.append((entry, cosine))
+        facts = [entry.said.fact for entry, _ in near]
+        found = self.judge.relate(facts, said, position, [cosine for _, cosine in near])
+        return list(zip((entry for entry, _ in near), found, strict=True))
 
     def end(self, entry: _Entry, reason: str, candidate: int) -> None:
         if entry.memory_id is not None:
@@ -71,19 +115,21 @@ def consolidate(
     max_deletes: int,
     max_forgets: int,
     by_meaning: bool = False,
+    judge: PairJudge | None = None,
 ) -> Generator[None, None, Consolidated]:
     """Return the verdicts, with a step for each candidate.
 
     `neighbours` has one row per candidate, all of one scope, with the memories nearest to its fact.
     For a forget request, a longer row finds more of the requested memories. Memories without a
     verdict stay. Facts delete at most `max_deletes` memories, and requests at most `max_forgets`.
-    With `by_meaning`, a request may match a memory by its vector alone.
+    With `by_meaning`, a request may match a memory by its vector alone. The `judge` decides where
+    the rules find no relation.
     """
     entries = []
     for near in shown(neighbours).values():
         entries.append(_Entry(near.memory_id, read(near.fact)))
         yield
-    bench = _Bench(entries, {_CONTRADICTED: max_deletes, ASKED: max_forgets})
+    bench = _Bench(entries, {_CONTRADICTED: max_deletes, ASKED: max_forgets}, judge)
     for position, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True)):
         yield
         cosines: _Cosines = {near.memory_id: near.cosine for near in row}
@@ -112,6 +158,11 @@ def _forget(
         }
         facts = [entry.said.fact for entry in live]
         chosen = [live[at] for at in meant(candidate.fact, candidate.source, facts, near)]
+        is_read = not chosen and language(candidate.source, "en") == "en"
+        judged = bench.judged(live, candidate.source, position, cosines) if is_read else []
+        if judged:
+            entry, odds = max(judged, key=lambda one: one[1].over)
+            chosen = [entry] if odds.over >= _ASKED_FOR else []
     for entry in chosen:
         bench.end(entry, ASKED, position)
 
@@ -138,6 +189,8 @@ def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> No
         elif rest is not None:
             bench.end(entry, _CONTRADICTED, position)
     if home is None:
+        home = _judged_home(bench, others, new, position, cosines)
+    if home is None:
         bench.entries.append(_Entry(None, new, reason="new", candidates=[position]))
 
 
@@ -158,6 +211,24 @@ def _outdated(others: list[_Entry], new: Statement) -> _Entry | None:
     """Return the only entry with a value that the new fact corrects; None for several."""
     corrected_entries = [entry for entry in others if corrected(new, entry.said)]
     return corrected_entries[0] if len(corrected_entries) == 1 else None
+
+
+def _judged_home(
+    bench: _Bench, others: list[_Entry], new: Statement, position: int, cosines: _Cosines
+) -> _Entry | None:
+    """Return the entry that the learned judge takes for the same fact, or for its former state."""
+    if new.stance.tongue != "en":
+        return None
+    judged = bench.judged(others, new.fact, position, cosines)
+    for entry, odds in judged:
+        if odds.same >= _SAME:
+            entry.becomes(entry.said, "said again", position)
+            return entry
+    entry, odds = max(judged, key=lambda one: one[1].over, default=(None, None))
+    if entry is None or odds is None or odds.over < _OVER:
+        return None
+    entry.becomes(new, _CONTRADICTED, position)
+    return entry
 
 
 def _filled(entry: _Entry, new: Statement) -> _Entry | None:

@@ -199,8 +199,12 @@ def _is_end(text: str, begin: int, mark: re.Match[str]) -> bool:
     if not mark.group().startswith("."):
         return True
     follows = text[mark.end() : mark.end() + 16].lstrip()
-    if mark.group().startswith("..") or (follows[:1].islower() and not mark.group().endswith("\n")):
-        return not follows[:1].islower()
+    is_lower = follows[:1].islower() and not mark.group().endswith("\n")
+    if is_lower and (
+        mark.group().startswith("..") or text[mark.start() - 1 : mark.start()].isdigit()
+    ):
+        return False
+    # People who write all in lower case end their sentences, too.
     return not _abbreviates(text[max(begin, mark.start() - 12) : mark.start() + 1], follows)
 
 

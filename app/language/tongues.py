@@ -28,6 +28,8 @@ GREETING_ELSEWHERE = any_case(
 )
 
 _NAMES = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
+READ_LANGUAGES = frozenset(_NAMES.values())
+"""English names of the languages that the rules read."""
 _WORD = re.compile(r"[^\W\d_]+")
 _I = re.compile(r"(?<![\w/])I(?![\w/])|(?<!\w)à(?!\w)")
 

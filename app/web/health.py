@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from app.adapters.db.readiness import STANDBY, Readiness
 from app.adapters.resources import Check, Resources
 from app.kernel.errors import Reason, ServiceError, Unavailable
+from app.language.heads import MODEL_ID
 from app.web import errors
 from app.web.auth import METRICS_PATH
 from app.web.context import ProcessResources
@@ -88,12 +89,13 @@ async def get_readiness(resources: ProcessResources) -> Health:
         raise _not_ready(checks)
     model = resources.embedder.model_id
     note = " (lexical only)" if resources.embedder.lexical_only else ""
+    is_judged = resources.models.default is not None or model == MODEL_ID
     # `model` names the embedder as well: it was the only model when the field was introduced.
     models = {
         "embedder": model + note,
         "languages": resources.embedder.languages,
         "model": model + note,
-        "writer": resources.models.writer,
+        "writer": resources.models.writer + ("" if is_judged else " (rules alone)"),
     }
     return Health(status=_READY, checks={**checks, **models})
 

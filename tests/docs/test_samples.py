@@ -114,14 +114,14 @@ def test_the_first_memory(page: str, server: LiveServer, engine: str) -> None:
     path = ROOT / page
     parts = [_placed(text, server, engine) for text in samples(path, "sh") if "post" in text]
     operation, found = _shell("\nsettle\n".join(parts))
-    assert operation["metadata"]["author"] == "builtin-rules/2"
+    assert operation["metadata"]["author"] == "builtin-rules/3"
     assert _steady(found) == _json(path, "retrievedMemories")
 
 
 def test_the_start_of_the_quickstart_is_an_operation(server: LiveServer, engine: str) -> None:
     start = next(text for text in samples(DOCS / "quickstart.md", "sh") if "$BANK" in text)
     (operation,) = _shell(_placed(start, server, engine))
-    assert set(operation) == set(_json(DOCS / "quickstart.md", "builtin-rules/2"))
+    assert set(operation) == set(_json(DOCS / "quickstart.md", "builtin-rules/3"))
 
 
 def test_the_loop_knows_what_it_was_told(server: LiveServer, engine: str) -> None:

@@ -45,7 +45,7 @@ def test_without_a_model_the_rules_write_and_the_first_key_is_left_in_a_file(fol
     logged = (folder / "stderr").read_text()
     assert "admin_key.written" in logged
     assert key not in logged + "".join(lines)
-    assert checks["writer"] == "builtin-rules/2"
+    assert checks["writer"] == "builtin-rules/3"
     assert checks["embedder"] == checks["model"] == "all-MiniLM-L6-v2/int8"
 
 

@@ -123,7 +123,7 @@ class ServerInfo(WireModel):
     model: str = Field(
         description="Writer of memories for engines that name no model: the id of a text model,"
         " or `builtin-rules/N`.",
-        examples=["builtin-rules/2"],
+        examples=["builtin-rules/3"],
     )
     queue: ServerQueue | None = Field(None, description="The operations of all engines.")
     settings: list[ServerSetting] = Field(

@@ -122,9 +122,9 @@ async def test_failures_stand_in_groups_each_of_which_filters_the_list(
     for one in (first, foreign, later):
         await _fail(database, one)
     viewer = await signed_in("viewer")
-    assert "builtin-rules/2, 2026" not in (await page(viewer, OPERATIONS)).text
+    assert "builtin-rules/3, 2026" not in (await page(viewer, OPERATIONS)).text
     shown = await page(viewer, f"{OPERATIONS}?state=FAILED&scope=user_id%3D42")
-    assert "builtin-rules/2, 2026-01-15 13:00 UTC" in shown.text
+    assert "builtin-rules/3, 2026-01-15 13:00 UTC" in shown.text
     groups = [link for link in shown.links if "ended_after=" in link]
     found = [set((await page(viewer, link)).links) & {first, foreign, later} for link in groups]
     assert found == [{later}, {first}]

@@ -105,7 +105,7 @@ async def test_given_facts_that_need_no_model_need_no_tokens(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:
     operation = await run(client, runner, given(TEA))
-    assert operation["metadata"]["author"] == "builtin-rules/2"
+    assert operation["metadata"]["author"] == "builtin-rules/3"
     assert await listed(client) == [TEA]
 
 

@@ -202,10 +202,10 @@ async def test_rules_say_so_too(
 ) -> None:
     # Given facts need no model as long as the scope has nothing to compare them with.
     operation = await run(client, runner, given(TEA))
-    assert operation["metadata"]["author"] == operation["response"]["author"] == "builtin-rules/2"
+    assert operation["metadata"]["author"] == operation["response"]["author"] == "builtin-rules/3"
     assert "promptVersion" not in operation["metadata"]
     (change,) = operation["response"]["generatedMemories"]
     (revision,) = await history(client, path_of(change["memory"]["name"]))
-    assert revision["author"] == "builtin-rules/2"
+    assert revision["author"] == "builtin-rules/3"
     assert "promptVersion" not in revision
     assert script == []

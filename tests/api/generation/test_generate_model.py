@@ -131,7 +131,7 @@ async def test_given_facts_need_one_call_at_most(
     script += [{"verdicts": [verdict("merge", "m1", "I love green tea.")]}]
     operation = await run(client, runner, given("I love tea."))
     assert operation["metadata"]["modelCallCount"] == 0
-    assert operation["metadata"]["author"] == "builtin-rules/2"
+    assert operation["metadata"]["author"] == "builtin-rules/3"
     operation = await run(client, runner, given("I love green tea."))
     assert operation["metadata"]["modelCallCount"] == 1
     assert await listed(client) == ["I love green tea."]

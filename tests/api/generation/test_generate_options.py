@@ -44,7 +44,7 @@ async def test_labels_and_extracted_memories_are_on_every_revision(
         {"fact": "I live in Berlin.", "context": "I live in Berlin."}
     ]
     assert len(deleted["extractedMemories"]) == 1
-    assert {one["author"] for one in (deleted, updated, created)} == {"builtin-rules/2"}
+    assert {one["author"] for one in (deleted, updated, created)} == {"builtin-rules/3"}
 
 
 async def test_direct_facts_are_the_extracted_memories(

@@ -50,7 +50,7 @@ async def test_nothing_is_written_and_everything_is_told(
     assert await count(database, *TABLES) == stored
     assert sorted(await listed(client)) == ["I like chess.", PARIS]
     response = operation["response"]
-    assert response["author"] == "builtin-rules/2"
+    assert response["author"] == "builtin-rules/3"
     assert "generatedMemories" not in response
     assert {one["action"]: one for one in response["plannedChanges"]} == {
         "UPDATED": {

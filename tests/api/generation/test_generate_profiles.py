@@ -64,7 +64,7 @@ async def test_the_rules_fill_change_and_clear(client: httpx.AsyncClient, runner
     assert await profile_of(client) == {}
     found = await history(client, path)
     assert [one["action"] for one in found] == ["DELETED", "UPDATED", "CREATED"]
-    assert {one["author"] for one in found} == {"builtin-rules/2"}
+    assert {one["author"] for one in found} == {"builtin-rules/3"}
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
             "source": {"directEvents": 1},
             "scope": USER,
             # Who is to write, and that nothing is spent: that is told whatever becomes of it.
-            "author": "builtin-rules/2",
+            "author": "builtin-rules/3",
             "modelCallCount": 0,
             "inputTokenCount": 0,
             "outputTokenCount": 0,
@@ -62,7 +62,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
             "state": "SUCCEEDED",
             "attemptCount": 1,
             "startTime": "2026-01-15T12:00:00Z",
-            "author": "builtin-rules/2",
+            "author": "builtin-rules/3",
             "candidateCount": 1,
             "createdCount": 1,
             **NO_CALLS,
@@ -70,7 +70,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
         "done": True,
         "response": {
             "@type": f"{kind}Response",
-            "author": "builtin-rules/2",
+            "author": "builtin-rules/3",
             "generatedMemories": [{"memory": {"name": memory["name"]}, "action": "CREATED"}],
         },
     }

@@ -197,5 +197,5 @@ async def test_a_failure_before_any_call_tells_who_was_to_write(
     operation = ok(await client.get(path))
     assert operation["error"]["code"] == 13
     # The model was configured when it was asked for, and no more when it was worked on.
-    assert operation["metadata"]["author"] == "builtin-rules/2"
+    assert operation["metadata"]["author"] == "builtin-rules/3"
     assert operation["metadata"]["modelCallCount"] == 0

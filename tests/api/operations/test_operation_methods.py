@@ -48,7 +48,7 @@ async def test_an_operation_is_the_same_before_and_after_its_work(
         "name": queued["name"],
         "metadata": {
             "@type": _TYPES + "GenerateMemoriesOperationMetadata",
-            "author": "builtin-rules/2",
+            "author": "builtin-rules/3",
             "modelCallCount": 0,
             "inputTokenCount": 0,
             "outputTokenCount": 0,
@@ -329,7 +329,7 @@ async def test_an_ingestion_is_not_done_again_either(client: httpx.AsyncClient) 
     first = (await client.post("/memories:ingestEvents", **ask)).json()
     assert first["done"]
     # Nothing waited: it tells all the same who would have written, and that it cost nothing.
-    assert first["metadata"]["author"] == "builtin-rules/2"
+    assert first["metadata"]["author"] == "builtin-rules/3"
     assert first["metadata"]["modelCallCount"] == 0
     assert (await client.delete(path_of(first["name"]))).status_code == 200
     again = await client.post("/memories:ingestEvents", **ask)

@@ -157,7 +157,7 @@ async def test_a_new_value_is_a_revision_of_the_same_memory(
     assert newest["extractedMemories"] == [
         {"context": "I am 35 years old.", "structuredData": {"age": 35}}
     ]
-    assert newest["author"] == "builtin-rules/2"
+    assert newest["author"] == "builtin-rules/3"
     target = {"targetRevisionId": oldest["name"].rpartition("/")[2]}
     ok(await client.post(f"{path}:rollback", json=target))
     assert await profiles(client) == {"person": {"age": 34}}

@@ -65,7 +65,7 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
             "embedder": "scripted/1",
             "languages": "what its model does (scripted/1)",
             "model": "scripted/1",
-            "writer": "builtin-rules/2",
+            "writer": "builtin-rules/3 (rules alone)",
         },
     }
 

@@ -183,10 +183,12 @@ def by_rules(
     caps: Caps,
     *,
     by_meaning: bool,
+    judge: merging.PairJudge | None = None,
 ) -> Generator[None, None, Plan]:
     """Make the plan of the built-in rules for the candidates, in steps.
 
-    `by_meaning` is True if the distances of `neighbours` compare meanings, not only words.
+    `by_meaning` is True if the distances of `neighbours` compare meanings, not only words. The
+    `judge` knows the vectors of the candidates.
     """
     within_reach = [
         reached(candidate, row) for candidate, row in zip(candidates, neighbours, strict=True)
@@ -197,6 +199,7 @@ def by_rules(
         max_deletes=caps.deletes,
         max_forgets=caps.forgets,
         by_meaning=by_meaning,
+        judge=judge,
     )
     gone = {
         verdict.memory_id: verdict.candidates

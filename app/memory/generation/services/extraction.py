@@ -8,10 +8,13 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from app.adapters.llm.ports import Attachment, Meter, Prompt, TextModel
+from app.kernel.text import CODES
 from app.kernel.wire.model_entries import EntriesReply, EntryTally
 from app.language import extraction as rules
 from app.language.facts import Candidate, Turn
+from app.language.search_languages import foreign_language
 from app.language.tokens import estimate_tokens_of_bytes
+from app.language.tongues import READ_LANGUAGES
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
 from app.memory.generation.logic.chunks import TranscriptLine, cut, halved
@@ -28,6 +31,7 @@ from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation import MODEL_ENTRIES
 from app.memory.generation.services.generation_input import Material
+from app.memory.generation.services.judging import Judges
 from app.memory.generation.services.turns import TurnToRead, files_of, lines_of, utterances
 
 _SCHEMA_TOKENS = 400
@@ -85,6 +89,7 @@ class Extracted:
         counts: for the operation's metadata, without zeros.
         unread: positions of the events that were left out, or had entries that cannot be parsed.
         skipped_files: (position of the event, media type) of each file that was not read.
+        unread_languages: codes of the languages that the rules do not read.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -95,6 +100,7 @@ class Extracted:
     unread: set[int] = field(default_factory=set)
     skipped_files: list[tuple[int, str]] = field(default_factory=list)
     entries: EntryCounts = field(default_factory=EntryCounts)
+    unread_languages: set[str] = field(default_factory=set)
 
     def count(self, name: str, number: int) -> None:
         """Add a number to a count."""
@@ -102,10 +108,11 @@ class Extracted:
             self.counts[name] = self.counts.get(name, 0) + number
 
 
-async def by_rules(material: Material) -> Extracted:
-    """Extract with the built-in rules, off the event loop."""
+async def by_rules(material: Material, judges: Judges) -> Extracted:
+    """Extract with the built-in rules and the learned judges, off the event loop."""
     turns_to_read, reading = await asyncio.to_thread(_reading, material)
     turns = [spoken.turn for spoken in turns_to_read]
+    reading.judged(await judges.of_sentences(await asyncio.to_thread(reading.open_sentences)))
     candidates = await in_pieces(reading.steps())
     values = await in_pieces(_filled(turns, material.profiles)) if material.profiles else []
     # Facts from context lines were stored when the lines were first read.
@@ -137,7 +144,14 @@ async def by_rules(material: Material) -> Extracted:
             for spoken in new.values()
             for file in files_of(events[spoken.at])
         ],
+        unread_languages=await asyncio.to_thread(_unread_languages, list(new.values())),
     )
+
+
+def _unread_languages(spoken: Sequence[TurnToRead]) -> set[str]:
+    theirs = [one.turn.text for one in spoken if one.turn.role.strip().lower() in rules.USER_ROLES]
+    names = {foreign_language(text, READ_LANGUAGES) for text in theirs}
+    return {CODES[name] for name in names if name is not None}
 
 
 def _reading(material: Material) -> tuple[list[TurnToRead], rules.Extraction]:

@@ -1,11 +1,12 @@
 """Memories of the scope to compare candidates with, and their earlier facts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
@@ -61,12 +62,14 @@ class NearCandidates:
     Attributes:
         older: the outcomes of former candidates, which were taken back later than they were stated.
         model_id: the model of the vectors; empty if the distances are based on shared words.
+        vectors: the vector of each fact by that model.
     """
 
     candidates: Sequence[Candidate]
     near: Sequence[NearMemories]
     older: Sequence[Dropped] = ()
     model_id: str = ""
+    vectors: Mapping[str, Vectors] = field(default_factory=dict)
 
     @property
     def rows(self) -> list[Sequence[Neighbour]]:
@@ -108,7 +111,8 @@ class Neighbourhood:
                 for candidate, row in zip(candidates, near, strict=True)
             ]
         in_time = await self._in_time(candidates, [NearMemories(row) for row in near])
-        return replace(in_time, model_id=model_id or "")
+        values = {fact: vector.values for fact, vector in vectors.items()} if model_id else {}
+        return replace(in_time, model_id=model_id or "", vectors=values)
 
     async def searched(
         self, candidates: Sequence[Candidate], language: str | None

@@ -68,6 +68,8 @@ class Summary:
         }
         if outcome.verified:
             details["verifiedFactCount"] = outcome.verified
+        if extracted.unread_languages:
+            details["unreadLanguages"] = sorted(extracted.unread_languages)
         if extracted.skipped_files:
             details["skippedFileCount"] = len(extracted.skipped_files)
             details["skippedFiles"] = [

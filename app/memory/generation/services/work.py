@@ -32,6 +32,7 @@ from app.memory.generation.services.consolidation import Compared, Consolidation
 from app.memory.generation.services.conversation import ReadConversation
 from app.memory.generation.services.extraction import Extracted, in_pieces
 from app.memory.generation.services.generation_input import Material, ReadPart
+from app.memory.generation.services.judging import Judges
 from app.memory.generation.services.neighbours import NearCandidates, NearMemories, Neighbourhood
 from app.memory.generation.services.profile_fields import with_profiles
 from app.memory.generation.services.summary import Summary, preview
@@ -209,7 +210,7 @@ class Generation:
             facts = [(memory.fact, topics_of(memory.topics)) for memory in source.direct_memories]
             return Extracted(direct(facts) if inputs.takes_facts else [])
         if inputs.model is None:
-            return await extraction.by_rules(inputs)
+            return await extraction.by_rules(inputs, self._judges)
         most = self.resources.settings.tuning.generation_max_pieces
         return await extraction.by_model(inputs.model, inputs, self.meter, most)
 
@@ -225,8 +226,9 @@ class Generation:
             return unconsolidated(candidates)
         near = await self.scope.near(candidates)
         by_meaning = _MEASURED_MODEL in near.model_id
+        judge = await self._judges.of_pairs(near)
         planned = await in_pieces(
-            by_rules(near.candidates, near.rows, self._caps, by_meaning=by_meaning)
+            by_rules(near.candidates, near.rows, self._caps, by_meaning=by_meaning, judge=judge)
         )
         return planned.with_dropped(near.older)
 
@@ -252,6 +254,10 @@ class Generation:
         dropped = [*done.dropped, *planned.outcome.dropped]
         decided = replace(planned, outcome=replace(done, dropped=dropped))
         return decided.with_dropped(near.older)
+
+    @property
+    def _judges(self) -> Judges:
+        return Judges(self.scope.embedding, self.task.engine.engine)
 
     @property
     def _caps(self) -> Caps:

@@ -147,7 +147,7 @@ class EngineEmbedding:
         """Return the vectors of facts that become memories, as `vectors` does."""
         if not facts:
             return {}
-        model_id = await self._serving(engine_id)
+        model_id = await self.model_of(engine_id)
         self.uncovered.note(engine_id, self.embedders.by_id.get(model_id), facts)
         return await self.vectors(engine_id, facts, seconds)
 
@@ -163,7 +163,7 @@ class EngineEmbedding:
         """
         if not facts:
             return {}
-        model_id = await self._serving(engine_id)
+        model_id = await self.model_of(engine_id)
         try:
             async with asyncio.timeout(seconds):
                 vectors = await self.embedded(model_id, facts)
@@ -182,7 +182,7 @@ class EngineEmbedding:
         After reading the engine, the caller checks that `serving` returns the same model. Otherwise
         it calls again.
         """
-        model_id = await self._serving(engine_id)
+        model_id = await self.model_of(engine_id)
         embedder = self.embedders.by_id.get(model_id)
         is_lexical = embedder is not None and embedder.lexical_only
         is_unsuited = embedder is not None and embedder.foreign_language(text) is not None
@@ -251,7 +251,8 @@ class EngineEmbedding:
                 self.embedders.lengths[model_id] = known
         check_length(model_id, known, dimensions)
 
-    async def _serving(self, engine_id: int) -> str:
+    async def model_of(self, engine_id: int) -> str:
+        """Return the id of the model that serves an engine, as it was last seen."""
         seen = self.embedders.seen(engine_id)
         if seen is not None:
             return seen

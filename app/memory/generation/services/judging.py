@@ -1,0 +1,46 @@
+"""The learned judges of a generation without a model, for engines with the bundled embedder."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.language.extraction import OpenSentence
+from app.language.heads import MODEL_ID, Heads, SentenceOdds
+from app.language.merging import PairJudge
+from app.memory.generation.services.neighbours import NearCandidates
+from app.memory.memories.services.embedding import EngineEmbedding
+
+
+@dataclass(frozen=True)
+class Judges:
+    """The judges for one engine; with another embedder they say nothing, and the rules decide."""
+
+    embedding: EngineEmbedding
+    engine_id: int
+
+    async def of_sentences(
+        self, sentences: Sequence[OpenSentence]
+    ) -> Mapping[tuple[int, int], SentenceOdds]:
+        """Return the odds of each sentence by its place; {} while the embedder gives no vectors."""
+        if not sentences or await self.embedding.model_of(self.engine_id) != MODEL_ID:
+            return {}
+        texts = dict.fromkeys(text for one in sentences for text in (one.text, one.before))
+        vectors = await self.embedding.vectors(self.engine_id, [*texts])
+        if not vectors:
+            return {}
+        odds = await asyncio.to_thread(
+            Heads.load().judge,
+            [(one.text, one.before) for one in sentences],
+            np.stack([vectors[one.text].values for one in sentences]),
+            np.stack([vectors[one.before].values for one in sentences]),
+        )
+        return {one.place: found for one, found in zip(sentences, odds, strict=True)}
+
+    async def of_pairs(self, near: NearCandidates) -> PairJudge | None:
+        """Return the judge for candidates whose vectors are known, else None."""
+        if near.model_id != MODEL_ID:
+            return None
+        heads = await asyncio.to_thread(Heads.load)
+        return PairJudge(heads, [near.vectors[one.fact] for one in near.candidates])

@@ -1,0 +1,129 @@
+"""The learned judges, with the vectors of the bundled embedder."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.adapters.llm.onnx_encoder import MiniLm
+from app.language.extraction import Extraction, direct, whole
+from app.language.facts import Neighbour, Turn
+from app.language.heads import PAIR_CLASSES, SENTENCE_CLASSES, Heads
+from app.language.merging import PairJudge, consolidate
+from scripts.train_heads import odds, train
+
+NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
+_DATA = Path(__file__).parents[3] / "benchmarks" / "heads"
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLm:
+    return MiniLm()
+
+
+def _held(name: str, most: int) -> list[dict[str, Any]]:
+    lines = (_DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [row for row in map(json.loads, lines) if row["held"]][:most]
+
+
+def test_lines_set_aside_are_judged_well(minilm: MiniLm) -> None:
+    rows = _held("sentences", 300)
+    texts, befores = ([row[key] for row in rows] for key in ("text", "before"))
+    found = Heads.load().judge(
+        list(zip(texts, befores, strict=True)), minilm.vectors(texts), minilm.vectors(befores)
+    )
+    labels = ["keep" if row["label"] == "remember" else row["label"] for row in rows]
+    for name in ("keep", "forget"):
+        chosen = [
+            label
+            for one, label in zip(found, labels, strict=True)
+            if (one.keep if name == "keep" else one.forget) >= 0.5
+        ]
+        assert chosen.count(name) >= 0.75 * len(chosen)
+        assert chosen.count(name) >= 0.7 * labels.count(name)
+
+
+def test_pairs_set_aside_are_judged_well(minilm: MiniLm) -> None:
+    rows = _held("pairs", 200)
+    heads, over, right = Heads.load(), 0, 0
+    for row in rows:
+        said, stored = minilm.vectors([row["said"], row["memory"]])
+        (found,) = heads.relate([row["memory"]], row["said"], said, [float(said @ stored)])
+        if found.over >= 0.7:
+            over += 1
+            right += row["label"] in {"corrects", "ends"}
+    assert over >= 20
+    assert right >= 0.8 * over
+
+
+def _candidates(minilm: MiniLm, *texts: str) -> list[str]:
+    reading = Extraction([Turn("user", text) for text in texts], now=NOW)
+    sentences = reading.open_sentences()
+    found = Heads.load().judge(
+        [(one.text, one.before) for one in sentences],
+        minilm.vectors([one.text for one in sentences]),
+        minilm.vectors([one.before for one in sentences]),
+    )
+    reading.judged({one.place: odds for one, odds in zip(sentences, found, strict=True)})
+    return [f"{one.forget:d} {one.fact}" for one in whole(reading.steps())]
+
+
+def test_facts_are_found_that_no_rule_knows(minilm: MiniLm) -> None:
+    text = "She can't stand lilies, so no lilies anywhere."
+    assert whole(Extraction([Turn("user", text)], now=NOW).steps()) == []
+    assert _candidates(minilm, text) == [f"0 {text}"]
+
+
+def test_other_languages_and_greetings_are_not_judged() -> None:
+    turns = [Turn("user", "Hola!"), Turn("user", "Vivo en Cádiz con mis padres y trabajo allí.")]
+    assert Extraction(turns, now=NOW).open_sentences() == []
+
+
+def test_a_conversation_has_a_bound_of_sentences_to_judge() -> None:
+    long = " ".join(f"I have {n} red boats at home." for n in range(700))
+    found = Extraction([Turn("user", long)], now=NOW).open_sentences()
+    assert len(found) == 500
+    assert found[-1].text.startswith("I have 699")
+
+
+def _merged(minilm: MiniLm, said: str, facts: Sequence[str]) -> list[tuple[str, str | None, str]]:
+    candidates = direct([(said, ())])
+    vectors = minilm.vectors([said, *facts])
+    near = [
+        Neighbour(f"m{n}", 1, fact, float(np.linalg.norm(vectors[0] - vectors[n + 1])))
+        for n, fact in enumerate(facts)
+    ]
+    judge = PairJudge(Heads.load(), vectors[:1])
+    found = whole(consolidate(candidates, [near], max_deletes=5, max_forgets=5, judge=judge))
+    return [(one.action, one.memory_id, one.fact) for one in found.verdicts]
+
+
+def test_a_fact_replaces_its_former_state_alone(minilm: MiniLm) -> None:
+    said = "We gave up the flat in Leeds and bought a house in York instead."
+    facts = ["We rent a flat in Leeds.", "My brother is a plumber in Leeds.", "I like jazz."]
+    assert _merged(minilm, said, facts) == [("UPDATE", "m0", said)]
+
+
+def test_other_facts_stay(minilm: MiniLm) -> None:
+    said = "My sister plays the cello in an orchestra."
+    facts = ["I play the violin.", "My brother lives in Oslo.", "I work at a bakery."]
+    assert _merged(minilm, said, facts) == [("CREATE", None, said)]
+
+
+def test_training_separates_classes() -> None:
+    generator = np.random.default_rng(1)
+    classes = generator.integers(0, 3, 300)
+    features = generator.normal(0, 0.3, (300, 8)).astype(np.float32)
+    features[np.arange(300), classes] += 2
+    found = odds(features, train(features, classes, 3, 1e-3))
+    assert (found.argmax(axis=1) == classes).mean() > 0.98
+
+
+def test_weights_have_a_column_for_each_class() -> None:
+    heads = Heads.load()
+    assert heads.sentence.shape[1] == len(SENTENCE_CLASSES)
+    assert heads.pair.shape[1] == len(PAIR_CLASSES)
