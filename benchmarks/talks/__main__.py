@@ -1,6 +1,9 @@
-"""What the built-in rules make of conversations: `python -m benchmarks.talks`.
+"""What is made of conversations without a model: `python -m benchmarks.talks`.
 
-The talks stand in `talks.json`, or in files of the same shape that are named. Each session is a
+The talks stand in `talks.json`, from which the rules were developed, or in files of the same shape
+that are named: `unseen.json` was written by people who knew neither the rules nor the learned
+judges, and `second.json` after the judges were trained; `unseen_other_languages.json` has one talk
+each in German, Spanish and French. With `--rules-alone` the judges say nothing. Each session is a
 generation of its own, over a real service with its default settings and no model. A talk's gold was
 written before the rules were tried on it: what may be `live` at the end, which `old` facts were
 corrected, what was to `forget`, what must `never` be stored, and which `dates` are right.
@@ -25,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.memory.generation.services import judging
 from app.process.serving import run
 from benchmarks.hygiene.bank import Bank, open_bank
 from benchmarks.surroundings import data_folder, unread_logs
@@ -166,7 +170,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Conversations and the memories made of them.")
     parser.add_argument("files", nargs="*", type=Path, default=[_SHIPPED])
     parser.add_argument("--verbose", action="store_true", help="print each memory as judged")
+    parser.add_argument("--rules-alone", action="store_true", help="without the learned judges")
     chosen = parser.parse_args()
+    if chosen.rules_alone:
+        judging.MODEL_ID = ""  # type: ignore[misc]  # as with an embedder that has no judges
     talks = [talk for path in chosen.files for talk in json.loads(path.read_text(encoding="utf-8"))]
     with unread_logs(), data_folder() as folder:
         run(lambda: _run(folder, talks, verbose=chosen.verbose))
