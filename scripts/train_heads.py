@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.adapters.llm.onnx_encoder import MiniLm
 from app.language.heads import (
@@ -27,6 +28,7 @@ from app.language.heads import (
 )
 
 Json = dict[str, Any]
+Classes = NDArray[np.int64]
 
 _DATA = Path(__file__).parents[1] / "benchmarks" / "heads"
 _PENALTY = {"sentence": 1e-3, "pair": 3e-3}
@@ -38,7 +40,7 @@ _HELD_TALK = 12
 _SURE = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
-def train(features: Array, classes: Array, number: int, penalty: float) -> Array:
+def train(features: Array, classes: Classes, number: int, penalty: float) -> Array:
     """Return the weights of a softmax regression, by Adam over all rows at once."""
     weights = np.zeros((features.shape[1], number), np.float32)
     first, second = np.zeros_like(weights), np.zeros_like(weights)
@@ -97,7 +99,7 @@ def read_pairs(model: MiniLm) -> list[Json]:
     return found
 
 
-def _sentences(rows: Sequence[Json], model: MiniLm) -> tuple[Array, Array]:
+def _sentences(rows: Sequence[Json], model: MiniLm) -> tuple[Array, Classes]:
     vectors = _vectors(model, [row["text"] for row in rows])
     befores = _vectors(model, [row["before"] for row in rows])
     features = [
@@ -108,7 +110,7 @@ def _sentences(rows: Sequence[Json], model: MiniLm) -> tuple[Array, Array]:
     return np.stack(features), np.array([SENTENCE_CLASSES.index(label) for label in labels])
 
 
-def _pairs(rows: Sequence[Json], model: MiniLm) -> tuple[Array, Array]:
+def _pairs(rows: Sequence[Json], model: MiniLm) -> tuple[Array, Classes]:
     said = _vectors(model, [row["said"] for row in rows])
     stored = _vectors(model, [row["memory"] for row in rows])
     features = [
@@ -124,7 +126,7 @@ def _vectors(model: MiniLm, texts: Sequence[str]) -> Array:
     return np.stack([found[text] for text in texts])
 
 
-def _figures(found: Array, classes: Array, wanted: Sequence[int]) -> Iterator[str]:
+def _figures(found: Array, classes: Classes, wanted: Sequence[int]) -> Iterator[str]:
     sure, is_so = found[:, wanted].sum(axis=1), np.isin(classes, wanted)
     for least in _SURE:
         chosen = sure >= least
@@ -132,7 +134,7 @@ def _figures(found: Array, classes: Array, wanted: Sequence[int]) -> Iterator[st
         yield f"{least}: {right:.0%} right, {chosen[is_so].mean():.0%} found"
 
 
-def _report(title: str, found: Array, classes: Array, wanted: Sequence[int]) -> None:
+def _report(title: str, found: Array, classes: Classes, wanted: Sequence[int]) -> None:
     sys.stdout.write(f"{title:<22}{'; '.join(_figures(found, classes, wanted))}\n")
 
 

@@ -224,8 +224,10 @@ def _judged_home(
         if odds.same >= _SAME:
             entry.becomes(entry.said, "said again", position)
             return entry
-    entry, odds = max(judged, key=lambda one: one[1].over, default=(None, None))
-    if entry is None or odds is None or odds.over < _OVER:
+    if not judged:
+        return None
+    entry, odds = max(judged, key=lambda one: one[1].over)
+    if odds.over < _OVER:
         return None
     entry.becomes(new, _CONTRADICTED, position)
     return entry

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.memory.generation.services import judging
+from app.language import heads
 from app.process.serving import run
 from benchmarks.hygiene.bank import Bank, open_bank
 from benchmarks.surroundings import data_folder, unread_logs
@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--rules-alone", action="store_true", help="without the learned judges")
     chosen = parser.parse_args()
     if chosen.rules_alone:
-        judging.MODEL_ID = ""  # type: ignore[misc]  # as with an embedder that has no judges
+        heads.MODEL_ID = ""  # as with an embedder that has no judges
     talks = [talk for path in chosen.files for talk in json.loads(path.read_text(encoding="utf-8"))]
     with unread_logs(), data_folder() as folder:
         run(lambda: _run(folder, talks, verbose=chosen.verbose))

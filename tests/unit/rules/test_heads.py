@@ -97,7 +97,7 @@ def _merged(minilm: MiniLm, said: str, facts: Sequence[str]) -> list[tuple[str, 
         Neighbour(f"m{n}", 1, fact, float(np.linalg.norm(vectors[0] - vectors[n + 1])))
         for n, fact in enumerate(facts)
     ]
-    judge = PairJudge(Heads.load(), vectors[:1])
+    judge = PairJudge(Heads.load(), [vectors[0]])
     found = whole(consolidate(candidates, [near], max_deletes=5, max_forgets=5, judge=judge))
     return [(one.action, one.memory_id, one.fact) for one in found.verdicts]
 

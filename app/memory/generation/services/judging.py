@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.language import heads
 from app.language.extraction import OpenSentence
-from app.language.heads import MODEL_ID, Heads, SentenceOdds
+from app.language.heads import Heads, SentenceOdds
 from app.language.merging import PairJudge
 from app.memory.generation.services.neighbours import NearCandidates
 from app.memory.memories.services.embedding import EngineEmbedding
@@ -24,7 +25,7 @@ class Judges:
         self, sentences: Sequence[OpenSentence]
     ) -> Mapping[tuple[int, int], SentenceOdds]:
         """Return the odds of each sentence by its place; {} while the embedder gives no vectors."""
-        if not sentences or await self.embedding.model_of(self.engine_id) != MODEL_ID:
+        if not sentences or await self.embedding.model_of(self.engine_id) != heads.MODEL_ID:
             return {}
         texts = dict.fromkeys(text for one in sentences for text in (one.text, one.before))
         vectors = await self.embedding.vectors(self.engine_id, [*texts])
@@ -40,7 +41,7 @@ class Judges:
 
     async def of_pairs(self, near: NearCandidates) -> PairJudge | None:
         """Return the judge for candidates whose vectors are known, else None."""
-        if near.model_id != MODEL_ID:
+        if near.model_id != heads.MODEL_ID:
             return None
-        heads = await asyncio.to_thread(Heads.load)
-        return PairJudge(heads, [near.vectors[one.fact] for one in near.candidates])
+        loaded = await asyncio.to_thread(Heads.load)
+        return PairJudge(loaded, [near.vectors[one.fact] for one in near.candidates])
