@@ -1,6 +1,6 @@
 """Train the judges of sentences and pairs: `python -m scripts.train_heads`, two minutes.
 
-The data in `benchmarks/heads` were written by eight writers who knew neither the service nor each
+The data in `benchmarks/heads` were written by nine writers who knew neither the service nor each
 other's lines. `sentences.jsonl` and `pairs.jsonl` have hard cases, of which every fifth is set
 aside (`held`). `talks.jsonl` has ordinary talks line by line; the last three of each writer are set
 aside. Of these, a line is a sentence, and each earlier fact is a pair with a later one: as it is

@@ -350,7 +350,7 @@ def _as_judged(
 ) -> list[tuple[RequestedFact, str]]:
     """Return the statements of the rules, or what the learned judge makes of the sentence."""
     odds = line.odds
-    if odds is None or any(said.forget for said, _ in found):
+    if odds is None or line.user_turn.gives_orders or any(said.forget for said, _ in found):
         return found
     text = clean(line.sentence.text)
     if odds.forget >= _FORGETS:

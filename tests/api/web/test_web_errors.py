@@ -254,6 +254,6 @@ async def test_a_description_of_what_is_wrong_is_one_for_each_field(
         ],
     }
     assert error["message"] == (
-        "displayName: must be a string.; labels: must be an object.;"
+        "displayName: must be a string; labels: must be an object;"
         " x: is not a field of this message."
     )
