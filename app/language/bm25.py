@@ -37,7 +37,7 @@ class Bm25:
         if has_grams:
             weighing = [rarity for rarity, n in zip(weighing, holding, strict=True) if n]
         self._most = sum(weighing)
-        self._weights: dict[int, float] = {}
+        self._weights = _Weights(self._rarity)
         self._slope = SLOPE / max(average_length, 1.0)
 
     @classmethod
@@ -52,7 +52,7 @@ class Bm25:
 
     def score(self, matched: int, length: float) -> float:
         """Return the score of a text with the terms of the set bits."""
-        return self._weight(matched) / (BASE + self._slope * length) if matched else 0.0
+        return self._weights[matched] / (BASE + self._slope * length) if matched else 0.0
 
     def score_in_context(
         self, own: int, led: int, near: int, length: float, *, led_share: float, near_share: float
@@ -72,15 +72,19 @@ class Bm25:
     def share(self, matched: int) -> float | None:
         """Return the share of the set bits in the query's weight; None without any terms."""
         # Capped: a sample may lack terms that a text has.
-        return min(self._weight(matched) / self._most, 1.0) if self._most else None
+        return min(self._weights[matched] / self._most, 1.0) if self._most else None
 
-    def _weight(self, matched: int) -> float:
-        # Cached: most texts have one of few sets of terms.
-        weight = self._weights.get(matched)
-        if weight is None:
-            rarities = enumerate(self._rarity)
-            weight = sum(rarity for n, rarity in rarities if matched >> n & 1)
-            self._weights[matched] = weight
+
+class _Weights(dict[int, float]):
+    """The sum of the rarities of each set of terms; kept, since most texts have one of few."""
+
+    def __init__(self, rarity: Sequence[float]) -> None:
+        super().__init__()
+        self._rarity = rarity
+
+    def __missing__(self, matched: int) -> float:
+        weight = sum(rarity for n, rarity in enumerate(self._rarity) if matched >> n & 1)
+        self[matched] = weight
         return weight
 
 

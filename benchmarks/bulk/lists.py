@@ -58,7 +58,8 @@ async def show_lists(
 
 
 async def _milliseconds(app: FastAPI, url: str) -> float:
-    began = time.process_time() + connections_seconds(url)
+    # In this order: what the benchmark asks Postgres for is no part of a list.
+    began = connections_seconds(url) + time.process_time()
     for _ in range(_LISTS):
         await _send(app, Sent("GET", _MEMORIES + b":listScopes", headers=_HEADERS))
     return 1_000 * (time.process_time() + connections_seconds(url) - began) / _LISTS

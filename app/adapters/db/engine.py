@@ -16,6 +16,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
+from app.adapters.db.json_values import use_fast_json
 from app.settings.settings import Settings
 
 _URL = re.compile(r"(?P<scheme>[A-Za-z0-9_+.-]*)://(?P<rest>.*)", re.DOTALL)
@@ -181,6 +182,7 @@ class Opener:
                 raise _given_up() from None
             opening.add_done_callback(_drop)
             raise
+        use_fast_json(connection)
         self._opened.add(connection)
         return connection
 

@@ -1,7 +1,6 @@
 """Connections outside of the pool: statements of the schema, long snapshots, notifications."""
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from typing import Any
@@ -9,9 +8,9 @@ from typing import Any
 import psycopg
 import structlog
 from psycopg import sql
-from psycopg.types.json import set_json_loads
 
 from app.adapters.db.engine import plain_url
+from app.adapters.db.json_values import use_fast_json
 from app.kernel.errors import describe
 from app.settings.settings import Settings
 
@@ -27,7 +26,6 @@ _LIMITS = {
 }
 Definition = sql.Composed
 """A complete statement with its names and values."""
-_DECODER = json.JSONDecoder()
 Connection = psycopg.Connection[tuple[Any, ...]]
 _RECONNECT_SECONDS = 1.0
 log = structlog.get_logger()
@@ -90,17 +88,8 @@ def open_snapshot(url: str, settings: Settings, seconds: float) -> Iterator[Conn
     with closing(connection):
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
-        set_json_loads(_loads, connection)
+        use_fast_json(connection)
         yield connection
-
-
-def _loads(data: str | bytes) -> Any:  # noqa: ANN401 - JSON
-    """Parse JSON as Postgres writes it, with a shortcut for the frequent empty values."""
-    if data == b"{}":
-        return {}
-    if data == b"[]":
-        return []
-    return _DECODER.decode(data.decode() if isinstance(data, bytes) else data)
 
 
 class Notices:

@@ -19,7 +19,6 @@ from app.kernel.wire.privacy_config import Kind, Place
 from app.kernel.wire.violations import invalid_fields
 from app.language.privacy.walk import Masked
 from app.platform.engines.services.engine_cache import EngineCache
-from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import privacy_of
 from app.platform.privacy.logic import Guard
 from app.settings.settings import Settings
@@ -57,11 +56,7 @@ class PrivacyService:
 
     async def guard(self, name: EngineName, place: Place) -> Guard:
         """Return an engine's rules at a place, up to a second old, or raise NotFound."""
-        engine = self.known.recent(name)
-        if engine is None:
-            async with self.db.snapshot() as session:
-                engine = await engines.get(session, name)
-            self.known.note(engine)
+        engine = await self.known.read_recent(self.db, name)
         own, defaults = privacy_of(engine), self.settings.privacy_defaults
         if place is Place.DIRECT:
             return Guard.of_writes(own, defaults, is_told=self.is_told)

@@ -1,5 +1,6 @@
 """Quotas of an engine: memories, sessions, events and bytes."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,6 +24,7 @@ from tests.support.ingestion import IDLE, SIX_FACTS, ended, ingest, read, runs_a
 from tests.support.keys import client_with
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.sessions import append, event, new_path
+from tests.support.statements import statements_on
 from tests.support.totals import held
 from tests.support.undo import ask
 
@@ -316,3 +318,24 @@ class TestFarBelow:
             await quotas.check(1, Counted.MEMORIES)
             assert quotas._readings[1].totals[Counted.MEMORIES] == count
             ok(await _create(client))
+
+    async def test_requests_at_one_moment_share_a_reading(
+        self, resources: Resources, clock: FixedClock
+    ) -> None:
+        quotas = Quotas(resources.db, clock, resources.settings)
+        with statements_on(resources.db, "engine_totals") as sent:
+            await asyncio.gather(*(quotas.check(1, Counted.MEMORIES) for _ in range(5)))
+        assert len(sent) == 1
+        assert quotas._readings[1].admitted == 5
+
+    async def test_near_the_quota_no_request_takes_a_reading_from_before_it(
+        self, resources: Resources, clock: FixedClock
+    ) -> None:
+        settings = resources.settings.model_copy(update={"engine_max_memories": 110})
+        quotas = Quotas(resources.db, clock, settings)
+        with statements_on(resources.db, "engine_totals") as sent:
+            first = asyncio.create_task(quotas.check(1, Counted.MEMORIES))
+            await asyncio.sleep(0)
+            clock.advance(timedelta(milliseconds=1))
+            await asyncio.gather(first, quotas.check(1, Counted.MEMORIES))
+        assert len(sent) == 2

@@ -114,8 +114,9 @@ async def list_scopes(
 
 
 def _scope_json(scope: dict[str, str], count: int) -> dict[str, Any]:
-    shown = {"scope": scope, "memoryCount": min(count, MAX_COUNT)}
-    return shown | {"isCapped": True} if count > MAX_COUNT else shown
+    if count > MAX_COUNT:
+        return {"scope": scope, "memoryCount": MAX_COUNT, "isCapped": True}
+    return {"scope": scope, "memoryCount": count}
 
 
 async def find_known(session: Session, name: MemoryName, now: datetime) -> MemoryRow | None:

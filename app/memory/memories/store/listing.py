@@ -169,7 +169,7 @@ def _values_of(page: Slice, now: datetime) -> dict[str, Any]:
 
 
 def _page_of(page: Slice, rows: Sequence[Sequence[Any]]) -> ReadRows[ScopeCount]:
-    scopes = [ScopeCount(*row) for row in rows]
+    scopes = [*map(ScopeCount._make, rows)]
     sizes = [scope.size for scope in scopes]
     hold(sum(sizes))
     return page.fitting(scopes, sizes)

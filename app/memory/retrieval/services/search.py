@@ -268,6 +268,7 @@ def _by_distances(
 
 
 def _ranked(row: Row, ranked: Ranked, embedded: EmbeddedQuery) -> SearchHit:
+    signals = ranked.parts
     return SearchHit(
         row,
         ranked.distance,
@@ -275,8 +276,8 @@ def _ranked(row: Row, ranked: Ranked, embedded: EmbeddedQuery) -> SearchHit:
         vectors_unavailable=embedded.vector is None,
         vectors_unsuited=embedded.is_unsuited or None,
         vector_distance=ranked.candidate.distance,
-        lexical_score=ranked.parts["words"],
-        signals=ranked.parts,
+        lexical_score=signals["words"],
+        signals=signals,
     )
 
 

@@ -301,7 +301,7 @@ def candidates_among(
     """Return the scope's statistics of the query's terms, and the candidates."""
     if not rows:
         return Statistics(0, (), 0.0), []
-    memories = _with_neighbours([RankingCandidate(*own) for *own, _ in rows])
+    memories = _with_neighbours([RankingCandidate.alone(tuple(row[:-1])) for row in rows])
     holding = count_holding([memory.matched for memory in memories], terms=rows[0][-1])
     average = sum([memory.length for memory in memories]) / len(memories)
     statistics = Statistics(len(memories), holding, average)
@@ -355,7 +355,9 @@ def _by_words(memories: Sequence[RankingCandidate], statistics: Statistics) -> l
     best = []
     for memory in having:
         nearby = bm25.score(memory.matched, memory.length)
-        nearby += bm25.score(memory.before_matched or 0, memory.before_length or 0)
-        nearby += bm25.score(memory.after_matched or 0, memory.after_length or 0)
+        if memory.before_matched:
+            nearby += bm25.score(memory.before_matched, memory.before_length or 0)
+        if memory.after_matched:
+            nearby += bm25.score(memory.after_matched, memory.after_length or 0)
         best.append((-int(nearby * TOLD_APART), memory.memory_id))
     return [memory_id for _, memory_id in sorted(best)[:BY_WORDS]]

@@ -54,6 +54,7 @@ class EngineCache:
         self._known: LRUCache[int, _Known] = LRUCache(
             _MAX_WEIGHT, getsizeof=lambda known: known.weight
         )
+        self._reading = SingleFlight[EngineRow]()
 
     @classmethod
     def of(cls, resources: Resources) -> "EngineCache":
@@ -73,6 +74,18 @@ class EngineCache:
             return None
         age = self._monotonic() - self._known[name.engine].seconds
         return row if age < _RECENT_SECONDS else None
+
+    async def read_recent(self, db: Database, name: EngineName) -> EngineRow:
+        """Return a `recent` engine, or read it, once for all who ask at a time."""
+
+        async def read() -> EngineRow:
+            async with db.snapshot() as session:
+                row = await repository.get(session, name)
+            self.note(row)
+            return row
+
+        recent = self.recent(name)
+        return recent or await self._reading.result(str(name).encode(), read)
 
     def forget(self, engine_id: int) -> None:
         """Drop an engine, which this process has changed."""

@@ -11,8 +11,10 @@ Request schemas enforce the API's own limits; these apply to new writes.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
+from app.adapters.concurrency import SingleFlight
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
@@ -46,6 +48,7 @@ class Quotas:
     clock: Clock
     settings: Settings
     _readings: dict[int, _TotalsReading] = field(default_factory=dict)
+    _under_way: SingleFlight[_TotalsReading] = field(default_factory=SingleFlight)
 
     async def check(self, engine_id: int, added: Counted) -> None:
         """Raise ResourceExhausted, naming the quota, if an engine may not hold more of `added`."""
@@ -56,7 +59,7 @@ class Quotas:
             return
         reading = self._readings.get(engine_id)
         if reading is None or not self._suffices(reading, limits):
-            reading = await self._read(engine_id)
+            reading = await self._read_lately(engine_id, limits)
         for quota, limit in limits.items():
             if reading.totals[quota] >= limit:
                 # Not the engine's total: the caller may be restricted to a part of it.
@@ -66,6 +69,15 @@ class Quotas:
                     limit=limit,
                 )
         reading.admitted += 1
+
+    async def _read_lately(self, engine_id: int, limits: dict[Counted, int]) -> _TotalsReading:
+        # Shared: many requests may come at the moment at which the last reading has aged.
+        began, key = self.clock.now(), str(engine_id).encode()
+        reading = await self._under_way.result(key, partial(self._read, engine_id))
+        if reading.time < began and not self._suffices(reading, limits):
+            # Near a quota, it must have all that was written before this request.
+            return await self._read(engine_id)
+        return reading
 
     async def _read(self, engine_id: int) -> _TotalsReading:
         # The time before the reading: writes during it are not in the totals.
