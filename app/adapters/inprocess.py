@@ -4,13 +4,12 @@ The calls pass the same checks as a client's. The caller is passed in the ASGI s
 client can write.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlencode
-
-import httpx2
 
 from app.kernel.auth import Caller
 
@@ -72,22 +71,15 @@ class InProcess:
 
         The path segments `.` and `..` are escaped, because they are ids here.
         """
-        sent = {"host": self.host, "x-request-id": self.request_id, **(headers or {})}
+        sent, content = dict(headers or {}), b""
         if body is not None:
-            sent["content-type"] = "application/json"
-        transport = httpx2.ASGITransport(self._handed_over, client=(self.address or "", 0))
-        async with httpx2.AsyncClient(
-            transport=transport, base_url="http://in-process", trust_env=False
-        ) as client:
-            answer = await client.request(
-                method,
-                "/".join(_DOTS.get(part, part) for part in path.split("/")),
-                params=list(query),
-                content=None if body is None else json.dumps(body).encode(),
-                headers=sent,
-                timeout=None,
-            )
-        return InProcessAnswer(answer.status_code, answer.content)
+            content = json.dumps(body).encode()
+            sent |= {"content-type": "application/json", "content-length": str(len(content))}
+        # A second message is waited for in vain, as if the client stayed.
+        messages: asyncio.Queue[_Message] = asyncio.Queue()
+        messages.put_nowait({"type": "http.request", "body": content})
+        path = "/".join(_DOTS.get(part, part) for part in path.split("/"))
+        return await self._answered(self._scope(method, path, query, sent), messages.get)
 
     async def forward(
         self, path: str, query: Sequence[tuple[str, str]], receive: _Receive, send: _Send
@@ -102,6 +94,10 @@ class InProcess:
 
         The API may cancel a wait for `receive`, so a cancelled call must lose nothing.
         """
+        headers = {"content-type": media_type, "transfer-encoding": "chunked"}
+        return await self._answered(self._scope("POST", path, query, headers), receive)
+
+    async def _answered(self, scope: _Scope, receive: _Receive) -> InProcessAnswer:
         status, parts = 0, []
 
         async def send(message: _Message) -> None:
@@ -109,8 +105,7 @@ class InProcess:
             status = message.get("status", status)
             parts.append(message.get("body", b""))
 
-        headers = {"content-type": media_type, "transfer-encoding": "chunked"}
-        await self._handed_over(self._scope("POST", path, query, headers), receive, send)
+        await self._handed_over(scope, receive, send)
         return InProcessAnswer(status, b"".join(parts))
 
     def _scope(

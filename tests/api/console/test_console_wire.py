@@ -125,6 +125,26 @@ async def test_calls_bear_id_address_and_surface(app: FastAPI, client: httpx.Asy
     }
 
 
+async def test_after_its_body_a_call_sends_nothing_more() -> None:
+    """An application that waits for the client to leave waits until its own answer."""
+
+    async def watching(scope: Scope, receive: Receive, send: Send) -> None:
+        assert (scope["path"], scope["query_string"]) == ("/a b", b"filter=x%3D1")
+        first = await receive()
+        assert (first["body"], first.get("more_body", False)) == (b'{"a": 1}', False)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(receive(), 0.01)
+        await send({"type": "http.response.start", "status": 201, "headers": []})
+        for part in (b"x", b"y"):
+            await send({"type": "http.response.body", "body": part, "more_body": part == b"x"})
+
+    made = InProcess(watching, _LISTER, "console", "test", "192.0.2.7", "a-request")
+    assert await made.call("POST", "/a%20b", query=[("filter", "x=1")], body={"a": 1}) == (
+        201,
+        b"xy",
+    )
+
+
 async def test_a_download_is_handed_on_while_it_is_made() -> None:
     seen: list[str] = []
 
