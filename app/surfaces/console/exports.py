@@ -70,7 +70,7 @@ async def _written(
     if is_csv:
         yield _UTF8 + csv_of([columns])
     async for answer in pages:
-        rows = rows_of(answer, name)
+        rows: list[Json] = answer[_LISTS[name]["rows"]] or []
         if only:
             rows = [row for row in rows if (row["name"] or "").rpartition("/")[2] in only]
         if is_csv:
@@ -79,8 +79,3 @@ async def _written(
             yield "".join(f"{json_of(row)}\n" for row in rows)
         if only:
             return
-
-
-def rows_of(answer: Json, name: str) -> list[Json]:
-    """Return the rows of a page of a list."""
-    return answer[_LISTS[name]["rows"]] or []

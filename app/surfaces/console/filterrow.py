@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from urllib.parse import urlencode
 
@@ -147,24 +147,20 @@ class FilterRow:
         """Return the query with a pair in the place of another."""
         return "&".join(filter(None, (self.without(name, pair), urlencode([(name, other)]))))
 
-    def within(self, name: str, pair: str) -> str:
-        """Return the query with one more pair; a long query loses all other filters."""
-        # Cached, because rows of a list have many pairs in common.
-        if (query := self._within.get((name, pair))) is not None:
-            return query
+    # Cached, because rows of a list have many pairs in common.
+    @cached_property
+    def within(self) -> Callable[[str, str], str]:
+        """Returns the query with one more pair; a long query loses all other filters."""
+        return cache(self._within)
+
+    def _within(self, name: str, pair: str) -> str:
         others = self._others(name, pair)
         if sum(map(len, others)) + len(others) > _LONG_QUERY:
             others = []
-        query = "&".join([*others, urlencode([(name, pair)]), *self._kept_switches])
-        self._within[name, pair] = query
-        return query
+        return "&".join([*others, urlencode([(name, pair)]), *self._kept_switches])
 
     def _others(self, name: str, pair: str) -> list[str]:
         return [part for chosen, part in self._parts if chosen != (name, pair)]
-
-    @cached_property
-    def _within(self) -> dict[tuple[str, str], str]:
-        return {}
 
     # Cached, because each row of a list has several links with the same parts.
     @cached_property
@@ -227,20 +223,16 @@ def until(field: str, name: str, label: str) -> FilterField:
     return FilterField(name, label, lambda written: f"{field}<{filters.moment(written)}", _TIME)
 
 
-def made_between() -> tuple[FilterField, FilterField]:
-    """Return the filter fields for a range of the time of creation."""
-    return (
-        since("create_time", "after", TEXTS.filter_after),
-        until("create_time", "before", TEXTS.filter_before),
-    )
-
-
-def changed_between() -> tuple[FilterField, FilterField]:
-    """Return the filter fields for a range of the time of the last change."""
-    return (
-        since("update_time", "changed_after", TEXTS.filter_changed_after),
-        until("update_time", "changed_before", TEXTS.filter_changed_before),
-    )
+MADE_BETWEEN = (
+    since("create_time", "after", TEXTS.filter_after),
+    until("create_time", "before", TEXTS.filter_before),
+)
+"""The range of the time of creation."""
+CHANGED_BETWEEN = (
+    since("update_time", "changed_after", TEXTS.filter_changed_after),
+    until("update_time", "changed_before", TEXTS.filter_changed_before),
+)
+"""The range of the time of the last change."""
 
 
 def _distinct(pairs: Sequence[str], locked: Sequence[str]) -> tuple[str, ...]:

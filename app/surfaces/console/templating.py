@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.runtime import Macro
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
@@ -28,7 +29,7 @@ _WHOLE = 9_999
 _THOUSAND, _BINARY = 1_000, 1_024
 _DIGITS = 6
 """Last digits of an id that tell it from others: ids share their beginning."""
-_KEPT_MARKS = 2_048
+_KEPT_MARKS = 1_024
 _KEPT = frozenset("\n\t")
 _IN_PATHS = re.compile(r"[\x00-\x20\x7f%&=/?#\\]")
 """Characters that mean something in a path, or in the part of it that names a scope."""
@@ -53,18 +54,16 @@ def environment() -> Environment:
     env.globals.update(t=TEXTS, static=path_of, icons=path_of("icons.svg"), long_chars=LONG_CHARS)
     env.filters.update(plain=plain, moment=moment, countdown=countdown, last=last_part)
     env.filters.update(memory_id=memory_id, pretty=pretty, pairs=pairs, number=number)
-    env.filters.update(scope_path=scope_path, scope_paths=scope_paths)
-    env.filters.update(
-        counted=counted, short=short, size=size, share=share, money=money, short_id=short_id
-    )
-    env.globals.update(
-        dict.fromkeys(("session", "engine", "engine_url", "places", "older", "newer"))
-    )
+    env.filters.update(counted=counted, short=short, size=size, share=share, money=money)
+    env.filters.update(short_id=short_id, scope_path=scope_path)
+    absent = ("session", "engine", "engine_url", "places", "older", "newer")
+    env.globals.update(dict.fromkeys(absent))
     env.globals.update(find_text="", curls=(), spans=(), meant=(), key_names={}, carried={})
     marks = env.get_template("marks.html").module
-    # Much of the time of a page would go into drawing the same marks in each row.
-    names = ("icon", "word", "badge", "dot", "pair_of")
-    env.globals.update({name: lru_cache(_KEPT_MARKS)(getattr(marks, name)) for name in names})
+    # Much of the time of a page would go into drawing the same marks in each row. Filters of
+    # constants are drawn once, when their template is compiled.
+    drawn = {name: mark for name, mark in vars(marks).items() if isinstance(mark, Macro)}
+    env.filters.update({name: lru_cache(_KEPT_MARKS)(mark) for name, mark in drawn.items()})
     for name in env.list_templates():
         env.get_template(name)
     return env
@@ -89,25 +88,24 @@ def moment(written: str | None, now: datetime) -> Markup:
         return escape(TEXTS.never)
     time = datetime.fromisoformat(written)
     if abs(time - now) < _RELATIVE:
-        return _timed(written, _relative(time - now))
+        return _timed(time, written, _relative(time - now))
     year = "" if time.year == now.year else f" {time.year}"
-    return _timed(written, f"{time.day} {time:%b}{year}")
+    return _timed(time, written, f"{time.day} {time:%b}{year}")
 
 
 def countdown(written: str | None, now: datetime) -> Markup:
     """Return the hours and minutes until a time, with the exact time as the tooltip."""
     if not written:
         return escape(TEXTS.never)
-    seconds = max((datetime.fromisoformat(written) - now).total_seconds(), 0)
-    hours, minutes = divmod(int(seconds // 60), 60)
+    time = datetime.fromisoformat(written)
+    hours, minutes = divmod(int(max((time - now).total_seconds(), 0) // 60), 60)
     left = TEXTS.hours_left if hours else TEXTS.minutes_left
-    return _timed(written, left.format(hours=hours, minutes=minutes))
+    return _timed(time, written, left.format(hours=hours, minutes=minutes))
 
 
-def _timed(written: str, shown: str) -> Markup:
-    exact = datetime.fromisoformat(written).strftime("%Y-%m-%d %H:%M:%S UTC")
+def _timed(time: datetime, written: str, shown: str) -> Markup:
     # Each row has times, and Markup's formatting would dominate the cost of a page.
-    opened = f'<time datetime="{escape(written)}" title="{exact}">'
+    opened = f'<time datetime="{escape(written)}" title="{time:%Y-%m-%d %H:%M:%S} UTC">'
     return Markup(f"{opened}{escape(shown)}</time>")  # noqa: S704 - all parts are escaped
 
 
@@ -158,13 +156,6 @@ def read_scope(part: str) -> dict[str, str]:
     if not all(key and mark for key, mark, _ in split):
         return {}
     return {unquote(key): unquote(value) for key, _, value in split}
-
-
-def scope_paths(scope: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the pairs of a scope, each with the part of the path that names it."""
-    return [
-        (written_pair(key, value), scope_path({key: value})) for key, value in sorted(scope.items())
-    ]
 
 
 def number(value: float) -> str:

@@ -23,7 +23,7 @@ from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import Api, ApiFault, ApiRefusal, Json, Query
 from app.surfaces.console.carried import FORM, MOST_CHARS, NOTE, Carried, carry, read
-from app.surfaces.console.exports import KINDS, download, pages_of, rows_of
+from app.surfaces.console.exports import KINDS, download, pages_of
 from app.surfaces.console.filterrow import SCOPES, SIZES, FilterRow
 from app.surfaces.console.forms import ConsoleForm, filled, new_request_id
 from app.surfaces.console.navigation import places_of
@@ -64,11 +64,16 @@ class KeyNames(TTLCache[str, str]):
     """The display names of keys seen in the last minute, by their ids; empty: no key has the id."""
 
 
+class EngineTitles(TTLCache[tuple[str, str], str]):
+    """The titles of engines seen in the last minute, by the form token of a session and the id."""
+
+
 class Listed(NamedTuple):
     """A page of a list, with its path and query in the API.
 
     Attributes:
         fault: the API's error message about the filter; empty: no error.
+        rows: the rows of the page.
         meant: the pairs that bare values of the scope's filter may mean if nothing matches, each
             with the query that has it instead.
         key_names: the names of the keys in its rows, as far as they are known.
@@ -76,6 +81,7 @@ class Listed(NamedTuple):
 
     answer: Json
     fault: str
+    rows: Sequence[Json] = ()
     meant: Sequence[tuple[str, str]] = ()
     key_names: Mapping[str, str] = MappingProxyType({})
     path: str = ""
@@ -150,7 +156,7 @@ class Visit:
     @property
     def engine(self) -> str:
         """The engine's id from the path."""
-        return str(self.request.path_params["engine"])
+        return self.id_of("engine")
 
     @property
     def engine_path(self) -> str:
@@ -163,11 +169,24 @@ class Visit:
         return f"/console/e/{self.quoted('engine')}"
 
     async def engine_title(self) -> str:
-        """Return the display name of the page's engine; empty: it has none, or is unknown."""
+        """Return the display name of the page's engine; empty: it has none, or is unknown.
+
+        Each page shows it, so it is kept for a minute, unless this session may have changed it.
+        """
         if "engine" not in self.request.path_params:
             return ""
+        titles: EngineTitles = self.resources.kept.setdefault(
+            EngineTitles, EngineTitles(_MOST_NAMES, ttl=60)
+        )
+        key, is_change = (self.session.form_token, self.engine), self.request.method == "POST"
+        known = titles.pop(key, None) if is_change else titles.get(key)
+        if known is not None:
+            return known
         engine = await self._aside.part(Permission.ENGINES_GET, self.engine_path)
-        return (engine and engine["displayName"]) or ""
+        title: str = (engine and engine["displayName"]) or ""
+        if engine and not is_change:
+            titles[key] = title
+        return title
 
     @property
     def _aside(self) -> "Visit":
@@ -232,7 +251,7 @@ class Visit:
         rows: list[Json] = next((rows for rows in answer.values() if isinstance(rows, list)), [])
         names = await self.key_names(caller for row in rows for caller in callers_of(row))
         meant = () if rows else await self._meant(row)
-        return Listed(answer, "", meant, names, path, query)
+        return Listed(answer, "", rows, meant, names, path, query)
 
     async def _meant(self, row: FilterRow) -> list[tuple[str, str]]:
         """Return the pairs that bare values of a scope's filter may mean, with their queries."""
@@ -276,6 +295,7 @@ class Visit:
             as_filtered if status is None else status,
             filters=row,
             fault=listed.fault,
+            rows=listed.rows,
             meant=listed.meant,
             key_names=listed.key_names,
             older=older,
@@ -298,8 +318,7 @@ class Visit:
 
     def _export(self, listed: Listed, kind: str, only: AbstractSet[str]) -> Response:
         name = last_part(self.path)
-        rows = rows_of(listed.answer, name)
-        if only - {last_part(row["name"] or "") for row in rows}:
+        if only - {last_part(row["name"] or "") for row in listed.rows}:
             raise InvalidArgument.of_field("memory", TEXTS.export_moved)
         pages = pages_of(self.api, listed.path, listed.query, listed.answer, self._is_open)
         above = f"engine-{self.engine}-" if "engine" in self.request.path_params else ""

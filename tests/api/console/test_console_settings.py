@@ -68,6 +68,23 @@ async def test_the_common_settings_change_and_all_others_stay(
     assert "86400s" not in json.dumps(engine)
 
 
+async def test_the_title_at_the_side_is_kept_until_the_console_changes_it(
+    admin: httpx.AsyncClient, client: httpx.AsyncClient, signed_in: SignedIn
+) -> None:
+    """Another session shows what it may see itself."""
+
+    async def title_for(browser: httpx.AsyncClient) -> str:
+        side = (await browser.get(SETTINGS)).text.partition('<small dir="auto">')[2]
+        return side.partition("<")[0]
+
+    assert await title_for(admin) == "Engine 1"
+    ok(await client.patch("", json={"displayName": "by the API"}))
+    assert await title_for(admin) == "Engine 1"
+    assert await title_for(await signed_in("admin")) == "by the API"
+    await submit(admin, SETTINGS, SETTINGS, displayName="by the console")
+    assert await title_for(admin) == "by the console"
+
+
 async def test_topics_that_nobody_touched_stay_as_they_are_written(
     admin: httpx.AsyncClient, client: httpx.AsyncClient
 ) -> None:

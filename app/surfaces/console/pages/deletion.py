@@ -86,7 +86,7 @@ async def ask_bulk(
     listed = await visit.listed(f"{visit.engine_path}/memories", row, *more, also=also)
     if listed.fault:
         raise InvalidArgument.of_field("filter", listed.fault)
-    memories: list[Json] = listed.answer["memories"] or []
+    memories = listed.rows
     missing = 0
     if visit.request.query_params.get("which") != "page":
         if "memory" not in visit.request.query_params:
@@ -109,7 +109,7 @@ def _until_now(visit: Visit) -> str:
 
 
 def _bulk(
-    visit: Visit, deed: str, row: FilterRow, memories: list[Json], **found: object
+    visit: Visit, deed: str, row: FilterRow, memories: Sequence[Json], **found: object
 ) -> Response:
     own = {"count": len(memories), "filter": "", "chosen": (), "missing": 0, **found}
     own |= {"query": row.query(), "here": carried.address(visit.request)}

@@ -14,12 +14,12 @@ from app.kernel.permissions import Permission
 from app.surfaces import filters
 from app.surfaces.api import ApiFault, ApiRefusal, Json
 from app.surfaces.console.filterrow import (
+    MADE_BETWEEN,
     FilterChips,
     FilterField,
     FilterRow,
     contains,
     equals,
-    made_between,
 )
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
 from app.surfaces.console.sessions import Sessions
@@ -123,7 +123,7 @@ async def show(visit: Visit) -> Response:
         "keys.html",
         row,
         listed,
-        keys=[row_of(key, visit.now) for key in listed.answer["keys"] or []],
+        keys=[row_of(key, visit.now) for key in listed.rows],
     )
 
 
@@ -252,7 +252,7 @@ async def revoke(visit: Visit) -> Response:
         await visit.api.send("POST", f"{_path_of(visit)}:revoke", {})
     except ApiFault as refused:
         return await ask(visit, refused)
-    return visit.done(_HERE, "revoked", key=str(visit.request.path_params["key"]))
+    return visit.done(_HERE, "revoked", key=visit.id_of("key"))
 
 
 _OF_ENGINE: Sequence[FilterField] = (
@@ -260,7 +260,7 @@ _OF_ENGINE: Sequence[FilterField] = (
     FilterField("method", TEXTS.method, equals("method")),
     FilterField("result", TEXTS.result, equals("result")),
     FilterField("resource", TEXTS.resource, contains("resource")),
-    *made_between(),
+    *MADE_BETWEEN,
 )
 _OF_SERVICE: Sequence[FilterField] = (
     FilterField("engine", TEXTS.engine, equals("engine")),
@@ -276,7 +276,7 @@ async def show_events(visit: Visit) -> Response:
         path, fields = f"{visit.engine_path}/auditEvents", _OF_ENGINE
     row = FilterRow.of(visit.request.query_params, fields)
     listed = await visit.listed(path, row)
-    return visit.render_list("audit.html", row, listed, events=listed.answer["auditEvents"] or [])
+    return visit.render_list("audit.html", row, listed)
 
 
 ROUTES = (

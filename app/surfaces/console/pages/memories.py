@@ -5,11 +5,11 @@ from starlette.responses import Response
 from app.surfaces import filters
 from app.surfaces.api import Json
 from app.surfaces.console.filterrow import (
+    CHANGED_BETWEEN,
     SCOPES,
     FilterChips,
     FilterField,
     FilterRow,
-    changed_between,
     contains,
     equals,
     named,
@@ -38,7 +38,7 @@ _FIELDS = (
     TEXT,
     FilterField("type", TEXTS.memory_type, equals("memory_type"), "select", TEXTS.memory_types),
     FilterField("topic", TEXTS.filter_topic, _topic, options=named(*TOPICS)),
-    *changed_between(),
+    *CHANGED_BETWEEN,
     until("expire_time", "expires_before", TEXTS.filter_expires_before),
 )
 
@@ -65,7 +65,6 @@ async def list_memories(
         template,
         row,
         listed,
-        memories=listed.answer["memories"] or [],
         token=visit.request.query_params.get(TOKEN_PARAMETER, ""),
     )
 

@@ -62,12 +62,10 @@ def comparable(version: Json) -> dict[str, str]:
 async def show(visit: Visit) -> Response:
     """Show a memory with its timeline and a comparison of two chosen revisions."""
     query = visit.request.query_params
-    if visit.may(Permission.REVISIONS_LIST):
-        memory, listed = await asyncio.gather(
-            known(visit), visit.api.get(f"{visit.own_path}/revisions", visit.page_query())
-        )
-    else:
-        memory, listed = await known(visit), Json()
+    path, paged = f"{visit.own_path}/revisions", visit.page_query()
+    memory, listed = await asyncio.gather(
+        known(visit), visit.visible(Permission.REVISIONS_LIST, path, paged)
+    )
     revisions: list[Json] = listed["memoryRevisions"] or []
     chosen = {name: query.get(name, "") for name in _SIDES}
     compared = await _compared(visit, *chosen.values()) if all(chosen.values()) else None

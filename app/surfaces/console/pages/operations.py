@@ -12,11 +12,11 @@ from app.kernel.wire.scalars import format_timestamp
 from app.surfaces import filters
 from app.surfaces.api import ApiRefusal, Json
 from app.surfaces.console.filterrow import (
+    MADE_BETWEEN,
     SCOPES,
     FilterField,
     FilterRow,
     equals,
-    made_between,
     named,
     since,
     until,
@@ -60,7 +60,7 @@ _FIELDS = (
     FilterField("author", TEXTS.model, equals("author")),
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("session", TEXTS.filter_session, equals("source.session")),
-    *made_between(),
+    *MADE_BETWEEN,
     since("update_time", "ended_after", TEXTS.filter_ended_after),
     until("update_time", "ended_before", TEXTS.filter_ended_before),
 )
@@ -85,7 +85,7 @@ async def show(visit: Visit) -> Response:
     """Show a page of operations, newest first."""
     row = row_of(visit)
     listed = await visit.listed(f"{visit.engine_path}/operations", row)
-    has_failures = row.values["state"] == "FAILED" and bool(listed.answer["operations"])
+    has_failures = row.values["state"] == "FAILED" and bool(listed.rows)
     failures = Json()
     if has_failures:
         query = [("filter", row.text_of_api())]
@@ -98,7 +98,7 @@ async def show(visit: Visit) -> Response:
             Json(
                 summary_of(operation, visit.now), may_retry=_may_retry(visit, operation["metadata"])
             )
-            for operation in listed.answer["operations"] or []
+            for operation in listed.rows
         ],
         may_retry=has_failures and visit.may(Permission.MEMORIES_GENERATE),
         failures=failures,
@@ -225,11 +225,10 @@ def _may_retry(visit: Visit, metadata: Json) -> bool:
 
 async def revisions_of(visit: Visit) -> Json:
     """Return a page of the operation's revisions; empty if the user may not see them."""
-    if not visit.may(Permission.REVISIONS_LIST):
-        return Json()
     chosen = f"operation={filters.quoted(visit.id_of('operation'))}"
     query = [*visit.page_query(), ("filter", chosen)]
-    return await visit.api.get(f"{visit.engine_path}/memories/-/revisions", query)
+    path = f"{visit.engine_path}/memories/-/revisions"
+    return await visit.visible(Permission.REVISIONS_LIST, path, query)
 
 
 async def cancel(visit: Visit) -> Response:

@@ -1,5 +1,6 @@
 """Screen 7: revisions of all memories, with filters such as label, author, scope and time."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from starlette.responses import Response
@@ -7,12 +8,12 @@ from starlette.responses import Response
 from app.surfaces import filters
 from app.surfaces.api import ApiFault, Json
 from app.surfaces.console.filterrow import (
+    MADE_BETWEEN,
     SCOPES,
     FilterChips,
     FilterField,
     FilterRow,
     equals,
-    made_between,
     named,
 )
 from app.surfaces.console.texts import TEXTS
@@ -27,7 +28,7 @@ _FIELDS = (
     FilterField("caller", TEXTS.caller, equals("caller")),
     FilterField("memory", TEXTS.filter_memory, equals("memory")),
     FilterField("operation", TEXTS.filter_operation, equals("operation")),
-    *made_between(),
+    *MADE_BETWEEN,
 )
 _SUGGESTED = 50
 
@@ -40,18 +41,17 @@ async def show(visit: Visit) -> Response:
     """Show a page of revisions, newest first, grouped by operation if the URL has `group`."""
     row = FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, switches=("group",))
     listed = await visit.listed(_path(visit), row)
-    revisions: list[Json] = listed.answer["memoryRevisions"] or []
     is_grouped = "group" in row.switches
     return visit.render_list(
         "revisions.html",
         row,
         listed,
-        groups=_grouped(revisions) if is_grouped else [("", revisions)] if revisions else [],
+        groups=_grouped(listed.rows) if is_grouped else [("", listed.rows)] if listed.rows else [],
         is_grouped=is_grouped,
     )
 
 
-def _grouped(revisions: list[Json]) -> list[tuple[str, list[Json]]]:
+def _grouped(revisions: Sequence[Json]) -> list[tuple[str, list[Json]]]:
     groups = groupby(revisions, key=lambda revision: revision["operation"] or "")
     return [(str(name), list(group)) for name, group in groups]
 

@@ -20,10 +20,10 @@ from app.language.tokens import estimate_tokens
 from app.surfaces import filters
 from app.surfaces.api import ApiFault, ApiRefusal, Json
 from app.surfaces.console.filterrow import (
+    CHANGED_BETWEEN,
     FilterChips,
     FilterField,
     FilterRow,
-    changed_between,
     equals,
 )
 from app.surfaces.console.forms import ChangeForm, number_of, read_form
@@ -40,7 +40,7 @@ _MADE = "10"
 """Operations shown of those that made memories of the session."""
 _MAX_WHOLE = 50_000
 _CHIPS = (FilterChips("label", TEXTS.filter_label, "labels"),)
-_FIELDS = (FilterField("user", TEXTS.user, equals("user_id")), *changed_between())
+_FIELDS = (FilterField("user", TEXTS.user, equals("user_id")), *CHANGED_BETWEEN)
 
 
 class SummaryForm(ChangeForm):
@@ -174,12 +174,7 @@ async def show_list(visit: Visit) -> Response:
     """Show a page of sessions."""
     row = FilterRow.of(visit.request.query_params, _FIELDS, _CHIPS, orders=TEXTS.orders)
     listed = await visit.listed(f"{visit.engine_path}/sessions", row)
-    return visit.render_list(
-        "sessions.html",
-        row,
-        listed,
-        sessions=listed.answer["sessions"] or [],
-    )
+    return visit.render_list("sessions.html", row, listed)
 
 
 _OF_SUMMARIES = ("keepRecent", "maxAbstractions", "summaryTokens")

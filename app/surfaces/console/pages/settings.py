@@ -170,12 +170,15 @@ def _texts(document: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _kind(visit: Visit) -> type[DocumentForm]:
+    return DocumentForm if visit.path.endswith("/json") else FieldsForm
+
+
 async def show(visit: Visit) -> Response:
     """Show the settings, in forms for those who may change them."""
     engine = await visit.api.get(visit.engine_path)
     document = pretty(_document(engine))
-    kind = DocumentForm if visit.request.url.path.endswith("/json") else FieldsForm
-    form = visit.filled(kind) or _shown(engine["etag"], document, document)
+    form = visit.filled(_kind(visit)) or _shown(engine["etag"], document, document)
     return await _page(visit, form)
 
 
@@ -214,19 +217,9 @@ def _by_field(faults: Mapping[str, str]) -> dict[str, str]:
     return {places.get(path, path): fault for path, fault in faults.items()}
 
 
-async def save_fields(visit: Visit) -> Response:
-    """Change the common settings."""
-    form = await read_form(visit.request, FieldsForm, visit.session)
-    return await _save(visit, form, form.values())
-
-
-async def save_document(visit: Visit) -> Response:
-    """Replace the settings with a JSON document."""
-    form = await read_form(visit.request, DocumentForm, visit.session)
-    return await _save(visit, form, None)
-
-
-async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | None) -> Response:
+async def save(visit: Visit) -> Response:
+    """Change the common settings, or replace all settings with a JSON document."""
+    form = await read_form(visit.request, _kind(visit), visit.session)
     was = read_object(form.was)
     text = form.text()
     try:
@@ -252,8 +245,7 @@ async def _save(visit: Visit, form: DocumentForm, fields: Mapping[str, str] | No
         if not isinstance(refused, ApiFault):
             raise
         faults = refused.fields or {"": refused.message}
-        typed = {} if fields is None else {"fields": fields}
-        return await _page(visit, shown, BAD_REQUEST, faults, **typed)
+        return await _page(visit, shown, BAD_REQUEST, faults, fields=form.values())
     return visit.done(f"{visit.engine_url}/settings", "saved_settings")
 
 
@@ -270,7 +262,7 @@ def _changes(
 async def check_field(visit: Visit) -> Response:
     """Return the fault of a common setting after the user leaves its field; empty: none."""
     form = await read_form(visit.request, FieldsForm, visit.session)
-    name = str(visit.request.path_params["field"])
+    name = visit.id_of("field")
     faults = await _faults(visit, form)
     return visit.render("field_fault.html", name=name, faults={name: faults.get(name, "")})
 
@@ -305,8 +297,8 @@ async def _conflict(visit: Visit, yours: dict[str, Any], was: dict[str, Any]) ->
 
 
 ROUTES = (
-    Route(_PATH, get=show, post=save_fields, kept=FieldsForm),
-    Route(f"{_PATH}/json", get=show, post=save_document, kept=DocumentForm),
+    Route(_PATH, get=show, post=save, kept=FieldsForm),
+    Route(f"{_PATH}/json", get=show, post=save, kept=DocumentForm),
     Route(f"{_PATH}/json/check", post=check_document),
     Route(f"{_PATH}/check/{{field}}", post=check_field),
 )

@@ -47,7 +47,6 @@ async def show(visit: Visit, refused: ApiRefusal | None = None) -> Response:
         row,
         listed,
         refused.status if refused else None,
-        streams=listed.answer["streams"] or [],
         refused=refused and refused.message,
         here=f"{visit.engine_url}/streams",
     )

@@ -46,15 +46,14 @@ def url_of(visit: Visit, scope: Mapping[str, str]) -> str:
 
 
 def _scope(visit: Visit) -> dict[str, str]:
-    return read_scope(str(visit.request.path_params["scope"]))
+    return read_scope(visit.id_of("scope"))
 
 
 async def show(visit: Visit) -> Response:
     """Show what is known of a scope; a value without a key leads to the search at the top."""
     scope = _scope(visit)
     if not scope:
-        text = str(visit.request.path_params["scope"])
-        return redirect(f"{visit.engine_url}/find?{urlencode({'q': text})}")
+        return redirect(f"{visit.engine_url}/find?{urlencode({'q': visit.id_of('scope')})}")
     # Refused without the permission, unlike the other parts of the page.
     listed = visit.api.get(f"{visit.engine_path}/memories", _some(_of(scope)))
     parts = _parts(visit, scope)
