@@ -248,7 +248,7 @@ class _Line:
 
     @property
     def odds(self) -> SentenceOdds | None:
-        """What the learned judge says of it; None if it was not asked."""
+        """Odds by the learned judge; None if it was not asked."""
         return self.settings.odds.get((self.position, self.sentence.start))
 
     @cached_property
