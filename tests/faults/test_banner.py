@@ -31,7 +31,7 @@ def test_without_a_model_the_rules_write_and_the_first_key_is_left_in_a_file(fol
     assert "password of /docs" in lines[1]
     assert lines[2].startswith(f"Open Memory Bank serves {server.url} ")
     assert lines[3] == (
-        "Memories are written by: built-in rules 2 (set MEMORY_BANK_MODEL for a language model)"
+        "Memories are written by: built-in rules 3 (set MEMORY_BANK_MODEL for a language model)"
     )
     assert lines[4] == (
         "Searches understand: English (all-MiniLM-L6-v2); in other languages they find mainly by"
