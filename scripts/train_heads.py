@@ -114,7 +114,7 @@ def _pairs(rows: Sequence[Json], model: MiniLm) -> tuple[Array, Classes]:
     said = _vectors(model, [row["said"] for row in rows])
     stored = _vectors(model, [row["memory"] for row in rows])
     features = [
-        pair_features(row["memory"], row["said"], vector, float(vector @ memory))
+        pair_features([row["memory"]], row["said"], vector, [float(vector @ memory)])[0]
         for row, vector, memory in zip(rows, said, stored, strict=True)
     ]
     return np.stack(features), np.array([PAIR_CLASSES.index(row["label"]) for row in rows])

@@ -33,14 +33,16 @@ from app.language.statements import (
 )
 from app.language.text import key, resolved
 from app.language.third_person import third_person as in_third_person
-from app.language.tongues import PHRASES
+from app.language.tongues import PHRASES, is_english
 from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, takes_back_the_last
 
 _MAX_JUDGED = 500
 """Maximum number of sentences that are judged in one generation."""
-_KEEPS, _DROPS, _FORGETS = 0.7, 0.35, 0.6
+_BEFORE = 800
+"""Maximum characters of the words before a sentence that the judge reads: their end."""
+_KEEPS, _DROPS, _FORGETS, _SURELY_FORGETS = 0.7, 0.35, 0.6, 0.9
 """Probabilities from which on a sentence is kept that no rule has found, up to which one is dropped
-that a rule has found, and from which on it asks to forget."""
+that a rule has found, and from which on it asks to forget; the last if a rule has found a fact."""
 USER_ROLES = frozenset({"", "user"})
 """Roles of the user; a turn without a role counts as the user's."""
 
@@ -131,13 +133,13 @@ class Extraction:
         """Return the user's English sentences that a learned judge may read, the newest ones."""
         found: list[OpenSentence] = []
         for n, turn in self._theirs:
-            own, before = own_words(turn.text), _question_before(self._turns, n)
-            if language(own, self._settings.tongue or "en") != "en":
-                continue
+            own, before = own_words(turn.text), self._turns[n - 1].text if n else ""
+            tongue = language(own, self._settings.tongue or "en")
             for sentence in sentences(own):
                 text = clean(sentence.text)
-                if not sentence.quoted and len(text) <= MAX_FACT and not is_greeting(text):
-                    found.append(OpenSentence((n, sentence.start), text, before[-MAX_FACT:]))
+                is_read = not sentence.quoted and len(text) <= MAX_FACT and not is_greeting(text)
+                if is_read and is_english(text, tongue):
+                    found.append(OpenSentence((n, sentence.start), text, before[-_BEFORE:]))
                 before = text
         return found[-_MAX_JUDGED:]
 
@@ -353,7 +355,7 @@ def _as_judged(
     if odds is None or line.user_turn.gives_orders or any(said.forget for said, _ in found):
         return found
     text = clean(line.sentence.text)
-    if odds.forget >= _FORGETS:
+    if odds.forget >= (_SURELY_FORGETS if found else _FORGETS):
         return [(RequestedFact(text.strip(" .!"), forget=True), "en")]
     if found or odds.keep < _KEEPS:
         is_dropped = odds.keep < _DROPS and not any(said.explicit for said, _ in found)

@@ -212,10 +212,10 @@ def meant(said: str, source: str, facts: Sequence[str], cosines: Mapping[int, fl
     if not ranked or cosines[ranked[0]] < _LEAST_COSINE or language(said, "en") != "en":
         return []
     leads = len(ranked) == 1 or cosines[ranked[0]] - cosines[ranked[1]] >= _LEAD
-    return ranked[:1] if leads and not _is_another(said, facts[ranked[0]]) else []
+    return ranked[:1] if leads and not is_another(said, facts[ranked[0]]) else []
 
 
-def _is_another(said: str, fact: str) -> bool:
+def is_another(said: str, fact: str) -> bool:
     """Return True if both name a thing of one kind with different adjectives: "my red car"."""
     described, known = _described(said), _described(fact)
     return any(

@@ -33,7 +33,7 @@ _SURFACE = tuple(
         re.compile,
         (
             r"\?",
-            r"\?\W*$",
+            r"\?\W{0,20}\Z",
             r"(?i)^(?:i|my|we|our|i'm|i've|i'll|im)\b",
             r"(?i)\b(?:i|my|we|our|me|us|i'm|i've)\b",
             r"(?i)\b(?:you|your)\b",
@@ -86,7 +86,7 @@ class Heads(NamedTuple):
     ) -> list[SentenceOdds]:
         """Judge sentences, each with the message before it ("" if there is none).
 
-        `vectors` and `befores` have one row of 384 values for each; of "" any.
+        `vectors` and `befores` have one row of 384 values for each; the row of "" is ignored.
         """
         rows = [
             sentence_features(text, before, vector, of_before)
@@ -98,10 +98,7 @@ class Heads(NamedTuple):
         self, memories: Sequence[str], said: str, vector: Array, cosines: Sequence[float]
     ) -> list[PairOdds]:
         """Relate a sentence to stored facts; `cosines` are their similarities to it."""
-        rows = [
-            pair_features(memory, said, vector, cosine)
-            for memory, cosine in zip(memories, cosines, strict=True)
-        ]
+        rows = pair_features(memories, said, vector, cosines)
         return [PairOdds(*map(float, odds[:3])) for odds in _odds(rows, self.pair)]
 
 
@@ -123,26 +120,31 @@ def sentence_features(text: str, before: str, vector: Array, of_before: Array) -
     )
 
 
-def pair_features(memory: str, said: str, vector: Array, cosine: float) -> Array:
-    """Return the features of a stored fact and a later sentence, as a row."""
-    old, new = (set(_WORDS.findall(one.lower())) for one in (memory, said))
-    shared = len(old & new)
-    overlaps = [3 * cosine, shared / max(1, len(old)), shared / max(1, len(new)), len(new) / 20]
-    for pattern in (_NUMBERS, _NAMES):
-        known, told = set(pattern.findall(memory)), set(pattern.findall(said))
-        overlaps += [len(known & told), len(told - known), len(known - told)]
-    return np.concatenate(
-        [
-            _OF_VECTOR * vector,
-            np.asarray([*overlaps, len(old) / 20], np.float32),
-            _hashed(said, _PAIR_SLOTS),
-            np.ones(1, np.float32),
-        ]
-    )
+def pair_features(
+    memories: Sequence[str], said: str, vector: Array, cosines: Sequence[float]
+) -> list[Array]:
+    """Return the features of stored facts beside a later sentence, a row for each fact."""
+    new, hashed, scaled = set(_words(said)), _hashed(said, _PAIR_SLOTS), _OF_VECTOR * vector
+    told = [set(pattern.findall(said)) for pattern in (_NUMBERS, _NAMES)]
+    rows = []
+    for memory, cosine in zip(memories, cosines, strict=True):
+        old = set(_words(memory))
+        shared = len(old & new)
+        overlaps = [3 * cosine, shared / max(1, len(old)), shared / max(1, len(new)), len(new) / 20]
+        for pattern, later in zip((_NUMBERS, _NAMES), told, strict=True):
+            known = set(pattern.findall(memory))
+            overlaps += [len(known & later), len(later - known), len(known - later)]
+        values = np.asarray([*overlaps, len(old) / 20], np.float32)
+        rows.append(np.concatenate([scaled, values, hashed, np.ones(1, np.float32)]))
+    return rows
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(text.lower())
 
 
 def _hashed(text: str, slots: int) -> Array:
-    words = ["^", *_WORDS.findall(text.lower()), "$"]
+    words = ["^", *_words(text), "$"]
     counts = np.zeros(slots, np.float32)
     for one in [*words, *map(" ".join, pairwise(words))]:
         counts[crc32(one.encode("utf-8", "replace")) % slots] += 1

@@ -1,17 +1,26 @@
 """Consolidation without a model: a verdict on each candidate against the memories shown for it.
 
 A later candidate overrides an earlier one. A memory is deleted only on request or after a direct
-contradiction. No other content of a memory is lost.
+contradiction. No other content of a memory is lost. Where the rules find no relation, a learned
+judge may take a memory of one sentence for the former state of a fact, unless a person set it.
 """
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 from app.language.facts import Candidate, Neighbour, Verdict, shown
-from app.language.forgetting import is_everything, meant
+from app.language.forgetting import is_another, is_everything, meant, names_something
 from app.language.heads import Array, Heads, PairOdds
-from app.language.lexicon import language
-from app.language.relations import Statement, corrected, overruled, read, same
+from app.language.relations import (
+    Statement,
+    corrected,
+    is_one_sentence,
+    overruled,
+    read,
+    same,
+    says_no_more,
+)
+from app.language.tongues import is_english
 
 # By memory shown for one candidate; a memory about to be created has no id and no vector yet.
 _Cosines = dict[str | None, float]
@@ -23,6 +32,7 @@ class _Entry:
 
     memory_id: str | None
     said: Statement
+    is_held: bool = False
     gone: bool = False
     reason: str = ""
     candidates: list[int] = field(default_factory=list)
@@ -127,7 +137,7 @@ def consolidate(
     """
     entries = []
     for near in shown(neighbours).values():
-        entries.append(_Entry(near.memory_id, read(near.fact)))
+        entries.append(_Entry(near.memory_id, read(near.fact), near.is_held))
         yield
     bench = _Bench(entries, {_CONTRADICTED: max_deletes, ASKED: max_forgets}, judge)
     for position, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True)):
@@ -158,8 +168,11 @@ def _forget(
         }
         facts = [entry.said.fact for entry in live]
         chosen = [live[at] for at in meant(candidate.fact, candidate.source, facts, near)]
-        is_read = not chosen and language(candidate.source, "en") == "en"
-        judged = bench.judged(live, candidate.source, position, cosines) if is_read else []
+        is_open = not chosen and names_something(candidate.fact) and is_english(candidate.fact)
+        open_entries = [
+            entry for entry in live if is_open and not is_another(candidate.fact, entry.said.fact)
+        ]
+        judged = bench.judged(open_entries, candidate.fact, position, cosines)
         if judged:
             entry, odds = max(judged, key=lambda one: one[1].over)
             chosen = [entry] if odds.over >= _ASKED_FOR else []
@@ -189,7 +202,8 @@ def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> No
         elif rest is not None:
             bench.end(entry, _CONTRADICTED, position)
     if home is None:
-        home = _judged_home(bench, others, new, position, cosines)
+        untouched = [entry for entry in others if position not in entry.candidates]
+        home = _judged_home(bench, untouched, new, position, cosines)
     if home is None:
         bench.entries.append(_Entry(None, new, reason="new", candidates=[position]))
 
@@ -217,13 +231,14 @@ def _judged_home(
     bench: _Bench, others: list[_Entry], new: Statement, position: int, cosines: _Cosines
 ) -> _Entry | None:
     """Return the entry that the learned judge takes for the same fact, or for its former state."""
-    if new.stance.tongue != "en":
+    if not is_english(new.fact):
         return None
     judged = bench.judged(others, new.fact, position, cosines)
     for entry, odds in judged:
-        if odds.same >= _SAME:
+        if odds.same >= _SAME and says_no_more(new, entry.said):
             entry.becomes(entry.said, "said again", position)
             return entry
+    judged = [one for one in judged if not one[0].is_held and is_one_sentence(one[0].said.fact)]
     if not judged:
         return None
     entry, odds = max(judged, key=lambda one: one[1].over)

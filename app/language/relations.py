@@ -151,6 +151,18 @@ def same(new: Statement, old: Statement, cosine: float) -> str | None:
     return new.fact if cosine >= SAME_COSINE and _words_agree(new.fact, old.fact) else None
 
 
+def says_no_more(new: Statement, old: Statement) -> bool:
+    """Return True if no date, number, name or denial of the new fact is missing in the old one."""
+    if negated(new.fact) != negated(old.fact) or not _dates_agree(new, old):
+        return False
+    return numbers(new.fact) <= numbers(old.fact) and new.names <= old.names
+
+
+def is_one_sentence(fact: str) -> bool:
+    """Return True if a fact has no second sentence."""
+    return re.search(r"[.!?]\s+\S", fact) is None
+
+
 def _shared(new: Statement, old: Statement) -> Iterator[tuple[Slot, Slot]]:
     return ((mine, other) for mine in new.slots for other in old.filling(mine))
 
@@ -233,7 +245,7 @@ def _bare_preferences(mine: Slot, other: Slot, cosine: float) -> bool:
 
 def _expendable(new: Statement, old: Statement) -> bool:
     """Return True if the denied fact can be dropped: no list, second sentence or other name."""
-    if without(old.fact, new.stance) or re.search(r"[.!?]\s+\S", old.fact):
+    if without(old.fact, new.stance) or not is_one_sentence(old.fact):
         return False
     return not old.names - new.names
 

@@ -43,6 +43,8 @@ _END = re.compile(
     r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s|\Z)|\n+|;(?=\s)"
     r"|[\u3002\uff01\uff1f\uff61\u061f\u0964\u06d4]+[\u300d\u300f\u201d\uff09]*"
 )
+_CASUAL = re.compile(r"(?<![\w.'\u2019])i(?:['\u2019](?:m|ve|ll|d)|m|ve)?(?![\w.'\u2019-])")
+"""The English "I" in lower case: its writer begins sentences in lower case, too."""
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\.\Z")
 _MONTH_DE = any_case(
     r"(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Geburtstag|Stock|Klasse)"
@@ -187,24 +189,23 @@ def first_fitting(ranked: Iterable[_T], chars: int, text_of: Callable[[_T], str]
 
 
 def _ends(text: str) -> Iterator[int]:
-    begin = 0
+    begin, is_casual = 0, _CASUAL.search(text) is not None
     for mark in _END.finditer(text):
-        if _is_end(text, begin, mark):
+        if _is_end(text, begin, mark, is_casual=is_casual):
             yield mark.end()
             begin = mark.end()
     yield len(text)
 
 
-def _is_end(text: str, begin: int, mark: re.Match[str]) -> bool:
+def _is_end(text: str, begin: int, mark: re.Match[str], *, is_casual: bool) -> bool:
     if not mark.group().startswith("."):
         return True
     follows = text[mark.end() : mark.end() + 16].lstrip()
-    is_lower = follows[:1].islower() and not mark.group().endswith("\n")
-    if is_lower and (
-        mark.group().startswith("..") or text[mark.start() - 1 : mark.start()].isdigit()
-    ):
-        return False
-    # People who write all in lower case end their sentences, too.
+    if follows[:1].islower() and not mark.group().endswith("\n"):
+        is_casual = is_casual or text[begin : mark.start()].lstrip()[:1].islower()
+        after_number = text[mark.start() - 1 : mark.start()].isdigit()
+        if not is_casual or after_number or mark.group().startswith(".."):
+            return False
     return not _abbreviates(text[max(begin, mark.start() - 12) : mark.start() + 1], follows)
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 from app.language.lexicon import MARKERS, TONGUE_NAMES, language, latin
 from app.language.phrases import ENGLISH, FRENCH, GERMAN, SPANISH, Phrases, any_case
-from app.language.search_languages import telling
+from app.language.search_languages import foreign_language, telling
 
 PHRASES: dict[str, Phrases] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH, "fr": FRENCH}
 
@@ -47,6 +47,13 @@ def reads(text: str, tongue: str) -> bool:
     known, others = _count_known(text)
     others += 2 * bool(_SURELY_OTHERS.search(text))
     return others <= known + bool(known)
+
+
+def is_english(text: str, tongue: str = "en") -> bool:
+    """Return True if a text is English; `tongue` decides where no word identifies a language."""
+    if language(text, tongue) != "en" or not latin(text):
+        return False
+    return foreign_language(text, {"english"}) is None
 
 
 def is_in(text: str, tongue: str) -> bool:

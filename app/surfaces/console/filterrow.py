@@ -150,7 +150,7 @@ class FilterRow:
     # Cached, because rows of a list have many pairs in common.
     @cached_property
     def within(self) -> Callable[[str, str], str]:
-        """Returns the query with one more pair; a long query loses all other filters."""
+        """Function that adds a pair to the query; a long query loses all other filters."""
         return cache(self._within)
 
     def _within(self, name: str, pair: str) -> str:

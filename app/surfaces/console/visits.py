@@ -173,7 +173,7 @@ class Visit:
 
         Each page shows it, so it is kept for a minute, unless this session may have changed it.
         """
-        if "engine" not in self.request.path_params:
+        if "engine" not in self.request.path_params or not self.may(Permission.ENGINES_GET):
             return ""
         titles: EngineTitles = self.resources.kept.setdefault(
             EngineTitles, EngineTitles(_MOST_NAMES, ttl=60)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from app.language.merging import PairJudge, consolidate
 from scripts.train_heads import odds, train
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
+_HOUSE = "We gave up the flat in Leeds and bought a house in York instead."
 _DATA = Path(__file__).parents[3] / "benchmarks" / "heads"
 
 
@@ -79,8 +81,15 @@ def test_facts_are_found_that_no_rule_knows(minilm: MiniLm) -> None:
 
 
 def test_other_languages_and_greetings_are_not_judged() -> None:
-    turns = [Turn("user", "Hola!"), Turn("user", "Vivo en Cádiz con mis padres y trabajo allí.")]
-    assert Extraction(turns, now=NOW).open_sentences() == []
+    texts = [
+        "Hola!",
+        "Vivo en Cádiz con mis padres y trabajo allí.",
+        "私は東京に住んでいます。",
+        "Я живу в Москве и работаю врачом.",
+        "I live in Ulm with my two kids. Ich bin allergisch gegen Nüsse.",
+    ]
+    found = Extraction([Turn("user", text) for text in texts], now=NOW).open_sentences()
+    assert [one.text for one in found] == ["I live in Ulm with my two kids."]
 
 
 def test_a_conversation_has_a_bound_of_sentences_to_judge() -> None:
@@ -90,11 +99,15 @@ def test_a_conversation_has_a_bound_of_sentences_to_judge() -> None:
     assert found[-1].text.startswith("I have 699")
 
 
-def _merged(minilm: MiniLm, said: str, facts: Sequence[str]) -> list[tuple[str, str | None, str]]:
-    candidates = direct([(said, ())])
+def _merged(
+    minilm: MiniLm, said: str, facts: Sequence[str], *, is_held: bool = False, forget: bool = False
+) -> list[tuple[str, str | None, str]]:
+    candidates = [replace(one, forget=forget) for one in direct([(said, ())])]
     vectors = minilm.vectors([said, *facts])
     near = [
-        Neighbour(f"m{n}", 1, fact, float(np.linalg.norm(vectors[0] - vectors[n + 1])))
+        Neighbour(
+            f"m{n}", 1, fact, float(np.linalg.norm(vectors[0] - vectors[n + 1])), is_held=is_held
+        )
         for n, fact in enumerate(facts)
     ]
     judge = PairJudge(Heads.load(), [vectors[0]])
@@ -103,9 +116,35 @@ def _merged(minilm: MiniLm, said: str, facts: Sequence[str]) -> list[tuple[str, 
 
 
 def test_a_fact_replaces_its_former_state_alone(minilm: MiniLm) -> None:
-    said = "We gave up the flat in Leeds and bought a house in York instead."
     facts = ["We rent a flat in Leeds.", "My brother is a plumber in Leeds.", "I like jazz."]
-    assert _merged(minilm, said, facts) == [("UPDATE", "m0", said)]
+    assert _merged(minilm, _HOUSE, facts) == [("UPDATE", "m0", _HOUSE)]
+
+
+@pytest.mark.parametrize(
+    ("said", "facts", "is_held"),
+    [
+        (_HOUSE, ["We rent a flat in Leeds."], True),
+        (_HOUSE, ["We rent a flat in Leeds. My daughter Mia is allergic to nuts."], False),
+    ],
+    ids=["set by a person", "of two sentences"],
+)
+def test_the_judge_replaces_no_fact_that_would_be_lost(
+    minilm: MiniLm, said: str, facts: Sequence[str], *, is_held: bool
+) -> None:
+    assert _merged(minilm, said, facts, is_held=is_held) == [("CREATE", None, said)]
+
+
+def test_another_date_is_not_said_again(minilm: MiniLm) -> None:
+    said = "I ran the Oslo marathon in 4:10 (2026-09-12)."
+    facts = ["I ran the Oslo marathon in 4:25 (2025-09-13)."]
+    assert all(one[2] != facts[0] for one in _merged(minilm, said, facts))
+
+
+@pytest.mark.parametrize("said", ["that", "Forget that.", "my red car"])
+def test_a_request_that_names_nothing_or_another_thing_deletes_nothing(
+    minilm: MiniLm, said: str
+) -> None:
+    assert _merged(minilm, said, ["I drive a blue car.", "I like jazz."], forget=True) == []
 
 
 def test_other_facts_stay(minilm: MiniLm) -> None:

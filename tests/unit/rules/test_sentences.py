@@ -9,6 +9,13 @@ from app.language.sentences import first_fitting, own_words, sentences, short_se
     ("text", "expected"),
     [
         ("I met Dr. Smith. He left!", ["I met Dr. Smith.", "He left!"]),
+        ("im a vet. my dog is called rex.", ["im a vet.", "my dog is called rex."]),
+        (
+            "K cool. can you check this, i need it. thanks",
+            ["K cool.", "can you check this, i need it.", "thanks"],
+        ),
+        ("I weigh 150 lbs. and run daily.", ["I weigh 150 lbs. and run daily."]),
+        ("Ich arbeite 40 Std. pro Woche.", ["Ich arbeite 40 Std. pro Woche."]),
         ("It cost $3.50... and broke. Ok", ["It cost $3.50... and broke.", "Ok"]),
         ("See https://a.b/c.d?x=1. Fine", ["See https://a.b/c.d?x=1.", "Fine"]),
         ("I came at 3 p.m. today. Late.", ["I came at 3 p.m. today.", "Late."]),

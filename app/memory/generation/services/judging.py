@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.adapters.llm.embedders import SUCCESSORS
 from app.language import heads
 from app.language.extraction import OpenSentence
 from app.language.heads import Heads, SentenceOdds
@@ -25,14 +26,15 @@ class Judges:
         self, sentences: Sequence[OpenSentence]
     ) -> Mapping[tuple[int, int], SentenceOdds]:
         """Return the odds of each sentence by its place; {} while the embedder gives no vectors."""
-        if not sentences or await self.embedding.model_of(self.engine_id) != heads.MODEL_ID:
+        if not sentences or not _is_judged(await self.embedding.model_of(self.engine_id)):
             return {}
         texts = dict.fromkeys(text for one in sentences for text in (one.text, one.before))
         vectors = await self.embedding.vectors(self.engine_id, [*texts])
         if not vectors:
             return {}
+        loaded = await asyncio.to_thread(Heads.load)
         odds = await asyncio.to_thread(
-            Heads.load().judge,
+            loaded.judge,
             [(one.text, one.before) for one in sentences],
             np.stack([vectors[one.text].values for one in sentences]),
             np.stack([vectors[one.before].values for one in sentences]),
@@ -41,7 +43,12 @@ class Judges:
 
     async def of_pairs(self, near: NearCandidates) -> PairJudge | None:
         """Return the judge for candidates whose vectors are known, else None."""
-        if near.model_id != heads.MODEL_ID:
+        if not _is_judged(near.model_id):
             return None
         loaded = await asyncio.to_thread(Heads.load)
         return PairJudge(loaded, [near.vectors[one.fact] for one in near.candidates])
+
+
+def _is_judged(model_id: str) -> bool:
+    # Vectors of the former weights are compared with those of the present ones.
+    return SUCCESSORS.get(model_id, model_id) == heads.MODEL_ID

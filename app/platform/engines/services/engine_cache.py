@@ -55,6 +55,7 @@ class EngineCache:
             _MAX_WEIGHT, getsizeof=lambda known: known.weight
         )
         self._reading = SingleFlight[EngineRow]()
+        self._changes: LRUCache[int, int] = LRUCache(MAX_KNOWN)
 
     @classmethod
     def of(cls, resources: Resources) -> "EngineCache":
@@ -77,19 +78,23 @@ class EngineCache:
 
     async def read_recent(self, db: Database, name: EngineName) -> EngineRow:
         """Return a `recent` engine, or read it, once for all who ask at a time."""
+        # A reading that began before a change is not for those who ask after it.
+        changes = self._changes.get(name.engine, 0)
 
         async def read() -> EngineRow:
             async with db.snapshot() as session:
                 row = await repository.get(session, name)
-            self.note(row)
+            if self._changes.get(name.engine, 0) == changes:
+                self.note(row)
             return row
 
         recent = self.recent(name)
-        return recent or await self._reading.result(str(name).encode(), read)
+        return recent or await self._reading.result(f"{name} {changes}".encode(), read)
 
     def forget(self, engine_id: int) -> None:
         """Drop an engine, which this process has changed."""
         self._known.pop(engine_id, None)
+        self._changes[engine_id] = self._changes.get(engine_id, 0) + 1
 
     def note(self, row: EngineRow) -> None:
         """Cache an engine that was just read, by a transaction that has ended.
