@@ -31,7 +31,7 @@ from app.language.statements import (
     is_talk,
     statements,
 )
-from app.language.text import key, resolved
+from app.language.text import content, key, resolved
 from app.language.third_person import third_person as in_third_person
 from app.language.tongues import PHRASES, is_english
 from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, takes_back_the_last
@@ -40,9 +40,11 @@ _MAX_JUDGED = 500
 """Maximum number of sentences that are judged in one generation."""
 _BEFORE = 800
 """Maximum characters of the words before a sentence that the judge reads: their end."""
-_KEEPS, _DROPS, _FORGETS, _SURELY_FORGETS = 0.7, 0.35, 0.6, 0.9
-"""Probabilities from which on a sentence is kept that no rule has found, up to which one is dropped
-that a rule has found, and from which on it asks to forget; the last if a rule has found a fact."""
+_KEEPS, _FORGETS, _SURELY_FORGETS = 0.7, 0.6, 0.9
+"""Probabilities from which on a sentence without a rule's finding is kept, or is a request to
+forget; the last is for a sentence in which a rule has found a fact."""
+_LEAST_CONTENT = 2
+"""Content words of a sentence that is kept: "I have moved." says too little alone."""
 USER_ROLES = frozenset({"", "user"})
 """Roles of the user; a turn without a role counts as the user's."""
 
@@ -350,17 +352,17 @@ def _from_line(line: _Line, left_out: list[Candidate]) -> Iterator[Candidate]:
 def _as_judged(
     line: _Line, found: list[tuple[RequestedFact, str]]
 ) -> list[tuple[RequestedFact, str]]:
-    """Return the statements of the rules, or what the learned judge makes of the sentence."""
+    """Return the statements of the rules; without any, what the learned judge makes of it."""
     odds = line.odds
     if odds is None or line.user_turn.gives_orders or any(said.forget for said, _ in found):
         return found
     text = clean(line.sentence.text)
     if odds.forget >= (_SURELY_FORGETS if found else _FORGETS):
         return [(RequestedFact(text.strip(" .!"), forget=True), "en")]
-    if found or odds.keep < _KEEPS:
-        is_dropped = odds.keep < _DROPS and not any(said.explicit for said, _ in found)
-        return [] if is_dropped else found
-    return [] if is_talk(text, "en") else [(RequestedFact(finished(text)), "en")]
+    if found or odds.keep < _KEEPS or is_talk(text, "en"):
+        return found
+    has_content = len(content(text, "en")) >= _LEAST_CONTENT
+    return [(RequestedFact(finished(text)), "en")] if has_content else []
 
 
 def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:

@@ -56,9 +56,8 @@ class SentenceOdds(NamedTuple):
 
 
 class PairOdds(NamedTuple):
-    """Probabilities that a sentence says a stored fact again, replaces it, or ends it."""
+    """Probabilities that a sentence replaces a stored fact, or ends it."""
 
-    same: float
     corrects: float
     ends: float
 
@@ -99,7 +98,7 @@ class Heads(NamedTuple):
     ) -> list[PairOdds]:
         """Relate a sentence to stored facts; `cosines` are their similarities to it."""
         rows = pair_features(memories, said, vector, cosines)
-        return [PairOdds(*map(float, odds[:3])) for odds in _odds(rows, self.pair)]
+        return [PairOdds(float(odds[1]), float(odds[2])) for odds in _odds(rows, self.pair)]
 
 
 SENTENCE_CLASSES = ("keep", "forget", "none")

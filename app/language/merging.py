@@ -11,15 +11,7 @@ from dataclasses import dataclass, field
 from app.language.facts import Candidate, Neighbour, Verdict, shown
 from app.language.forgetting import is_another, is_everything, meant, names_something
 from app.language.heads import Array, Heads, PairOdds
-from app.language.relations import (
-    Statement,
-    corrected,
-    is_one_sentence,
-    overruled,
-    read,
-    same,
-    says_no_more,
-)
+from app.language.relations import Statement, corrected, is_one_sentence, overruled, read, same
 from app.language.tongues import is_english
 
 # By memory shown for one candidate; a memory about to be created has no id and no vector yet.
@@ -53,8 +45,8 @@ _CONTRADICTED = "contradicted"
 
 _NEAR = 0.25
 """Least cosine of two facts that the learned judge compares."""
-_OVER, _SAME, _ASKED_FOR = 0.5, 0.7, 0.4
-"""Least probabilities of a fact that replaces another or says it again, and of one to forget."""
+_OVER, _ASKED_FOR = 0.5, 0.4
+"""Least probabilities of a fact that replaces another, and of one to forget."""
 
 
 @dataclass(frozen=True)
@@ -230,14 +222,10 @@ def _outdated(others: list[_Entry], new: Statement) -> _Entry | None:
 def _judged_home(
     bench: _Bench, others: list[_Entry], new: Statement, position: int, cosines: _Cosines
 ) -> _Entry | None:
-    """Return the entry that the learned judge takes for the same fact, or for its former state."""
+    """Return the entry that the learned judge takes for a former state of the fact."""
     if not is_english(new.fact):
         return None
     judged = bench.judged(others, new.fact, position, cosines)
-    for entry, odds in judged:
-        if odds.same >= _SAME and says_no_more(new, entry.said):
-            entry.becomes(entry.said, "said again", position)
-            return entry
     judged = [one for one in judged if not one[0].is_held and is_one_sentence(one[0].said.fact)]
     if not judged:
         return None

@@ -151,13 +151,6 @@ def same(new: Statement, old: Statement, cosine: float) -> str | None:
     return new.fact if cosine >= SAME_COSINE and _words_agree(new.fact, old.fact) else None
 
 
-def says_no_more(new: Statement, old: Statement) -> bool:
-    """Return True if no date, number, name or denial of the new fact is missing in the old one."""
-    if negated(new.fact) != negated(old.fact) or not _dates_agree(new, old):
-        return False
-    return numbers(new.fact) <= numbers(old.fact) and new.names <= old.names
-
-
 def is_one_sentence(fact: str) -> bool:
     """Return True if a fact has no second sentence."""
     return re.search(r"[.!?]\s+\S", fact) is None
