@@ -75,7 +75,7 @@ class InProcess:
         if body is not None:
             content = json.dumps(body).encode()
             sent |= {"content-type": "application/json", "content-length": str(len(content))}
-        # A second message is waited for in vain, as if the client stayed.
+        # A second message never comes, as if the client stayed.
         messages: asyncio.Queue[_Message] = asyncio.Queue()
         messages.put_nowait({"type": "http.request", "body": content})
         path = "/".join(_DOTS.get(part, part) for part in path.split("/"))

@@ -50,5 +50,5 @@ class Judges:
 
 
 def _is_judged(model_id: str) -> bool:
-    # Vectors of the former weights are compared with those of the present ones.
+    # Vectors of the former weights are comparable: the present ones compute their queries.
     return SUCCESSORS.get(model_id, model_id) == heads.MODEL_ID
