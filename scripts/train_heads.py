@@ -23,6 +23,7 @@ from app.language.heads import (
     SENTENCE_CLASSES,
     WEIGHTS,
     Array,
+    odds_of,
     pair_features,
     sentence_features,
 )
@@ -55,13 +56,6 @@ def train(features: Array, classes: Classes, number: int, penalty: float) -> Arr
         mean, spread = first / (1 - 0.9**step), second / (1 - 0.999**step)
         weights -= _RATE * mean / (np.sqrt(spread) + 1e-8)
     return weights
-
-
-def odds(features: Array, weights: Array) -> Array:
-    """Return the probabilities of the classes, a row for each row of features."""
-    powers = np.exp(features @ weights)
-    found: Array = powers / powers.sum(axis=1, keepdims=True)
-    return found
 
 
 def _read(name: str) -> list[Json]:
@@ -151,7 +145,7 @@ def main() -> None:
         trained = train(features[~held], labels[~held], len(classes), _PENALTY[kind])
         weights[kind] = trained.astype(np.float16)
         for title, some in (("hard cases", held & ~of_talks), ("ordinary talks", held & of_talks)):
-            found, wanted = odds(features[some], trained), labels[some]
+            found, wanted = odds_of(list(features[some]), trained), labels[some]
             share = (found.argmax(axis=1) == wanted).mean()
             sys.stdout.write(f"{kind}, {title}: {share:.1%} of {some.sum()} set aside\n")
             if kind == "sentence":

@@ -91,14 +91,16 @@ class Heads(NamedTuple):
             sentence_features(text, before, vector, of_before)
             for (text, before), vector, of_before in zip(sentences, vectors, befores, strict=True)
         ]
-        return [SentenceOdds(float(odds[0]), float(odds[1])) for odds in _odds(rows, self.sentence)]
+        return [
+            SentenceOdds(float(odds[0]), float(odds[1])) for odds in odds_of(rows, self.sentence)
+        ]
 
     def relate(
         self, memories: Sequence[str], said: str, vector: Array, cosines: Sequence[float]
     ) -> list[PairOdds]:
         """Relate a sentence to stored facts; `cosines` are their similarities to it."""
         rows = pair_features(memories, said, vector, cosines)
-        return [PairOdds(float(odds[1]), float(odds[2])) for odds in _odds(rows, self.pair)]
+        return [PairOdds(float(odds[1]), float(odds[2])) for odds in odds_of(rows, self.pair)]
 
 
 SENTENCE_CLASSES = ("keep", "forget", "none")
@@ -150,7 +152,8 @@ def _hashed(text: str, slots: int) -> Array:
     return _OF_WORDS * counts / np.linalg.norm(counts)
 
 
-def _odds(rows: Sequence[Array], weights: Array) -> Array:
+def odds_of(rows: Sequence[Array], weights: Array) -> Array:
+    """Return the probabilities of the classes, a row for each row of features."""
     if not rows:
         return np.empty((0, weights.shape[1]), np.float32)
     scores = np.stack(rows) @ weights

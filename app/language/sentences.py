@@ -201,10 +201,12 @@ def _is_end(text: str, begin: int, mark: re.Match[str], *, is_casual: bool) -> b
     if not mark.group().startswith("."):
         return True
     follows = text[mark.end() : mark.end() + 16].lstrip()
-    if follows[:1].islower() and not mark.group().endswith("\n"):
+    is_lower = follows[:1].islower()
+    if mark.group().startswith(".."):
+        return not is_lower
+    if is_lower and not mark.group().endswith("\n"):
         is_casual = is_casual or text[begin : mark.start()].lstrip()[:1].islower()
-        after_number = text[mark.start() - 1 : mark.start()].isdigit()
-        if not is_casual or after_number or mark.group().startswith(".."):
+        if not is_casual or text[mark.start() - 1 : mark.start()].isdigit():
             return False
     return not _abbreviates(text[max(begin, mark.start() - 12) : mark.start() + 1], follows)
 

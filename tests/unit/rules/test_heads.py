@@ -13,9 +13,9 @@ import pytest
 from app.adapters.llm.onnx_encoder import MiniLm
 from app.language.extraction import Extraction, direct, whole
 from app.language.facts import Neighbour, Turn
-from app.language.heads import PAIR_CLASSES, SENTENCE_CLASSES, Heads
+from app.language.heads import PAIR_CLASSES, SENTENCE_CLASSES, Heads, odds_of
 from app.language.merging import PairJudge, consolidate
-from scripts.train_heads import odds, train
+from scripts.train_heads import train
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 _HOUSE = "We gave up the flat in Leeds and bought a house in York instead."
@@ -158,7 +158,7 @@ def test_training_separates_classes() -> None:
     classes = generator.integers(0, 3, 300)
     features = generator.normal(0, 0.3, (300, 8)).astype(np.float32)
     features[np.arange(300), classes] += 2
-    found = odds(features, train(features, classes, 3, 1e-3))
+    found = odds_of(list(features), train(features, classes, 3, 1e-3))
     assert (found.argmax(axis=1) == classes).mean() > 0.98
 
 

@@ -14,6 +14,10 @@ from app.language.sentences import first_fitting, own_words, sentences, short_se
             "K cool. can you check this, i need it. thanks",
             ["K cool.", "can you check this, i need it.", "thanks"],
         ),
+        (
+            "Oh no... It broke. Well... it may work.",
+            ["Oh no...", "It broke.", "Well... it may work."],
+        ),
         ("I weigh 150 lbs. and run daily.", ["I weigh 150 lbs. and run daily."]),
         ("Ich arbeite 40 Std. pro Woche.", ["Ich arbeite 40 Std. pro Woche."]),
         ("It cost $3.50... and broke. Ok", ["It cost $3.50... and broke.", "Ok"]),
