@@ -12,6 +12,7 @@ from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
+from app.language.spans import UNTIMED
 from app.language.text import names, numbers
 from app.memory.generation.logic.outcomes import Dropped
 from app.memory.generation.logic.timing import is_newer, older, superseded
@@ -146,7 +147,8 @@ class Neighbourhood:
         db, model_id = self.resources.db, (vector and vector.model_id) or ""
         values = vector.values if vector and not self._is_lexical(model_id) else None
         index = await ScopeIndexes.of(self.resources).find(query, model_id) if vector else None
-        asked = read(candidate.fact, query.now.date(), language)
+        # A fact asks for no order of time.
+        asked = replace(read(candidate.fact, query.now.date(), language), time=UNTIMED)
         wanted = CandidateQuery(candidate.fact, asked.language, model_id, values)
         if is_hot(db, query, index):
             larger = LargeScopeSearch.of(self.resources)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from app.kernel.text import fold
-from app.language.dates import named, relative, words_of
 from app.language.grams import has_grams
 from app.language.search_languages import configuration_of
+from app.language.spans import UNTIMED, AskedTime, asked_time
 from app.language.terms import with_format
 from app.memory.memories.logic.search_hints import said, same
 
@@ -48,10 +48,11 @@ class RetrievalQuery:
         same: the search hint of memories with the query itself as their fact.
         said: the search hint of facts that consist of a speaker's name and the query, "Anna: ...".
         subjects: the hints of memories with a subject that the query may name.
-        times: the dates in the query, in the form of `rules.moments`.
+        times: the dates and spans in the query, in the form of `dates.named`.
         wanted: the hints of facts that answer the query, such as `has:time` after "when".
         has_grams: True if some words are searched for in several forms: words of scripts without
             blanks, and words with format characters.
+        time: the time that the query asks about; `times` are its spans.
     """
 
     language: str
@@ -61,6 +62,7 @@ class RetrievalQuery:
     times: tuple[str, ...]
     wanted: tuple[str, ...]
     has_grams: bool = False
+    time: AskedTime = UNTIMED
 
 
 def read(query: str, today: date, language: str | None = None) -> RetrievalQuery:
@@ -69,17 +71,17 @@ def read(query: str, today: date, language: str | None = None) -> RetrievalQuery
     `language` is the engine's text-search configuration; None detects it from the query.
     """
     text = query[:_READ_CHARS]
-    words = words_of(text)
     known = language or configuration_of(text)
-    times = [*named(text, words), *relative(text, words, today, known)]
+    time = asked_time(text, today, known)
     return RetrievalQuery(
         language=known,
         same=same(query),
         said=said(query),
         subjects=frozenset(f"subject:{word}" for word in _names(text)),
-        times=tuple(dict.fromkeys(times)),
+        times=time.spans,
         wanted=tuple(cue for cue, question in _WANTED if question.search(text)),
         has_grams=has_grams(text) or bool(with_format(text)),
+        time=time,
     )
 
 

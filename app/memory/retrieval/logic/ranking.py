@@ -9,13 +9,15 @@ nothing: for a hundred candidates, its calls take as long as the loops that they
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import date
 from operator import neg
 from typing import Any, NamedTuple
 
 from app.language.bm25 import Bm25
-from app.language.dates import days_between
+from app.language.dates import days_between, days_of
+from app.language.spans import Order
 from app.memory.retrieval.logic.query import RetrievalQuery
 
 Neighbour = tuple[float | None, int | None, int | None, bool | None]
@@ -109,8 +111,10 @@ class Weights:
     """z: BM25 of the memory before if that is a question, since this memory may be its answer."""
     subject: float = 1.0
     """The query names the subject of the fact."""
-    time: float = 3.0
-    """Closeness of a time in the fact to a time in the query: 1 if equal, 1/e for a week apart."""
+    time: float = 5.0
+    """1 for a time of the fact within the times of the query, 0.5 right beside them, 0.5/e for a
+    week apart; 0.75 if only the day of its words is within, and it names another. In an order of
+    time, the best candidates are also put into it."""
     kind: float = 0.5
     """The fact has the kind of value that the query asks for: a time or a number."""
     question: float = -0.3
@@ -124,8 +128,18 @@ WEIGHTS = Weights()
 SIGNALS = tuple(attribute.name for attribute in fields(Weights))
 
 _DAYS_OFF = 7.0
+"""Days outside the times of a query that divide the closeness by e."""
+_OUTSIDE = 0.5
+_SAID_BESIDE = 0.75
+_AS_GOOD = 0.4
+"""Share of the best score's lead over the average that a candidate in an order of time may lack."""
+_ALIKE = 0.3
+"""Difference of scores that never tells two candidates apart in an order of time."""
+_LEAST_SHARE = 0.5
+"""Share of the words of an event that its memory must have."""
+_OF_YEAR = len("time:2026")
 _LEAST_SPREAD = 1e-9
-_OF_TIME = ("said:", "time:")
+_OF_TIME = _SAID_ON, _NAMED = ("said:", "time:")
 # Flags of search hints. The two highest mean that the query is the fact, or the fact after a name.
 _SUBJECT, _KIND, _QUESTION, _STATES, _SAID, _EXACT = 1, 2, 4, 8, 16, 32
 _SAME, _ASKING = _SAID | _EXACT, _QUESTION | _STATES
@@ -178,6 +192,8 @@ def rank(
     bm25 = Bm25(statistics.memories, statistics.holding, average, has_grams=asked.has_grams)
     flags_of_all = _hint_flags(asked, candidates)
     signals = _signals(asked, bm25, candidates, flags_of_all, weights, average)
+    if asked.time.order is not None:
+        signals["time"] = _ordered(asked.time.order, candidates, signals)
     values = list(zip(*(signals[name] for name in SIGNALS), strict=True))
     scores = [*map(sum, values)]
     same = [flags & _SAME for flags in flags_of_all]
@@ -273,7 +289,7 @@ def _signals(
         "words": words,
         **_nearby(bm25, candidates, vector, words, weights, brevity),
         "subject": [weights.subject if flags & _SUBJECT else 0.0 for flags in flags_of_all],
-        "time": _times(asked.times, candidates, weights.time),
+        "time": _times(asked, candidates, weights.time),
         "kind": [weights.kind if flags & _KIND else 0.0 for flags in flags_of_all],
         "question": [
             weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in flags_of_all
@@ -398,21 +414,69 @@ def _answers(bm25: Bm25, candidate: RankingCandidate) -> float:
 
 
 def _times(
-    asked: Sequence[str], candidates: Sequence[RankingCandidate], weight: float
+    asked: RetrievalQuery, candidates: Sequence[RankingCandidate], weight: float
 ) -> list[float]:
-    if not asked:
+    if not asked.times:
         return [0.0] * len(candidates)
     cues = {
         cue for candidate in candidates for cue in candidate.cues or () if cue.startswith(_OF_TIME)
     }
-    near = {cue: _closeness(asked, cue[5:]) for cue in cues}
-    return [
-        weight * max([near.get(cue, 0.0) for cue in candidate.cues or ()], default=0.0)
-        for candidate in candidates
-    ]
+    # A year in a memory tells of no day.
+    near = {cue: _closeness(asked.times, cue[5:]) for cue in cues if len(cue) > _OF_YEAR}
+    return [weight * _meets(near, candidate.cues or ()) for candidate in candidates]
+
+
+def _meets(near: Mapping[str, float], cues: Sequence[str]) -> float:
+    """Return how well a memory meets the times of a query; what it names counts before its day."""
+    named = max((near[cue] for cue in cues if cue.startswith(_NAMED) and cue in near), default=None)
+    said = max((near[cue] for cue in cues if cue.startswith(_SAID_ON)), default=None)
+    if named is None or said is None:
+        return named or said or 0.0
+    return max(named, said * _SAID_BESIDE)
 
 
 def _closeness(asked: Sequence[str], moment: str) -> float:
     apart = [days_between(time, moment) for time in asked]
     days = min((days for days in apart if days is not None), default=None)
-    return 0.0 if days is None else math.exp(-days / _DAYS_OFF)
+    if days is None:
+        return 0.0
+    return _OUTSIDE * math.exp(-days / _DAYS_OFF) if days else 1.0
+
+
+def _ordered(
+    order: Order, candidates: Sequence[RankingCandidate], signals: Mapping[str, Sequence[float]]
+) -> list[float]:
+    """Return the signal of time that also puts the candidates that fit best into an order."""
+    scores = [math.fsum(parts) for parts in zip(*signals.values(), strict=True)]
+    best = max(scores)
+    lead = best - math.fsum(scores) / len(scores)
+    least = best - max(_ALIKE, _AS_GOOD * lead)
+    # What comes next has been named; of all else, it counts when it was said.
+    prefixes = (_NAMED, _SAID_ON) if order is Order.NEXT else (_SAID_ON, _NAMED)
+    days = [next(_days(candidate, prefixes), 0) for candidate in candidates]
+    fitting = [n for n, score in enumerate(scores) if score >= least and days[n]]
+    fitting.sort(key=lambda n: days[n], reverse=order is not Order.NEWEST)
+    ordered = [*signals["time"]]
+    for place, n in enumerate(fitting, 1):
+        ordered[n] += best - scores[n] + place / len(fitting)
+    return ordered
+
+
+def _days(candidate: RankingCandidate, prefixes: Sequence[str]) -> Iterator[int]:
+    """Yield the first days of the dates of a memory, in the order of the prefixes of its hints."""
+    for prefix in prefixes:
+        for cue in candidate.cues or ():
+            if cue.startswith(prefix) and (days := days_of(cue[5:])) is not None:
+                yield days[0]
+
+
+def moment_of(statistics: Statistics, candidates: Sequence[RankingCandidate]) -> str | None:
+    """Return the date of the memory whose words fit an event best, if it has most of them."""
+    # Words that no memory has do not count.
+    bm25 = Bm25(statistics.memories, statistics.holding, statistics.average_length, has_grams=True)
+    scores = [bm25.score(each.matched, each.length) for each in candidates]
+    best = candidates[scores.index(max(scores))] if candidates else None
+    if best is None or (bm25.share(best.matched) or 0.0) < _LEAST_SHARE:
+        return None
+    day = next(_days(best, (_NAMED, _SAID_ON)), None)
+    return None if day is None else date.fromordinal(day).isoformat()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from app.adapters.db.filters import read_filter
 from app.adapters.db.lists import ReadRows, Slice
@@ -11,6 +12,7 @@ from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
 from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.ranking import Ranking
+from app.language.dates import day_in
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, stored_type
 from app.memory.memories.schemas.metadata import metadata_filters
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
@@ -166,7 +168,8 @@ async def _search(
     ranking = request.ranking or of_engine or resources.settings.ranking
     if ranking is Ranking.VECTOR and search.embedded.vector is not None:
         return await search.by_distance(search.embedded.vector)
-    today = search.query.now.date()
+    zone = config.time_zone and ZoneInfo(config.time_zone)
+    today = day_in(zone or None, search.query.now)
     return await search.by_everything(text, read(text, today, search_language(config)))
 
 

@@ -6,7 +6,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache
@@ -19,6 +19,7 @@ from app.kernel.errors import ServiceError
 from app.kernel.names import EngineName
 from app.kernel.ranking import Ranking
 from app.kernel.wire.base import camel_name
+from app.language.spans import AskedTime
 from app.language.tokens import estimate_tokens
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.services.embedding import EmbeddedQuery
@@ -30,6 +31,7 @@ from app.memory.retrieval.logic.ranking import (
     RankingCandidate,
     Statistics,
     best_of,
+    moment_of,
 )
 from app.memory.retrieval.schemas import Explanation, SourceEvent
 from app.memory.retrieval.store import candidates, fast_sql, indexes, nearest, repository
@@ -162,12 +164,24 @@ class Search(ABC):
         # Vectors without meaning do not select candidates.
         vector = None if self.embedded.is_lexical_only else self.embedded.vector
         wanted = CandidateQuery(text, asked.language, self.embedded.model_id, vector)
+        if asked.time.events:
+            asked = replace(asked, times=await self._bounded(asked.time, wanted))
+            # The words of an event would find it again.
+            wanted = replace(wanted, text=asked.time.topic)
         best = best_of(asked, *await self.find_candidates(wanted), self.count)
         rows = await self.read(list(best))
         if rows is None:
             return None
         hits = [_ranked(rows[key], hit, self.embedded) for key, hit in best.items() if key in rows]
         return Hits(hits, len(best) - len(hits))
+
+    async def _bounded(self, time: AskedTime, wanted: CandidateQuery) -> tuple[str, ...]:
+        """Return the spans of a query within the days of its events, which their words find."""
+        found = [
+            await self.find_candidates(replace(wanted, text=event.text, vector=None))
+            for event in time.events
+        ]
+        return time.bounded([moment_of(*each) for each in found])
 
     @abstractmethod
     async def find_nearest(self, vector: Vector) -> Mapping[str, float]:
