@@ -75,6 +75,8 @@ def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
         fail("Give --user or --key-file: a key has its person.", MISUSED)
     settings = read_settings(data_dir=data_dir)
     file = ConfigFile.of(known, _path(known, is_of_project=project), name)
+    if project and not remove:
+        _check_ignored(file.path)
     if file.entry is not None and file.key is None:
         fail(f"{file.path} has another server as {name!r}; give this one another --name.")
     address = url.rstrip("/") if url else service_address(address_of(settings))
@@ -85,7 +87,7 @@ def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
         elif key_file is not None:
             connection.write_key(read_key(key_file))
         else:
-            connection.write_for(user or _login())
+            connection.write_for(_login() if user is None else user)
     except RemoteError as error:
         fail(f"{described(error)} {file.path} is left as it is.")
 
@@ -209,7 +211,7 @@ class _Connection:
             reason = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
             fail(f"--user: {reason}.", MISUSED)
         created: ApiKey = managed(self._settings, "createKey", lambda keys, _: keys.create(request))
-        typer.echo(f"{created.name} reaches the memories with {_USER}={user} alone.")
+        typer.echo(f"Created {created.name} for the memories of {_USER}={user} alone.")
         return created
 
     def _check_known(self, created: ApiKey) -> None:
@@ -221,8 +223,9 @@ class _Connection:
 
     def _save(self, edited: str) -> None:
         backup = self._file.write(edited)
-        kept = f"; {backup} is the file as it was" if backup else ""
-        typer.echo(f"{self._file.path} is written{kept}.")
+        typer.echo(f"Wrote {self._file.path}")
+        if backup is not None:
+            typer.echo(f"Backup: {backup}")
         typer.echo(f"Start {self._file.program.title} again.")
 
     def _display_name(self, user: str) -> str:
@@ -245,7 +248,7 @@ class _Connection:
             lambda keys, key_id: keys.revoke(key_id),
             named=name,
         )
-        typer.echo(f"{revoked.name} is revoked.")
+        typer.echo(f"Revoked {revoked.name}.")
 
 
 def _program(name: str) -> Program:
@@ -259,13 +262,16 @@ def _path(program: Program, *, is_of_project: bool) -> Path:
         return program.file()
     if program.project_file is None:
         fail(f"--project: {program.title} has no file for a project.", MISUSED)
-    path = Path.cwd() / program.project_file
+    return Path.cwd() / program.project_file
+
+
+def _check_ignored(path: Path) -> None:
+    """End the command if a file in a folder under version control could be committed."""
     git = shutil.which("git")
     asked = [git or "", "check-ignore", "--quiet", str(path)]
     # 0: ignored, 1: not ignored, 128: no repository.
     if git and subprocess.run(asked, check=False, stderr=subprocess.DEVNULL).returncode == 1:  # noqa: S603 - a fixed command
         fail(f"{path} would hold a key, and git does not ignore it: add it to .gitignore first.")
-    return path
 
 
 def _login() -> str:
