@@ -38,11 +38,11 @@ _NO_KEY = 401
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _USER = "user_id"
 Caller = Mapping[str, Any]
-"""What `getSelf` answers."""
+"""The answer of `getSelf`."""
 
 
 def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
-    program: Annotated[str, typer.Argument(help="The program.")],
+    program: Annotated[str, typer.Argument(metavar="PROGRAM", help="The program.")],
     *,
     user: Annotated[
         str | None,
@@ -94,7 +94,7 @@ def run(  # noqa: PLR0913 - one parameter for each option: typer reads them
 
 @dataclass(frozen=True)
 class _Asking:
-    """Whether a change is only shown, and whether it is written without a question."""
+    """The options for showing a change and asking about it."""
 
     is_trial: bool
     is_sure: bool

@@ -1,11 +1,14 @@
 """Edits of TOML files: the tables of one entry are put or taken, and all other bytes stay."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+_LINES = re.compile(r"(?<=\n)")
 
 
 def read(text: str) -> Any:  # noqa: ANN401 - as the reader of JSON
@@ -26,27 +29,27 @@ def dump(section: str, name: str, entry: Mapping[str, Any]) -> str:
 def put(text: str, section: str, name: str, entry: Mapping[str, Any]) -> str:
     """Replace the tables of an entry where the first one is, or add one at the end."""
     newline = "\r\n" if "\r\n" in text else "\n"
-    table = f"{dump(section, name, entry)}\n".replace("\n", newline)
-    own = [block for block in _blocks(text) if block.path[:2] == (section, name)]
+    written = f"{dump(section, name, entry)}\n".replace("\n", newline)
+    own = [table for table in _tables(text) if table.path[:2] == (section, name)]
     if own:
-        for block in reversed(own[1:]):
-            text = block.without(text)
-        return text[: own[0].start] + table + text[own[0].end :]
+        for table in reversed(own[1:]):
+            text = table.without(text)
+        return text[: own[0].start] + written + text[own[0].end :]
     if not text:
-        return table
-    return text + newline * (not text.endswith("\n")) + newline + table
+        return written
+    return text + newline * (not text.endswith("\n")) + newline + written
 
 
 def take(text: str, section: str, name: str) -> str:
     """Remove the tables of an entry."""
-    for block in reversed(list(_blocks(text))):
-        if block.path[:2] == (section, name):
-            text = block.without(text)
+    for table in reversed(list(_tables(text))):
+        if table.path[:2] == (section, name):
+            text = table.without(text)
     return text
 
 
 @dataclass(frozen=True)
-class _Block:
+class _Table:
     """The lines of a table, without the comments and empty lines before the next table."""
 
     path: tuple[str, ...]
@@ -63,20 +66,20 @@ class _Block:
         return kept + text[self.end :]
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _tables(text: str) -> Iterator[_Table]:
     starts = [*_headers(text), (len(text), ())]
     for (start, path), (following, _) in pairwise(starts):
-        lines = text[start:following].splitlines(keepends=True)
+        lines = _LINES.split(text[start:following])
         while lines[-1].strip() == "" or lines[-1].lstrip().startswith("#"):
             # They may be about the next table.
             lines.pop()
-        yield _Block(path, start, start + sum(map(len, lines)))
+        yield _Table(path, start, start + sum(map(len, lines)))
 
 
 def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield the offset and the path of each header of a table."""
     at = 0
-    for line in text.splitlines(keepends=True):
+    for line in _LINES.split(text):
         if line.lstrip().startswith("[") and _is_whole(text[:at]):
             yield at, _path(read(line))
         at += len(line)
