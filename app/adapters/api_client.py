@@ -62,7 +62,7 @@ class ApiClient:
         query: Query | None = None,
     ) -> dict[str, Any]:
         """Send a request with a JSON body or none; return the JSON answer."""
-        with self._errors():
+        with _errors(self.url):
             response = self._client.request(method, path, json=body, params=_text(query))
         return _answer(response)
 
@@ -75,7 +75,7 @@ class ApiClient:
     ) -> dict[str, Any]:
         """Post a body of any length, piece by piece; return the JSON answer."""
         headers = {"Content-Type": media_type}
-        with self._errors():
+        with _errors(self.url):
             response = self._client.post(
                 path, content=content, headers=headers, params=_text(query)
             )
@@ -85,7 +85,7 @@ class ApiClient:
     def download(self, path: str, query: Query | None = None) -> Iterator[Iterator[bytes]]:
         """Open an answer of any length; yield an iterator over its bytes as they arrive."""
         with (
-            self._errors(),
+            _errors(self.url),
             self._client.stream("GET", path, params=_text(query)) as response,
         ):
             if response.status_code >= _REFUSALS:
@@ -93,16 +93,17 @@ class ApiClient:
                 _answer(response)
             yield response.iter_raw()
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise RemoteError(f"No service answers at {self.url}: {error}.") from error
-        except httpx2.TimeoutException as error:
-            raise RemoteError(f"The service at {self.url} does not answer in time.") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise RemoteError(f"The connection to {self.url} failed: {error}.") from error
+
+@contextmanager
+def _errors(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        raise RemoteError(f"No service answers at {url}: {error}.") from error
+    except httpx2.TimeoutException as error:
+        raise RemoteError(f"The service at {url} does not answer in time.") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise RemoteError(f"The connection to {url} failed: {error}.") from error
 
 
 def _text(query: Query | None) -> dict[str, str]:
@@ -129,6 +130,18 @@ def _answer(response: httpx2.Response) -> dict[str, Any]:
             response.status_code,
         ) from None
     raise RemoteError(message, response.status_code, info.get("reason"), info.get("metadata"))
+
+
+def status_of_mcp(url: str, key: str) -> int:
+    """Return the status of the MCP endpoint's answer to a key.
+
+    Raises:
+        RemoteError: there is no answer.
+    """
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    with _errors(url):
+        headers = {"Authorization": f"Bearer {key}", "Accept": JSON}
+        return httpx2.post(url, json=ping, headers=headers, timeout=_CONNECT_SECONDS).status_code
 
 
 def client_with(key: str, refused: Callable[[str], None]) -> httpx2.AsyncClient:

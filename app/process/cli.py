@@ -20,7 +20,7 @@ _GROUPS: Mapping[str, Sequence[str]] = {
     "Run": ["serve", "worker", "demo"],
     "Try a model": ["check-model", "check-embedder"],
     "Look up": ["settings", "costs", "openapi"],
-    "Keys and agents": ["mcp", "keys"],
+    "Keys and agents": ["connect", "mcp", "keys"],
     "Move memories in and out": ["import", "export", "restore"],
     "Back up": ["backup", "backups", "restore-backup", "erasures"],
     "Keep the database": ["check", "migrate", "reembed", "operations", "pg", "distribute"],

@@ -57,7 +57,7 @@ def connected(url: str | None, key_file: Path | None) -> Iterator[ApiClient]:
     The exit code is 2 without a key, 1 after an error of the service, 130 after Ctrl-C.
     """
     address = url or environment().get(URL_VARIABLE, "").strip() or _DEFAULT_URL
-    with ApiClient(address, _key(key_file)) as api:
+    with ApiClient(address, read_key(key_file)) as api:
         try:
             with stoppable("Interrupted."):
                 yield api
@@ -132,7 +132,8 @@ def patiently(call: Callable[[], _T]) -> _T:
     return call()
 
 
-def _key(key_file: Path | None) -> str:
+def read_key(key_file: Path | None) -> str:
+    """Return the key of a file, else of the environment; end the command without one."""
     if key_file is None:
         key = environment().get(KEY_VARIABLE, "").strip()
     else:

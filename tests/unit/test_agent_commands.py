@@ -42,5 +42,5 @@ def test_a_server_that_runs_is_found_where_it_listens(monkeypatch: pytest.Monkey
 def test_the_proxy_is_named_by_its_whole_path() -> None:
     """An application does not have the `PATH` of a shell."""
     lines = connecting_lines("http://127.0.0.1:8000/mcp")
-    pasted = lines.rpartition("claude_desktop_config.json:\n")[2]
+    pasted = lines.partition("claude_desktop_config.json:\n")[2].partition("\n\n")[0]
     assert Path(json.loads(pasted)["mcpServers"]["memory"]["command"]).is_file()

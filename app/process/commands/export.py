@@ -1,7 +1,6 @@
 """Write an engine to an archive: configuration, memories with history, sessions, tasks."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from app.kernel.clock import SystemClock
 from app.kernel.errors import ServiceError
 from app.memory.transfer.logic.kinds import MEMORY
 from app.memory.transfer.logic.reading import ArchiveReader, Block
+from app.process.private_file import written
 from app.process.progress import progress, stoppable
 from app.process.remote_api import KeyFile, Url, connected, engine_path
 
@@ -70,7 +70,7 @@ def run(  # noqa: PLR0913 - one argument an option
     with connected(url, key_file) as api, stoppable("Stopped: nothing is exported."):
         _wait(api, path, wait)
         typer.echo(_WARNING, err=True)
-        with _written(target) as file:
+        with _output(target) as file:
             reader = _copy(api.download(f"{path}:export", query), file, is_plain=plain)
     _report(reader, target)
 
@@ -86,26 +86,14 @@ def _wait(api: ApiClient, path: str, seconds: float) -> None:
 
 
 @contextmanager
-def _written(target: Path | None) -> Iterator[BinaryIO]:
-    """Open the output; a file gets its final name if the block succeeds, else it is deleted."""
+def _output(target: Path | None) -> Iterator[BinaryIO]:
+    """Open the output, a file or standard output."""
     if target is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    part = target.with_name(target.name + ".part")
-    try:
-        part.unlink(missing_ok=True)
-        # Only the owner may read the file, because it holds personal data.
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(descriptor)
-        part.replace(target)
-    except OSError as error:
-        fail(f"{target} cannot be written: {error.strerror or error}.")
-    finally:
-        part.unlink(missing_ok=True)
+    with written(target) as file:
+        yield file
 
 
 def _copy(

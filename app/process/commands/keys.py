@@ -22,7 +22,6 @@ from app.adapters.db.clock import DatabaseClock, Skew
 from app.adapters.db.engine import open_engine
 from app.adapters.db.migrate import SchemaError
 from app.adapters.db.session import Database
-from app.adapters.postgres.embedded import holder_of
 from app.adapters.postgres.programs import PostgresStartError
 from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
 from app.kernel.audit import Audited
@@ -36,7 +35,7 @@ from app.platform.access.schemas import ApiKey, CreateKeyRequest, check_grace
 from app.platform.access.services.access import AccessService, KeyService
 from app.platform.audit.service import AuditService
 from app.platform.engines.services.engines import EngineService
-from app.process.commands.mcp import connecting_lines, endpoint
+from app.process.commands.mcp import address_of, connecting_lines, endpoint
 from app.process.on_database import database_of
 from app.settings.settings import Settings
 
@@ -131,7 +130,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     }
     request = _request({field: value for field, value in given.items() if value not in (None, [])})
     settings = read_settings(data_dir=data_dir)
-    created = _managed(settings, "createKey", lambda keys, _: keys.create(request))
+    created = managed(settings, "createKey", lambda keys, _: keys.create(request))
     _show_secret(created, as_json=as_json)
     if for_agent is not None and not as_json:
         _show_connecting(created, settings)
@@ -140,7 +139,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
 @app.command("list")
 def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
     """List all keys, newest first, including revoked and expired keys."""
-    keys = _managed(
+    keys = managed(
         read_settings(data_dir=data_dir),
         "listKeys",
         lambda keys, _: all_keys(keys),
@@ -163,7 +162,7 @@ def revoke(
 ) -> None:
     """Revoke a key for good; servers refuse it within a second."""
     settings = read_settings(data_dir=data_dir)
-    revoked = _managed(
+    revoked = managed(
         settings,
         "revokeKey",
         lambda keys, key_id: keys.revoke(key_id, force=force),
@@ -188,7 +187,7 @@ def rotate(
     """Replace the secret of a key, and print the new one once."""
     length = _read(read_grace, grace, "--grace")
     settings = read_settings(data_dir=data_dir)
-    rotated = _managed(
+    rotated = managed(
         settings,
         "rotateKey",
         lambda keys, key_id: keys.rotate(key_id, length),
@@ -258,12 +257,14 @@ async def _begin(db: Database, clock: Clock, settings: Settings) -> None:
         await EngineService(db, clock, settings).ensure_first()
 
 
-def _managed(
+def managed(
     settings: Settings,
     method: str,
     work: Callable[[KeyService, str], Awaitable[_T]],
     named: str | None = None,
 ) -> _T:
+    """Return the result of `work` with `managed_keys`; end the command if it fails."""
+
     async def main() -> _T:
         async with managed_keys(settings, method, named) as (keys, key_id):
             return await work(keys, key_id)
@@ -287,10 +288,9 @@ def _show_secret(key: ApiKey, *, as_json: bool) -> None:
 
 
 def _show_connecting(key: ApiKey, settings: Settings) -> None:
-    holder = None if settings.database_url else holder_of(settings.data_dir)
     # With a key for one engine, `/mcp` serves that engine without an id in the path.
     path = f"/{key.engines[0]}" if key.engines and len(key.engines) > 1 else ""
-    url = endpoint(holder.address if holder else None) + path
+    url = endpoint(address_of(settings)) + path
     typer.echo(f"\n{connecting_lines(url)}")
 
 

@@ -4,21 +4,22 @@ The key is read from MEMORY_BANK_CLIENT_KEY, never from an argument, which other
 """
 
 import asyncio
-import json
 import shlex
 from typing import Annotated
 
 import typer
 
+from app.adapters.postgres.embedded import holder_of
 from app.adapters.terminal import MISUSED, fail
+from app.process.connecting.programs import PROGRAMS
 from app.process.remote_api import KEY_VARIABLE, URL_VARIABLE
-from app.process.typed import whole_path
 from app.settings.environment import PREFIX, environment
+from app.settings.settings import Settings
 
 _DEFAULT_PORT = 8_000
-_PATH = "/mcp"
-_NAME = "memory"
-_STAND_IN = "KEY"
+MCP_PATH = "/mcp"
+SERVER_NAME = "memory"
+STAND_IN = "KEY"
 """Placeholder for the secret, which is shown only once."""
 
 
@@ -52,35 +53,33 @@ def _pair(written: str) -> tuple[str, str]:
     return key, value
 
 
-def endpoint(serving: str | None = None) -> str:
-    """Return the public URL of the MCP endpoint; `serving` is the address of a known server."""
+def address_of(settings: Settings) -> str | None:
+    """Return the address of the server of these settings; None: there is none on this machine."""
+    holder = None if settings.database_url else holder_of(settings.data_dir)
+    return holder.address if holder else None
+
+
+def service_address(serving: str | None = None) -> str:
+    """Return the public address of the service; `serving` is the address of a known server."""
     known = environment()
     port = known.get(f"{PREFIX}PORT") or _DEFAULT_PORT
     named = (known.get(variable) for variable in (URL_VARIABLE, f"{PREFIX}PUBLIC_URL"))
     address = next(filter(None, named), None) or serving or f"http://127.0.0.1:{port}"
-    return address.rstrip("/") + _PATH
+    return address.rstrip("/")
+
+
+def endpoint(serving: str | None = None) -> str:
+    """Return the public URL of the MCP endpoint, as `service_address` finds the service."""
+    return service_address(serving) + MCP_PATH
 
 
 def connecting_lines(url: str) -> str:
     """Return the commands and configurations to paste into agents."""
-    header = {"Authorization": f"Bearer {_STAND_IN}"}
-    http = {"url": url, "headers": header}
-    proxy = {
-        "command": whole_path(),
-        "args": ["mcp", "--url", url],
-        "env": {KEY_VARIABLE: _STAND_IN},
-    }
-    bearer = f'"Authorization: Bearer {_STAND_IN}"'
-    claude = f"claude mcp add --transport http {_NAME} {shlex.quote(url)} --header {bearer}"
-    lines = {
-        "Claude Code": claude,
-        "Cursor, in ~/.cursor/mcp.json": _json({"mcpServers": {_NAME: http}}),
-        "VS Code, in .vscode/mcp.json": _json({"servers": {_NAME: {"type": "http", **http}}}),
-        "Claude Desktop, in claude_desktop_config.json": _json({"mcpServers": {_NAME: proxy}}),
-    }
-    parts = [f"{client}:\n{text}" for client, text in lines.items()]
-    return "\n\n".join([f"Put the key in place of {_STAND_IN}.", *parts])
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    bearer = f'"Authorization: Bearer {STAND_IN}"'
+    claude = f"claude mcp add --transport http {SERVER_NAME} {shlex.quote(url)} --header {bearer}"
+    parts = [f"Put the key in place of {STAND_IN}.", f"Claude Code:\n{claude}"]
+    for program in list(PROGRAMS.values())[1:]:
+        entry = program.entry(url, STAND_IN)
+        text = program.form.dump(program.section, SERVER_NAME, entry)
+        parts.append(f"{program.title}, in {program.shown}:\n{text}")
+    return "\n\n".join(parts)

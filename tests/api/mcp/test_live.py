@@ -115,10 +115,10 @@ def test_the_lines_that_connect_agents_show_the_key_once(deployment: Deployment)
     printed = _keys(deployment, "create", "--for-agent", "7")
     match = _SECRET.search(printed)
     assert match is not None
-    clients = ("Claude Code:", "Cursor, in", "VS Code, in", "Claude Desktop, in")
-    assert [client in printed for client in clients] == [True] * 4
+    clients = ("Claude Code:", "Cursor, in", "VS Code, in", "Claude Desktop, in", "Codex, in")
+    assert [client in printed for client in clients] == [True] * 5
     assert printed.count(match[1]) == 1
-    assert printed.count("Bearer KEY") == 3
+    assert printed.count("Bearer KEY") == 4
     headers = {"Authorization": f"Bearer {match[1]}"}
     told_of = httpx.get(f"{deployment.first.url}/v1/self", headers=headers).json()
     assert told_of["roles"] == ["editor"]

@@ -1,0 +1,1 @@
+"""The configuration files of programs that use MCP, and the entry of this service in them."""
