@@ -39,13 +39,18 @@ def _response(text: str, id_: str, *more: Any) -> Any:
 def response_events(*texts: str) -> Behaviour:
     """Stream a response."""
     place = {"item_id": "m", "output_index": 0, "content_index": 0, "logprobs": []}
-    deltas = [
-        {"type": "response.output_text.delta", "delta": text, "sequence_number": number, **place}
-        for number, text in enumerate(texts)
+    deltas = [{"type": "response.output_text.delta", "delta": text, **place} for text in texts]
+    whole = _response("".join(texts), "resp_1")
+    item = {**whole["output"][0], "content": []}
+    part = {"type": "output_text", "text": "", "annotations": []}
+    events = [
+        {"type": "response.created", "response": {**whole, "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.content_part.added", "part": part, **place},
+        *deltas,
+        {"type": "response.completed", "response": whole},
     ]
-    end = {"type": "response.completed", "sequence_number": len(texts)}
-    last = {**end, "response": _response("".join(texts), "resp_1")}
-    return _stream([(event["type"], event) for event in [*deltas, last]])
+    return _stream([(event["type"], event | {"sequence_number": 0}) for event in events])
 
 
 def message(text: str, *blocks: Any) -> Behaviour:

@@ -308,7 +308,9 @@ def prompt_tokens(body: Json) -> int:
             parts = [part for part in content or [] if part.get("type") != "image_url"]
             content = json.dumps(parts)
         found += count_tokens(content)
-    return found + sum(map(count_tokens, body.get("input", [])))
+    given = body.get("input", [])
+    texts = [given] if isinstance(given, str) else [text for text in given if isinstance(text, str)]
+    return found + sum(map(count_tokens, texts))
 
 
 def count_tokens(text: str) -> int:

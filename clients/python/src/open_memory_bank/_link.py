@@ -132,7 +132,7 @@ class Link:
         if is_new:
             _log.warning(
                 "Open Memory Bank fails (%s, %s): models are called without memories, and what is"
-                " said waits to be sent.",
+                " said waits or is lost.",
                 part,
                 _label(failure),
             )
