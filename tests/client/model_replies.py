@@ -43,7 +43,7 @@ def response_events(*texts: str) -> Behaviour:
     whole = _response("".join(texts), "resp_1")
     item = {**whole["output"][0], "content": []}
     part = {"type": "output_text", "text": "", "annotations": []}
-    events = [
+    events: list[Any] = [
         {"type": "response.created", "response": {**whole, "output": []}},
         {"type": "response.output_item.added", "output_index": 0, "item": item},
         {"type": "response.content_part.added", "part": part, **place},

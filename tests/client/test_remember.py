@@ -31,8 +31,8 @@ from tests.support.model_server import Called, ModelServer, status
 
 SCOPE = {"user_id": "42"}
 SEATS = "I prefer window seats."
-MODEL = {"model": "m"}
-LONG = {"model": "m", "max_tokens": 9}
+MODEL: Any = {"model": "m"}
+LONG: Any = {"model": "m", "max_tokens": 9}
 TOOL: Any = {"type": "function", "function": {"name": "seats", "parameters": {}}}
 _MOST_SECONDS = 0.5
 
@@ -432,7 +432,7 @@ def test_a_client_stays_what_it_is(bank: Client, server: ModelServer, between: P
     other.chat.completions.create(**asked)
     assert server.seen[-1].body["messages"] == asked["messages"]
     made.embeddings.create(model="m", input="x")
-    with pytest.raises(TypeError, match="got Client"):
+    with pytest.raises(TypeError, match="got Client of open_memory_bank"):
         of_openai.remember(bank, scope=SCOPE)  # type: ignore[type-var]
     with pytest.raises(ValueError, match="scope must"):
         of_openai.remember(given, scope={}, bank=bank)

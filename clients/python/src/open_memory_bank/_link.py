@@ -87,9 +87,13 @@ class Link:
             return []
         is_over = loop.create_future()
 
+        def end() -> None:
+            if not is_over.done():
+                is_over.set_result(None)
+
         def wake(_: object) -> None:
             with suppress(RuntimeError):  # the loop has been closed meanwhile
-                loop.call_soon_threadsafe(lambda: is_over.done() or is_over.set_result(None))
+                loop.call_soon_threadsafe(end)
 
         found.add_done_callback(wake)
         await asyncio.wait([is_over], timeout=search.seconds)

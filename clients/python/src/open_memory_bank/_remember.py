@@ -43,14 +43,15 @@ def remembering(client: Wrapped, apis: Sequence[Api], memory: Memory) -> Wrapped
     """
     if not memory.scope:
         raise ValueError("scope must have a pair, such as user_id; got none.")
+    kind = type(client)
+    if not _is_made_lazily(kind, "with_raw_response"):
+        found = f"{kind.__name__} of {kind.__module__}"
+        raise TypeError(f"client must be a model's, of a release that is supported; got {found}.")
     made: Any = copy.copy(client)
     for name in list(vars(made)):
         # Resources hold on to the client that made them.
-        is_resource = isinstance(getattr(type(made), name, None), cached_property)
-        if is_resource or name in _REPLACED:
+        if name in _REPLACED or _is_made_lazily(kind, name):
             del vars(made)[name]
-    if not (hasattr(made, "post") and hasattr(made, "copy")):
-        raise TypeError(f"client must be a model's client; got {type(client).__name__}.")
     is_async = inspect.iscoroutinefunction(made.post)
     made.post = partial(_apost if is_async else _post, _Talks(apis, memory), made.post)
     original = made.copy
@@ -61,6 +62,10 @@ def remembering(client: Wrapped, apis: Sequence[Api], memory: Memory) -> Wrapped
     made.copy = made.with_options = again
     wrapped: Wrapped = made
     return wrapped
+
+
+def _is_made_lazily(kind: type, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), cached_property)
 
 
 class _Talks:
@@ -77,24 +82,25 @@ class _Talks:
         """Return the call that a request makes; None if it is no talk."""
         api = self._apis.get(path.partition("?")[0])
         body = given.get("body")
-        if api is None or not isinstance(body, Mapping):
+        found = None
+        if api is not None and isinstance(body, Mapping):
+            with self._memory.link.guarded():
+                found = self._begun(api, body, is_stream=given.get("stream") is True)
+        return found
+
+    def _begun(self, api: Api, body: Body, *, is_stream: bool) -> _Call | None:
+        entries = body.get(api.key)
+        if isinstance(entries, str):
+            entries = [{"role": "user", "content": entries}]
+        elif isinstance(entries, Iterable):
+            entries = list(entries)
+            body = {**body, api.key: entries}  # perhaps it can be read but once
+        else:
             return None
-        with self._memory.link.guarded():
-            entries = body.get(api.key)
-            if isinstance(entries, str):
-                entries = [{"role": "user", "content": entries}]
-            elif isinstance(entries, Iterable):
-                entries = list(entries)
-                body = {**body, api.key: entries}  # it may be read once alone
-            else:
-                return None
-            day = datetime.now(timezone.utc).date()
-            talk = said(entries, f"{day} {api.talk(body)}")
-            self._query = talk.query or self._query
-            is_stream = given.get("stream") is True
-            ids = self._ids(talk)
-            return _Call(api, self._memory, body, talk, ids, self._query, is_stream=is_stream)
-        return None
+        talk = said(entries, f"{datetime.now(timezone.utc).date()} {api.talk(body)}")
+        self._query = talk.query or self._query
+        ids = self._ids(talk)
+        return _Call(api, self._memory, body, talk, ids, self._query, is_stream=is_stream)
 
     def _ids(self, talk: Said) -> list[str]:
         """Return the id of each line, by which the bank takes it once.

@@ -9,7 +9,7 @@ client.messages.create(model=..., max_tokens=..., messages=[{"role": "user", "co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from open_memory_bank._lines import Api, Body, extended, field, text_of
@@ -56,7 +56,7 @@ def remember(
 
 def _in_system(body: Body, text: str) -> dict[str, Any]:
     system = body.get("system")
-    if not isinstance(system, (str, list)) and hasattr(system, "__iter__"):
+    if not isinstance(system, str) and isinstance(system, Iterable):
         system = list(system)
     return {**body, "system": extended(system, text)}
 
