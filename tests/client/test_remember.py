@@ -5,6 +5,8 @@ import gc
 import json
 import logging
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -26,6 +28,7 @@ from tests.client.model_replies import (
     response_events,
 )
 from tests.packaging.checkout import scratch_folder
+from tests.support.documents import ROOT
 from tests.support.live import KEY, live_server
 from tests.support.model_server import Called, ModelServer, status
 
@@ -496,6 +499,28 @@ def test_lines_wait_for_the_bank(bank: Client, server: ModelServer, between: Pro
         asks.chat.completions.create(messages=[_user("I like tea.")], **MODEL)
     lines = [event["content"]["parts"][0]["text"] for event in _events(between)]
     assert lines == ["I live in Oslo.", "Noted."] * 5 + ["I like tea.", "Noted."]
+
+
+def test_a_program_that_ends_waits_for_its_lines(
+    bank: Client, server: ModelServer, between: Proxy
+) -> None:
+    server.always("Noted.")
+    program = _PROGRAM.format(url=server.url, bank=between.url, key=KEY, engine=bank.engine)
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, timeout=60)
+    assert _lines(between) == [("user", "I live in Oslo."), ("model", "Noted.")]
+
+
+_PROGRAM = """\
+import sys
+sys.path.insert(0, "clients/python/src")
+from openai import OpenAI
+from open_memory_bank import Client
+from open_memory_bank.openai import remember
+bank = Client("{bank}", key="{key}", engine="{engine}")
+client = remember(OpenAI(base_url="{url}", api_key="k"), scope={{"user_id": "42"}}, bank=bank)
+said = {{"role": "user", "content": "I live in Oslo."}}
+client.chat.completions.create(model="m", messages=[said])
+"""
 
 
 def test_what_the_bank_refuses_is_left_out(

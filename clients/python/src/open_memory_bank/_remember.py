@@ -43,6 +43,10 @@ def remembering(client: Wrapped, apis: Sequence[Api], memory: Memory) -> Wrapped
     """
     if not memory.scope:
         raise ValueError("scope must have a pair, such as user_id; got none.")
+    return _around(client, _Talks(apis, memory))
+
+
+def _around(client: Wrapped, talks: _Talks) -> Wrapped:
     kind = type(client)
     if not _is_made_lazily(kind, "with_raw_response"):
         found = f"{kind.__name__} of {kind.__module__}"
@@ -53,11 +57,11 @@ def remembering(client: Wrapped, apis: Sequence[Api], memory: Memory) -> Wrapped
         if name in _REPLACED or _is_made_lazily(kind, name):
             del vars(made)[name]
     is_async = inspect.iscoroutinefunction(made.post)
-    made.post = partial(_apost if is_async else _post, _Talks(apis, memory), made.post)
+    made.post = partial(_apost if is_async else _post, talks, made.post)
     original = made.copy
 
     def again(**options: Any) -> Any:  # noqa: ANN401 - as the client's own
-        return remembering(original(**options), apis, memory)
+        return _around(original(**options), talks)
 
     made.copy = made.with_options = again
     wrapped: Wrapped = made
