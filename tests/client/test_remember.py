@@ -13,8 +13,8 @@ from typing import Any
 
 import openai
 import pytest
-from anthropic import Anthropic, AsyncAnthropic, BadRequestError
-from openai import AsyncOpenAI, OpenAI
+from anthropic import Anthropic, AnthropicVertex, AsyncAnthropic, BadRequestError
+from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 
 from open_memory_bank import Client
 from open_memory_bank import anthropic as of_anthropic
@@ -351,6 +351,29 @@ async def test_the_awaited_client_of_anthropic(
         ("model", "12B."),
     ]
     assert all(SEATS in seen.body["system"] for seen in server.seen)
+
+
+def test_clients_of_other_clouds(bank: Client, server: ModelServer, between: Proxy) -> None:
+    server.will(message("Window."))
+    place: Any = {"access_token": "t", "project_id": "p", "region": "r"}
+    with AnthropicVertex(base_url=server.url, **place) as vertex:
+        own = vertex.messages
+        claude = _remember(of_anthropic, vertex, bank)
+        assert type(claude) is AnthropicVertex
+        claude.messages.create(messages=[_user("Where do I sit?")], **LONG)
+        assert vertex.messages is own
+    azure = AzureOpenAI(azure_endpoint=server.url[:-3], api_key="k", api_version="2024-06-01")
+    with azure:
+        server.will("12A.")
+        asks = _remember(of_openai, azure, bank)
+        asks.chat.completions.create(messages=[_user("Which?")], **MODEL)
+    assert _lines(between) == [
+        ("user", "Where do I sit?"),
+        ("model", "Window."),
+        ("user", "Which?"),
+        ("model", "12A."),
+    ]
+    assert all(SEATS in str(seen.body) for seen in server.seen)
 
 
 def test_errors_of_the_model_pass(

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 
 from open_memory_bank import types
@@ -48,16 +48,17 @@ def remembering(client: Wrapped, apis: Sequence[Api], memory: Memory) -> Wrapped
 
 def _around(client: Wrapped, talks: _Talks) -> Wrapped:
     kind = type(client)
-    if not _is_made_lazily(kind, "with_raw_response"):
+    if not (hasattr(client, "post") and hasattr(client, "copy")):
         found = f"{kind.__name__} of {kind.__module__}"
-        raise TypeError(f"client must be a model's, of a release that is supported; got {found}.")
+        raise TypeError(f"client must be a client of a model; got {found}.")
     made: Any = copy.copy(client)
-    for name in list(vars(made)):
-        # Resources hold on to the client that made them.
-        if name in _REPLACED or _is_made_lazily(kind, name):
-            del vars(made)[name]
+    for name in _REPLACED & vars(made).keys():
+        del vars(made)[name]
     is_async = inspect.iscoroutinefunction(made.post)
     made.post = partial(_apost if is_async else _post, talks, made.post)
+    for name, value in list(vars(made).items()):
+        if getattr(value, "_client", None) is client:  # a resource that has been used
+            setattr(made, name, type(value)(made))
     original = made.copy
 
     def again(**options: Any) -> Any:  # noqa: ANN401 - as the client's own
@@ -66,10 +67,6 @@ def _around(client: Wrapped, talks: _Talks) -> Wrapped:
     made.copy = made.with_options = again
     wrapped: Wrapped = made
     return wrapped
-
-
-def _is_made_lazily(kind: type, name: str) -> bool:
-    return isinstance(getattr(kind, name, None), cached_property)
 
 
 class _Talks:
