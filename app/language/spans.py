@@ -24,7 +24,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class TimeBound:
     """An event of an unknown day as a bound of the span: "before my trip".
 
     Attributes:
@@ -51,7 +51,7 @@ class AskedTime:
 
     spans: tuple[str, ...] = ()
     order: Order | None = None
-    events: tuple[Bound, ...] = ()
+    events: tuple[TimeBound, ...] = ()
     topic: str = ""
 
     def bounded(self, moments: Sequence[str | None]) -> tuple[str, ...]:
@@ -199,7 +199,7 @@ class _Reading:
         self._configuration = configuration
         self._spans: list[str] = []
         self._bounds: list[str] = []
-        self._events: list[Bound] = []
+        self._events: list[TimeBound] = []
 
     def read(self) -> AskedTime:
         is_habit = _HABIT.search(self._text) is not None
@@ -262,7 +262,7 @@ class _Reading:
             span = _beside(_in_year(dates[-1], self._today, side), side, days)
             self._bounds += [span] if span else []
         elif not all(is_function_word(word) for word in words_of(text)):
-            self._events.append(Bound(text.strip(), side, days))
+            self._events.append(TimeBound(text.strip(), side, days))
 
     def _dates(self, text: str) -> list[str]:
         return _moments(text, self._today, self._configuration)

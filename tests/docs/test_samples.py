@@ -4,6 +4,7 @@ Each runs at a live server, in an engine of its own. They leave `ask_model` alon
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,14 +16,17 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
+from open_memory_bank import Client
 from tests.packaging.checkout import scratch_folder
 from tests.support.documents import DOCS, README, ROOT, samples
 from tests.support.live import KEY, LiveServer, live_server
+from tests.support.model_server import ModelServer
 
 _PORT = "127.0.0.1:8000"
 _FIRST_ENGINE = re.compile(r"\b(reasoningEngines|memoryBanks)/1\b")
 _PARENT = "/v1/projects/default/locations/local"
 _CLIENT = str(ROOT / "clients/python/src")
+_MODEL_CLIENTS = DOCS / "guides/model-clients.md"
 _TIMEOUT_SECONDS = 120
 _SET_UP = """\
 if command -v curl >/dev/null; then
@@ -77,11 +81,12 @@ def _shell(*parts: str) -> list[Any]:
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
-def _python(*parts: str) -> str:
+def _python(*parts: str, **environment: str) -> str:
     """Run a program; return what it printed."""
     program = "\n".join([f"KEY = {KEY!r}", _MODEL, *parts])
     ended = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -128,7 +133,7 @@ def test_the_loop_knows_what_it_was_told(server: LiveServer, engine: str) -> Non
     """The programs, one after another in one process, since the official client loads slowly."""
     guide = DOCS / "guides" / "agent-loop.md"
     with_client, without_client = samples(guide, "python")
-    assert samples(README, "python") == [with_client]
+    assert samples(README, "python") == [with_client, samples(_MODEL_CLIENTS, "python")[0]]
     (known,) = samples(guide, "text")
     assert known in samples(README, "text")
     told, asked = (
@@ -180,6 +185,49 @@ def test_the_python_client(server: LiveServer, engine: str) -> None:
     assert _python(f"import sys; sys.path.insert(0, {_CLIENT!r})", *programs) == "".join(
         printed[1:]
     )
+
+
+def test_the_clients_of_models(server: LiveServer, running_server: ModelServer) -> None:
+    """The two lines of each, with a bank and a model of the environment."""
+    model_server = running_server
+    model_server.reset()
+    model_server.always("At the window.")
+    lines = samples(_MODEL_CLIENTS, "python")
+    assert samples(ROOT / "clients/python/README.md", "python")[1:] == lines
+    (written,) = (text for text in samples(_MODEL_CLIENTS, "text") if "<memories>" in text)
+    with Client(server.url, key=KEY) as bank:
+        bank.memories.create(scope={"user_id": "42"}, fact="I prefer window seats.")
+        list(bank.memories.retrieve(scope={"user_id": "42"}, query="x"))  # the first one is slow
+    address = model_server.url.removesuffix("/v1")
+    environment = {
+        "MEMORY_BANK_CLIENT_URL": server.url,
+        "MEMORY_BANK_CLIENT_KEY": KEY,
+        "OPENAI_BASE_URL": model_server.url,
+        "OPENAI_API_KEY": "none",
+        "ANTHROPIC_BASE_URL": address,
+        "ANTHROPIC_API_KEY": "none",
+        "PYTHONPATH": _CLIENT,
+    }
+    calls = [
+        "client.chat.completions.create(model='m', messages=[PROMPT, ASKED])",
+        "client.messages.create(model='m', max_tokens=9, system=SYSTEM, messages=[ASKED])",
+    ]
+    for program, call in zip(lines, calls, strict=True):
+        _python(_ASKED, program, call, "flush()", **environment)
+        body = model_server.seen[-1].body
+        prompt = body.get("system") or body["messages"][0]["content"]
+        assert f"{prompt}\n" == written
+    with Client(server.url, key=KEY) as bank:
+        (stream,) = bank.memories.streams()
+        assert stream["scope"] == {"user_id": "42"}
+
+
+_ASKED = """\
+from open_memory_bank.openai import flush
+SYSTEM = "You book seats."
+PROMPT = {"role": "system", "content": SYSTEM}
+ASKED = {"role": "user", "content": "Where do I like to sit?"}
+"""
 
 
 def test_coming_from(server: LiveServer, engine: str) -> None:

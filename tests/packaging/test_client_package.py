@@ -29,7 +29,7 @@ def test_it_brings_httpx_alone_and_its_readme_runs(tmp_path: Path) -> None:
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     names = {package["name"] for package in json.loads(listed)}
     assert names - _OF_HTTPX == {"open-memory-bank-client"}
-    [program] = samples(_CLIENT / "README.md", "python")
+    program, *_ = samples(_CLIENT / "README.md", "python")
     with scratch_folder() as folder, live_server(folder, MEMORY_BANK_EMBEDDER="hash") as server:
         placed = program.replace("http://127.0.0.1:8000", server.url).replace("...", KEY)
         command = [str(venv / "bin" / "python"), "-I", "-c", placed]

@@ -106,3 +106,13 @@ def recalling(body: Json) -> Answer:
     if last["role"] != "tool":
         return Called("recall_conversation", {"query": last["content"]})
     return "The hotel Aurora." if "Aurora" in str(last["content"]) else "I do not know."
+
+
+def seating(body: Json) -> Answer:
+    """Know where the user sits if the system prompt says so, as a memory after its own words."""
+    messages = body["messages"]
+    prompt = str(body.get("system") or messages[0]["content"])
+    if not str(messages[-1]["content"]).endswith("?"):
+        return "Noted."
+    is_known = re.match(r"You book seats\.\n\n<memories>\n.*window seats", prompt, re.DOTALL)
+    return "You like to sit at the window." if is_known else "I do not know."

@@ -74,6 +74,8 @@ class Recipe:
 
 RECIPES = (
     Recipe("plain_loop", "httpx", model=models.remembering),
+    Recipe("openai_client", "openai", model=models.seating),
+    Recipe("anthropic_client", "anthropic", model=models.seating),
     Recipe("mcp_client", "mcp"),
     Recipe("pydantic_ai_tools", "pydantic-ai-slim"),
     Recipe(
@@ -167,6 +169,8 @@ def printed(recipe: Recipe, program: Path, kitchen: Kitchen) -> str:
         "RECIPE_ENGINE": engine,
         "OPENAI_BASE_URL": model.url,
         "OPENAI_API_KEY": "none",
+        "ANTHROPIC_BASE_URL": model.url.removesuffix("/v1"),
+        "ANTHROPIC_API_KEY": "none",
     }
     command = [str(recipe.python), str(program)]
     ended = subprocess.run(

@@ -1,4 +1,6 @@
-"""A model's server on the loopback address: OpenAI's chat completions and embeddings, to order.
+"""A model's server on the loopback address, to order.
+
+It speaks OpenAI's chat completions and embeddings, and texts of Anthropic's messages:
 
     with model_server() as server:
         server.will({"facts": []}, status(429, retry_after="1"), prose({"facts": []}))
@@ -176,6 +178,7 @@ class ModelServer:
         routes = [
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
+            Route("/v1/messages", self._messages, methods=["POST"]),
             # What other vendors' clients ask; they get the body that is ordered.
             Route("/{path:path}", self._chat, methods=["POST"]),
         ]
@@ -183,6 +186,9 @@ class ModelServer:
 
     async def _chat(self, request: Request) -> Response:
         return await self._reply(request, _completion)
+
+    async def _messages(self, request: Request) -> Response:
+        return await self._reply(request, _message)
 
     async def _embeddings(self, request: Request) -> Response:
         return await self._reply(request, self._vectors)
@@ -249,10 +255,27 @@ def _behaviour(ordered: Behaviour | Answer) -> Behaviour:
     return ordered if isinstance(ordered, Behaviour) else Behaviour(ordered)
 
 
-def _completion(body: Json, behaviour: Behaviour) -> Json:
+def _answered(body: Json, behaviour: Behaviour) -> Json | str | Called:
     answer = behaviour.answer
-    if callable(answer):
-        answer = answer(body)
+    return answer(body) if callable(answer) else answer
+
+
+def _message(body: Json, behaviour: Behaviour) -> Json:
+    text = _answered(body, behaviour)
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": behaviour.finish or "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": prompt_tokens(body), "output_tokens": count_tokens(str(text))},
+    }
+
+
+def _completion(body: Json, behaviour: Behaviour) -> Json:
+    answer = _answered(body, behaviour)
     is_call = bool(body.get("tools")) and not isinstance(answer, str)
     called = answer if isinstance(answer, Called) else None
     answer = answer if called is None else called.arguments
@@ -308,7 +331,9 @@ def prompt_tokens(body: Json) -> int:
             parts = [part for part in content or [] if part.get("type") != "image_url"]
             content = json.dumps(parts)
         found += count_tokens(content)
-    return found + sum(map(count_tokens, body.get("input", [])))
+    given = body.get("input", [])
+    texts = [given] if isinstance(given, str) else [text for text in given if isinstance(text, str)]
+    return found + sum(map(count_tokens, texts))
 
 
 def count_tokens(text: str) -> int:

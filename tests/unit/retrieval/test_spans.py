@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.language.dates import days_of
 from app.language.search_languages import configuration_of
-from app.language.spans import UNTIMED, AskedTime, Bound, Order, asked_time
+from app.language.spans import UNTIMED, AskedTime, Order, TimeBound, asked_time
 
 SUNDAY = date(2026, 11, 29)
 _PAST, _FUTURE = "0001-01-01", "9999-12-31"
@@ -67,18 +67,18 @@ def test_the_order_of_a_question_is_read(question: str, order: Order | None) -> 
 @pytest.mark.parametrize(
     ("question", "events"),
     [
-        ("What did I do before my trip to Lisbon?", [Bound("my trip to Lisbon", "before")]),
-        ("What happened after I changed jobs?", [Bound("I changed jobs", "after")]),
-        ("What did I do in the week after Whitby?", [Bound("Whitby", "after", 7)]),
+        ("What did I do before my trip to Lisbon?", [TimeBound("my trip to Lisbon", "before")]),
+        ("What happened after I changed jobs?", [TimeBound("I changed jobs", "after")]),
+        ("What did I do in the week after Whitby?", [TimeBound("Whitby", "after", 7)]),
         (
             "What happened between giving notice and my first night?",
-            [Bound("giving notice", "since"), Bound("my first night", "until")],
+            [TimeBound("giving notice", "since"), TimeBound("my first night", "until")],
         ),
         ("What do I eat before bed?", []),
         ("What did we have before?", []),
     ],
 )
-def test_the_events_that_bound_a_question_are_read(question: str, events: list[Bound]) -> None:
+def test_the_events_that_bound_a_question_are_read(question: str, events: list[TimeBound]) -> None:
     assert [*_asked(question).events] == events
 
 

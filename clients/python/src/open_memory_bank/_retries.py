@@ -9,7 +9,7 @@ import httpx
 from open_memory_bank.errors import ApiError
 
 MOST = 3
-"""Times that a request is sent again."""
+"""Times that a request is sent again, unless a transport has its own."""
 _FIRST_SECONDS = 0.25
 _LONGEST_WAIT_SECONDS = 60.0
 _PERHAPS_DONE = frozenset({502, 503, 504})
@@ -17,16 +17,17 @@ _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
 def pause(
-    failure: ApiError | httpx.RequestError, attempt: int, *, is_repeatable: bool
+    failure: ApiError | httpx.RequestError, attempt: int, *, most: int, is_repeatable: bool
 ) -> float | None:
     """Return the seconds to wait before the request is sent again; None: it is not.
 
     Args:
         failure: the error of the last attempt.
         attempt: its number, from 0.
+        most: times that the request may be sent again.
         is_repeatable: doing the request twice does no harm.
     """
-    if attempt >= MOST or not _passes(failure, is_repeatable=is_repeatable):
+    if attempt >= most or not _passes(failure, is_repeatable=is_repeatable):
         return None
     asked = failure.retry_after if isinstance(failure, ApiError) else None
     if asked is not None:

@@ -29,6 +29,7 @@ class Transport:
     key: str | None = field(repr=False)
     engine: Engine
     timeout: float
+    retries: int = _retries.MOST
 
     def ask(
         self,
@@ -119,7 +120,9 @@ class Transport:
             try:
                 return self._once(request, more_seconds, body, is_stream=is_stream)
             except (ApiError, httpx.RequestError) as error:
-                pause = _retries.pause(error, attempt, is_repeatable=request.is_repeatable)
+                pause = _retries.pause(
+                    error, attempt, most=self.retries, is_repeatable=request.is_repeatable
+                )
                 if pause is None or (body is not None and body.is_begun):
                     if isinstance(error, ApiError):
                         raise
