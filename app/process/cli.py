@@ -28,12 +28,6 @@ _GROUPS: Mapping[str, Sequence[str]] = {
 """All commands, by purpose. Each is a module of `commands`, whose docstring is its help."""
 
 
-# Without arguments too: a start makes a database in the present folder, so it must be asked for.
-_HELP = """Open Memory Bank: a self-hosted memory service for AI agents.
-
-Start it with `serve`: it needs no database, account or model. `demo` shows it at work."""
-
-
 class _Commands(TyperGroup):
     """The commands. A module is imported once its command is called, since most load slowly."""
 
@@ -78,7 +72,8 @@ def _summary(name: str) -> str | None:
 
 app = typer.Typer(
     cls=_Commands,
-    help=_HELP,
+    help="Open Memory Bank: a self-hosted memory service for AI agents.\n\n"
+    "Start it with `serve`: it needs no database, account or model. `demo` shows it at work.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
