@@ -12,6 +12,7 @@ peers := benchmarks/peers/requirements
 browser := tests/browser/requirements
 node := tests/clients/requirements
 recipes := clients/recipes/requirements
+release := scripts/release/requirements
 
 compiled = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header
 compile = $(compiled) pyproject.toml --group build $(ARGS)
@@ -81,9 +82,10 @@ test-node: setup ## Run the tests that need Node: MCP Inspector, the generated T
 	@sh scripts/node.sh $(ARGS)
 
 .PHONY: test-weekly
-test-weekly: ## Run what other projects' releases can break: recipes with the newest frameworks, tests with Node
+test-weekly: ## Run what other projects' releases can break: recipes, the wheel with the newest packages, Node
 	@failed=0; \
 	$(MAKE) test-recipes ARGS=--newest || failed=1; \
+	$(MAKE) test-wheel || failed=1; \
 	$(MAKE) test-node || failed=1; \
 	exit $$failed
 
@@ -176,9 +178,19 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
 	$(compiled) $(browser).in --python-version 3.11 --output-file $(browser).lock $(ARGS)
 	$(compiled) $(node).in --python-version 3.11 --output-file $(node).lock $(ARGS)
+	$(compiled) $(release).in --python-version 3.11 --output-file $(release).lock $(ARGS)
 	for name in openai_agents_session langgraph_store; do \
 	    $(compiled) $(recipes)/$$name.in --python-version 3.11 --output-file $(recipes)/$$name.lock $(ARGS) || exit 1; \
 	done
+
+.PHONY: dist
+dist: setup ## Build wheel, source distribution and bill of materials into dist/, and the images (to publish: ARGS=--release)
+	@sh scripts/prepare_apart.sh dist $(release).lock
+	@$(BIN)/python -m scripts.make_dist $(ARGS)
+
+.PHONY: test-wheel
+test-wheel: dist ## Install the wheel of dist/ by plain pip, with the newest packages, and write a first memory
+	@$(BIN)/python -m tests.packaging.try_wheel dist/open_memory_bank-*.whl
 
 .PHONY: sbom
 sbom: setup ## Rewrite sbom.cdx.json from the lock, LICENSES.md from what its packages declare

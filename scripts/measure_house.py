@@ -49,7 +49,8 @@ def _entries() -> list[str]:
     return [
         path.name
         for path in _APP.iterdir()
-        if path.name not in {"__init__.py", "__pycache__"} and not path.name.startswith(".")
+        if path.name not in {"__init__.py", "__pycache__", "py.typed"}
+        and not path.name.startswith(".")
     ]
 
 

@@ -62,6 +62,8 @@ UNREAD = (
     "lxml/html",
     "lxml/includes",
     "lxml/objectify*",
+    # For downloads of tokenizers: plain pip installs it, and the locks leave it out.
+    *("fsspec", "hf_xet", "huggingface_hub"),
     # Of the library, the service uses the translation between vendors alone.
     "pydantic_ai/realtime",
     "pydantic_ai/ui",

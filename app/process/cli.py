@@ -72,7 +72,8 @@ def _summary(name: str) -> str | None:
 
 app = typer.Typer(
     cls=_Commands,
-    help="Open Memory Bank: a self-hosted memory service for AI agents.",
+    help="Open Memory Bank: a self-hosted memory service for AI agents.\n\n"
+    "Start it with `serve`: it needs no database, account or model. `demo` shows it at work.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -95,6 +95,7 @@ def test_lower_roles_import_no_higher_ones_of_other_features() -> None:
 
 
 def test_the_areas_are_all_that_is_at_the_top() -> None:
-    entries = {path.name for path in (ROOT / "app").iterdir()} - {"__init__.py", "__pycache__"}
+    others = {"__init__.py", "__pycache__", "py.typed"}
+    entries = {path.name for path in (ROOT / "app").iterdir()} - others
     named = next(contract for contract in contracts() if contract["id"] == "map")["layers"]
     assert entries == {name for layer in named for name in layer.split(" | ")}

@@ -15,6 +15,7 @@ _RUN = "requirements-run.lock"
 _DEVELOPMENT = "requirements-dev.lock"
 _PEERS = "benchmarks/peers/requirements.lock"
 _BROWSER = "tests/browser/requirements.lock"
+_RELEASE = "scripts/release/requirements.lock"
 _NODE = "tests/clients/requirements.lock"
 
 
@@ -35,12 +36,12 @@ def _unmet(requirements: list[str], lock: str) -> list[str]:
     return [text for text in requirements if not is_met(Requirement(text))]
 
 
-@pytest.mark.parametrize("name", [_RUNTIME, _RUN, _DEVELOPMENT, _PEERS, _BROWSER])
+@pytest.mark.parametrize("name", [_RUNTIME, _RUN, _DEVELOPMENT, _PEERS, _BROWSER, _RELEASE])
 def test_every_entry_is_pinned_and_hashed(name: str) -> None:
     assert len(read_lock(name)) > 10
 
 
-@pytest.mark.parametrize("name", [_RUNTIME, _RUN, _DEVELOPMENT, _PEERS, _BROWSER, _NODE])
+@pytest.mark.parametrize("name", [_RUNTIME, _RUN, _DEVELOPMENT, _PEERS, _BROWSER, _RELEASE, _NODE])
 def test_no_address_of_an_index(name: str) -> None:
     text = (ROOT / name).read_text()
     assert "://" not in text

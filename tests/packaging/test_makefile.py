@@ -14,6 +14,7 @@ _PROMISED = {
     *("help", "run", "vendors", "setup", "test", "check", "lint", "unit", "conformance"),
     "test-citus",
     *("generated", "schema", "openapi", "client", "reference"),
+    *("dist", "test-wheel", "test-weekly"),
     *("migration", "docs", "lock", "sbom", "clean", "browser", "screenshots"),
 }
 

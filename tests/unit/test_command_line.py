@@ -29,6 +29,12 @@ def test_the_release_is_told() -> None:
     assert (ended.exit_code, ended.stdout) == (0, f"memory-bank {RELEASE}\n")
 
 
+def test_without_arguments_it_names_the_start_and_starts_nothing() -> None:
+    ended = CliRunner().invoke(app, [], env={"COLUMNS": "200"})
+    assert ended.exit_code == 2
+    assert "Start it with `serve`" in ended.output
+
+
 def test_every_command_stands_in_a_group_with_a_purpose() -> None:
     panels = re.split(r"^╭─ ([^─]+) ─+╮$", _help(), flags=re.MULTILINE)[1:]
     groups = {
