@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -61,6 +62,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ADMIN_KEY = "tests-own-admin-key"
+_ENDS_SECONDS = 10
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 # In one message, since every test pays for it.
 _EMPTY = text(
@@ -197,13 +199,22 @@ async def database(shared_database: Database, clock: FixedClock) -> AsyncIterato
     Each test counts its own insertions, since the statements that update statistics run seconds
     later, when the next test counts statements.
     """
+    before = asyncio.all_tasks()
     server = shared_database.server
     statistics = TableStatistics(shared_database.engine)
     statistics.after, server.statistics = server.statistics.after, statistics
     yield shared_database.at(clock)
     await statistics.close()
+    await _ended(asyncio.all_tasks() - before)
     async with shared_database.transaction() as session:
         await session.execute(_EMPTY)
+
+
+async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
+    """Wait for the tasks of a test: a worker among them would run what the next tests start."""
+    tasks.discard(asyncio.current_task())  # type: ignore[arg-type]  # there is one
+    _, running = await asyncio.wait(tasks, timeout=_ENDS_SECONDS) if tasks else ((), ())
+    assert not running
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from collections.abc import (
     Iterator,
 )
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
@@ -91,9 +91,29 @@ async def in_background(work: Coroutine[object, object, object]) -> AsyncIterato
     try:
         yield
     finally:
+        await end(task)
+
+
+async def end(*tasks: asyncio.Task[object]) -> None:
+    """Cancel tasks and wait for their ends; raise the first error that is no cancellation."""
+    for task in tasks:
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+    # Unlike `await task`, this tells a cancellation of the caller from one of the task.
+    await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+
+
+def raise_if_cancelled() -> None:
+    """Raise CancelledError if the running task has been cancelled.
+
+    A loop that catches errors calls it: a driver that is cancelled may raise an error of its own
+    instead, and the loop would never end.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 @asynccontextmanager

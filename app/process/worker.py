@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from app.adapters.concurrency import end, raise_if_cancelled
 from app.adapters.db.own_connections import listen
 from app.adapters.resources import Resources
 from app.kernel.errors import describe
@@ -44,11 +45,7 @@ async def working(resources: Resources) -> AsyncIterator[None]:
         yield
     finally:
         scheduler.shutdown(wait=False)
-        for task in tasks:
-            task.cancel()
-        for task in tasks:
-            with suppress(asyncio.CancelledError):
-                await task
+        await end(*tasks)
 
 
 async def _kept_running(runner: Runner) -> None:
@@ -57,6 +54,7 @@ async def _kept_running(runner: Runner) -> None:
         try:
             await runner.run()
         except Exception as error:  # noqa: BLE001 - nothing may end the worker but its process
+            raise_if_cancelled()
             log.critical("worker.restarted", error=describe(error))
             await asyncio.sleep(_RESTART_SECONDS)
 

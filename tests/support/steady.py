@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+
+from app.adapters.concurrency import in_background
 
 _MOST_SECONDS = 0.02
 _TICK_SECONDS = 0.005
@@ -31,11 +33,8 @@ async def steady_time() -> AsyncIterator[None]:
             await asyncio.sleep(_TICK_SECONDS)
 
     loop.time = steady  # type: ignore[method-assign]  # until the end of the block
-    ticking = asyncio.create_task(tick())
     try:
-        yield
+        async with in_background(tick()):
+            yield
     finally:
-        ticking.cancel()
-        with suppress(asyncio.CancelledError):
-            await ticking
         del loop.time

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
+from app.adapters.concurrency import in_background
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from app.process.main import create_app
@@ -40,11 +41,8 @@ async def while_working(runner: Runner, work: Any) -> Any:
             await runner.run_pending()
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    worker = asyncio.create_task(run())
-    try:
+    async with in_background(run()):
         return await work
-    finally:
-        worker.cancel()
 
 
 async def made(client: httpx.AsyncClient, fact: str, user: str = "42") -> str:

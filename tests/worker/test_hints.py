@@ -17,6 +17,7 @@ import pytest
 from sqlalchemy import text
 from typing_extensions import override
 
+from app.adapters.concurrency import end
 from app.adapters.db.fence import Fence
 from app.adapters.db.server import Row
 from app.adapters.db.session import Database
@@ -160,9 +161,7 @@ async def test_a_worker_finds_lost_work_within_the_interval(
             while (await stored(database, operation)).state != "SUCCEEDED":  # noqa: ASYNC110 - in Postgres
                 await asyncio.sleep(0.01)
     finally:
-        working.cancel()
-        with suppress(asyncio.CancelledError):
-            await working
+        await end(working)
 
 
 async def test_operations_of_several_engines_are_taken_in_the_order_of_their_times(

@@ -1,11 +1,12 @@
 """The loop of a worker: how it wakes, how much it runs at once, how it stops."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import psycopg
 import pytest
 from sqlalchemy import func, text
 
@@ -14,6 +15,7 @@ from app.adapters.db.own_connections import listen
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.platform.operations.services.claiming import Claiming
 from app.platform.operations.services.runner import Job, Runner
 from app.platform.operations.store import leases, queue, waking
 from app.platform.operations.store.waking import CHANNEL
@@ -65,15 +67,8 @@ async def until_listening(database: Database, holds: Callable[[list[int]], bool]
     return found
 
 
-@asynccontextmanager
-async def listening(url: str, runner: Runner) -> AsyncIterator[None]:
-    task = asyncio.create_task(listen(url, CHANNEL, runner.notices))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+def listening(url: str, runner: Runner) -> AbstractAsyncContextManager[None]:
+    return in_background(listen(url, CHANNEL, runner.notices))
 
 
 async def test_polling_alone_finds_work(
@@ -244,6 +239,41 @@ async def test_a_stopped_worker_gives_back_what_does_not_end(
     assert (row.state, row.owner, row.lease_until, row.attempts) == ("PENDING", None, None, 0)
     assert ends == ["stopped"]
     assert await runner_of(database, clock, settings, succeed).run_pending() == 1
+
+
+async def test_a_cancelled_run_of_what_is_due_gives_back_its_work_and_claims_no_more(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    async def work(_: Job) -> None:
+        await asyncio.sleep(60)
+
+    operation = await enqueue(database, clock)
+    pending = asyncio.create_task(runner_of(database, clock, settings, work).run_pending())
+    await eventually(database, operation, "RUNNING")
+    pending.cancel()
+    await asyncio.wait([pending], timeout=_SOON_SECONDS)
+    assert pending.cancelled()
+    assert (await stored(database, operation)).state == "PENDING"
+
+
+async def test_a_worker_ends_although_its_cancellation_comes_back_as_an_error(
+    database: Database, clock: FixedClock, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached = asyncio.Event()
+
+    async def fail(*_: object) -> None:
+        try:
+            reached.set()
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            raise psycopg.OperationalError("the connection is lost") from None
+
+    monkeypatch.setattr(Claiming, "claim", fail)
+    worker = asyncio.create_task(runner_of(database, clock, settings, succeed).run())
+    await reached.wait()
+    worker.cancel()
+    await asyncio.wait([worker], timeout=_SOON_SECONDS)
+    assert worker.cancelled()
 
 
 async def test_the_only_worker_takes_back_what_died_with_its_process(

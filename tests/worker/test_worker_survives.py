@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from contextvars import Context
 from random import Random
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Select, func, select
 from typing_extensions import override
 
+from app.adapters.concurrency import end
 from app.adapters.db.server import Row
 from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources
@@ -92,9 +93,7 @@ async def _run_until(runner: Runner, database: Database, operations: list[str], 
                 while (await stored(database, operation)).state != state:  # noqa: ASYNC110 - in Postgres
                     await asyncio.sleep(0.01)
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await end(task)
 
 
 async def test_a_failure_that_nobody_foresaw_does_not_end_the_worker(

@@ -16,6 +16,7 @@ from prometheus_client import Gauge
 from sqlalchemy import ColumnElement, DateTime, func, literal, select
 from typing_extensions import override
 
+from app.adapters.concurrency import raise_if_cancelled
 from app.adapters.db.session import Database, Session, clock_of
 from app.kernel.clock import Clock
 from app.kernel.errors import describe
@@ -108,6 +109,7 @@ class DatabaseClock(Clock):
                 trip = timedelta(seconds=monotonic() - began)
                 offset = database + trip / 2 - self._undo_jump()
         except Exception as error:  # noqa: BLE001 - the next measurement may succeed
+            raise_if_cancelled()
             log.info("clock.not_measured", error=describe(error))
             return
         if trip <= _LONGEST_TRIP:

@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from app.adapters.concurrency import Shared, consume_exception
+from app.adapters.concurrency import Shared, consume_exception, raise_if_cancelled
 from app.adapters.db.engine import Connection, opener_of, shut_down
 from app.adapters.db.errors import is_away, unavailable
 from app.kernel.errors import describe
@@ -203,6 +203,7 @@ class Nodes:
                 if not await self.look(_PAUSE_SECONDS) and self._is_sure:
                     return
             except Exception as error:  # noqa: BLE001 - without it, nothing would be broken off
+                raise_if_cancelled()
                 log.warning("database.nodes_not_asked", error=describe(error))
             await asyncio.sleep(_PAUSE_SECONDS)
 

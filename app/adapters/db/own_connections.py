@@ -9,6 +9,7 @@ import psycopg
 import structlog
 from psycopg import sql
 
+from app.adapters.concurrency import raise_if_cancelled
 from app.adapters.db.engine import plain_url
 from app.adapters.db.json_values import use_fast_json
 from app.kernel.errors import describe
@@ -124,6 +125,7 @@ async def listen(url: str, channel: str, notices: Notices) -> None:
         try:
             await _listen_once(url, channel, notices)
         except psycopg.Error as error:
+            raise_if_cancelled()
             log.debug("listen.reconnect", error=type(error).__name__)
         await asyncio.sleep(_RECONNECT_SECONDS)
 

@@ -17,7 +17,12 @@ from prometheus_client import Counter, Gauge
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.adapters.concurrency import Shared, consume_exception, in_background
+from app.adapters.concurrency import (
+    Shared,
+    consume_exception,
+    in_background,
+    raise_if_cancelled,
+)
 from app.adapters.db.engine import (
     Connect,
     Connection,
@@ -161,6 +166,7 @@ class Standby:
             try:
                 connection = await connect()
             except psycopg.Error as error:
+                raise_if_cancelled()
                 # A server that refuses a connection is not away.
                 (self._failed if is_away(error) else self._reached)()
                 await asyncio.sleep(_LOOK_SECONDS)
@@ -168,6 +174,7 @@ class Standby:
             try:
                 await self._keep_asking(connection)
             except (TimeoutError, psycopg.Error):
+                raise_if_cancelled()
                 self._failed()
 
     async def _keep_asking(self, connection: Connection) -> NoReturn:

@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 from prometheus_client import Gauge
 
-from app.adapters.concurrency import in_background
+from app.adapters.concurrency import in_background, raise_if_cancelled
 from app.adapters.db.clock import database_now
 from app.adapters.db.fence import other_revision
 from app.adapters.db.readiness import OK, schema_state
@@ -133,6 +133,7 @@ class Heart:
             async with asyncio.timeout(seconds):
                 await send()
         except Exception as error:  # noqa: BLE001 - see the docstring
+            raise_if_cancelled()
             if not self._is_failing:
                 log.warning("process.beat_failed", error=describe(error))
             self._is_failing = True

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 from typing_extensions import override
 
+from app.adapters.concurrency import end
 from app.adapters.llm.ports import Meter, OutputT, Prompt, Usage
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
@@ -116,9 +116,7 @@ async def test_a_worker_that_stops_notes_what_it_has_spent(
     worker = asyncio.create_task(runner.run())
     async with asyncio.timeout(10):
         await reached.wait()
-        worker.cancel()
-        with suppress(asyncio.CancelledError):
-            await worker
+        await end(worker)
     operation = ok(await client.get(path))
     assert not operation["done"]
     assert operation["metadata"]["modelCallCount"] == await _calls(client) == 1

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from app.kernel.clock import FixedClock
+from app.memory.retrieval.logic.ranking import WEIGHTS
 from tests.support.bank import Json, ok, retrieved
 from tests.support.operations import USER, create_memory
 from tests.support.scripted_models import ScriptedEmbedder
@@ -81,4 +82,4 @@ async def test_the_signal_of_time_explains_the_order(client: httpx.AsyncClient) 
     }
     answer = ok(await client.post("/memories:retrieve", json=body))
     (hit,) = answer["retrievedMemories"]
-    assert hit["explanation"]["signals"]["time"] == 5
+    assert hit["explanation"]["signals"]["time"] == WEIGHTS.time

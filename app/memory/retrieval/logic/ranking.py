@@ -111,7 +111,7 @@ class Weights:
     """z: BM25 of the memory before if that is a question, since this memory may be its answer."""
     subject: float = 1.0
     """The query names the subject of the fact."""
-    time: float = 5.0
+    time: float = 4.0
     """1 for a time of the fact within the times of the query, 0.5 right beside them, 0.5/e for a
     week apart; 0.75 if only the day of its words is within, and it names another. In an order of
     time, the best candidates are also put into it."""

@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from app.adapters import tracing
+from app.adapters.concurrency import raise_if_cancelled
 from app.adapters.db.errors import is_unreached_state
 from app.adapters.db.nodes import working_for
 from app.adapters.db.own_connections import Notices
@@ -214,6 +215,7 @@ class Runner:
                 if self.notices.are_heard:
                     pause = max(pause, await self._claiming.quiet_seconds())
             except Exception as error:  # noqa: BLE001 - a worker outlives whatever befalls its database
+                raise_if_cancelled()
                 log.warning("worker.claim_failed", error=describe(error))
             await self.notices.wait(pause)
 
@@ -259,6 +261,8 @@ class Runner:
                 log.info("operation.succeeded", attempts=claim.attempts)
             finally:
                 keeper.cancel()
+            # Whoever runs operations in a loop ends now.
+            raise_if_cancelled()
 
     async def _run_job(self, job: Job) -> None:
         claim = job.claim

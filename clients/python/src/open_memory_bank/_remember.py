@@ -107,7 +107,7 @@ class _Talks:
         """Return the id of each line, by which the bank takes it once.
 
         It is the same in another process that sends the talk again on the same day. If something
-        else was said in between, the user says it anew.
+        else was said in between, the user has said it again.
         """
         marks = [mark for mark, _ in talk.lines]
         if len(self._times) > _MOST_KNOWN:
