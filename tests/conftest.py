@@ -212,7 +212,7 @@ async def database(shared_database: Database, clock: FixedClock) -> AsyncIterato
 
 async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
     """Wait for the tasks of a test: a worker among them would run what the next tests start."""
-    tasks.discard(asyncio.current_task())  # type: ignore[arg-type]  # there is one
+    tasks.discard(asyncio.current_task())
     _, running = await asyncio.wait(tasks, timeout=_ENDS_SECONDS) if tasks else ((), ())
     assert not running
 

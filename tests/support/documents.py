@@ -17,7 +17,8 @@ def samples(path: Path, language: str) -> list[str]:
 
 def copy_site(target: Path) -> None:
     """Copy what the site is built from."""
-    shutil.copytree(DOCS, target / "docs")
+    for folder in ("docs", "clients/recipes"):
+        shutil.copytree(ROOT / folder, target / folder)
     for name in ("mkdocs.yml", "CHANGELOG.md"):
         shutil.copy(ROOT / name, target)
     (target / "benchmarks").mkdir()
