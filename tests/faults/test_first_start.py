@@ -166,9 +166,9 @@ def test_a_server_of_the_same_folder_is_named_with_the_way_out(folder: Path) -> 
         made = command("keys", "create", "--for-agent", "7", data_dir=str(folder)).stdout
         (key,) = _SHOWN.findall(made)
         assert made.count(key) == 1
-        assert made.count(f"{server.url}/mcp") == 4
+        assert made.count(f"{server.url}/mcp") == 5
     later = command("keys", "create", "--for-agent", "8", data_dir=str(folder), port="9123").stdout
-    assert later.count("http://127.0.0.1:9123/mcp") == 4, "nobody serves the folder"
+    assert later.count("http://127.0.0.1:9123/mcp") == 5, "nobody serves the folder"
 
 
 def _pid(process: Process) -> int:
