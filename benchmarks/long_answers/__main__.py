@@ -1,4 +1,4 @@
-"""Long pages: `python -m benchmarks.answers`. Linux only.
+"""Long pages: `python -m benchmarks.long_answers`. Linux only.
 
 A bank has 970 memories with all the metadata that is allowed. Ten readers with one key, which is
 bound to a scope, page through all of them, twice. Meanwhile `/healthz` and a GET of an
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import httpx
 from typing_extensions import override
 
-from benchmarks.answers.readers import MEMORIES, TIMEOUT_SECONDS, read_all
+from benchmarks.long_answers.readers import MEMORIES, TIMEOUT_SECONDS, read_all
 from benchmarks.memory.rollup import memory_of
 from benchmarks.surroundings import data_folder
 from tests.support.live import KEY, LiveServer, fresh_server
