@@ -10,16 +10,11 @@ from typing import Any
 import httpx
 
 from app.platform.operations.services.runner import Runner
-from app.process.main import create_app
-from app.process.start import open_process
 from app.process.worker import make_runner
-from app.settings.settings import Settings
 from benchmarks.hygiene.cases import Case
+from benchmarks.in_process import body, in_process
 
 Json = dict[str, Any]
-
-_KEY = "hygiene-admin-key"
-_BASE = "http://bank/v1beta1/projects/default/locations/local/reasoningEngines/1"
 
 
 @dataclass(frozen=True)
@@ -36,11 +31,11 @@ class Bank:
 
     async def generated(self, scope: dict[str, str], events: list[Json]) -> Json:
         """Run a generation over events in a scope; return its operation."""
-        body = {"scope": scope, "directContentsSource": {"events": events}}
-        started = await self._json(await self.client.post("/memories:generate", json=body))
+        request = {"scope": scope, "directContentsSource": {"events": events}}
+        started = body(await self.client.post("/memories:generate", json=request))
         await self.runner.run_pending()
         path = "/operations/" + started["name"].rpartition("/")[2]
-        operation = await self._json(await self.client.get(path))
+        operation = body(await self.client.get(path))
         assert "response" in operation, operation
         return operation
 
@@ -51,14 +46,8 @@ class Bank:
     async def stored(self, scope: dict[str, str]) -> dict[str, str]:
         """Return the facts of the memories of a scope, by name."""
         answer = await self.client.post("/memories:retrieve", json={"scope": scope})
-        found = (await self._json(answer)).get("retrievedMemories", [])
+        found = body(answer).get("retrievedMemories", [])
         return {one["memory"]["name"]: one["memory"]["fact"] for one in found}
-
-    @staticmethod
-    async def _json(answer: httpx.Response) -> Json:
-        answer.raise_for_status()
-        found: Json = answer.json()
-        return found
 
 
 @asynccontextmanager
@@ -67,15 +56,8 @@ async def open_bank(folder: Path, model_url: str | None = None) -> AsyncIterator
     model: Json = (
         {} if model_url is None else {"model": "openai:scripted", "model_base_url": model_url}
     )
-    chosen = Settings(data_dir=folder, admin_key=_KEY, **model)
-    async with open_process(chosen) as found:
-        await found.resources.embedder.warm()
-        transport = httpx.ASGITransport(create_app(found.resources))
-        headers = {"Authorization": f"Bearer {_KEY}"}
-        async with httpx.AsyncClient(
-            transport=transport, base_url=_BASE, headers=headers
-        ) as client:
-            yield Bank(client, make_runner(found.resources))
+    async with in_process(folder, model) as (resources, client):
+        yield Bank(client, make_runner(resources))
 
 
 def seconds() -> float:

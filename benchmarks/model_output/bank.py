@@ -9,16 +9,12 @@ from typing import Any
 import httpx
 
 from app.platform.operations.services.runner import Runner
-from app.process.main import create_app
-from app.process.start import open_process
 from app.process.worker import make_runner
-from app.settings.settings import Settings
+from benchmarks.in_process import ENGINES, body, in_process
 from benchmarks.model_output.cases import Case, Step
 
 Json = dict[str, Any]
 
-_KEY = "model-output-admin-key"
-_BASE = "http://bank/v1beta1/projects/default/locations/local/reasoningEngines"
 _SAID_BEFORE = {"event_time": {"timestampValue": "2020-01-01T00:00:00Z"}}
 _THIRD_PERSON = {
     "contextSpec": {
@@ -38,34 +34,34 @@ class Bank:
     async def store(self, case: Case) -> None:
         """Create the memories that are there before the first step, as said before it."""
         for fact in case.stored:
-            body: Json = {"fact": fact, "scope": _scope(case), "metadata": _SAID_BEFORE}
-            await self._operation(case, "/memories", body)
+            memory: Json = {"fact": fact, "scope": _scope(case), "metadata": _SAID_BEFORE}
+            await self._operation(case, "/memories", memory)
 
     async def generate(self, case: Case, step: Step) -> Json:
         """Run one generation to its end; return its operation."""
-        body: Json = {"scope": _scope(case)}
+        request: Json = {"scope": _scope(case)}
         if step.direct_memories:
             facts = [{"fact": fact} for fact in step.direct_memories]
-            body["directMemoriesSource"] = {"directMemories": facts}
+            request["directMemoriesSource"] = {"directMemories": facts}
         else:
-            body["directContentsSource"] = {"events": [_event(one) for one in step.events]}
-        return await self._operation(case, "/memories:generate", body)
+            request["directContentsSource"] = {"events": [_event(one) for one in step.events]}
+        return await self._operation(case, "/memories:generate", request)
 
     async def live(self, case: Case) -> list[str]:
         """Return the texts of the memories of the case's scope."""
         path = self._path(case) + "/memories:retrieve"
         answer = await self.client.post(path, json={"scope": _scope(case)})
-        found = _json(answer).get("retrievedMemories", [])
+        found = body(answer).get("retrievedMemories", [])
         return [one["memory"]["fact"] for one in found]
 
-    async def _operation(self, case: Case, path: str, body: Json) -> Json:
-        started = _json(await self.client.post(self._path(case) + path, json=body))
+    async def _operation(self, case: Case, path: str, request: Json) -> Json:
+        started = body(await self.client.post(self._path(case) + path, json=request))
         await self.runner.run_pending()
         name = started["name"].rpartition("/")[2]
-        return _json(await self.client.get(f"{self._path(case)}/operations/{name}"))
+        return body(await self.client.get(f"{self._path(case)}/operations/{name}"))
 
     def _path(self, case: Case) -> str:
-        return f"{_BASE}/{self.engines[case.third_person]}"
+        return f"{ENGINES}/{self.engines[case.third_person]}"
 
 
 def _scope(case: Case) -> dict[str, str]:
@@ -77,25 +73,13 @@ def _event(one: Any) -> Json:  # noqa: ANN401 - an event of a case
     return {"content": content} | ({"eventTime": one.event_time} if one.event_time else {})
 
 
-def _json(answer: httpx.Response) -> Json:
-    answer.raise_for_status()
-    found: Json = answer.json()
-    return found
-
-
 @asynccontextmanager
 async def open_bank(folder: Path, model_url: str) -> AsyncIterator[Bank]:
     """Open a bank with its database in the folder, written by the model at a URL."""
-    chosen = Settings(
-        data_dir=folder, admin_key=_KEY, model="openai:scripted", model_base_url=model_url
-    )
-    async with open_process(chosen) as found:
-        await found.resources.embedder.warm()
-        transport = httpx.ASGITransport(create_app(found.resources))
-        headers = {"Authorization": f"Bearer {_KEY}"}
-        async with httpx.AsyncClient(transport=transport, headers=headers) as client:
-            runner = make_runner(found.resources)
-            created = _json(await client.post(_BASE, json=_THIRD_PERSON))
-            await runner.run_pending()
-            third = created["name"].partition("/reasoningEngines/")[2].partition("/")[0]
-            yield Bank(client, runner, {False: "1", True: third})
+    chosen = {"model": "openai:scripted", "model_base_url": model_url}
+    async with in_process(folder, chosen, ENGINES) as (resources, client):
+        runner = make_runner(resources)
+        created = body(await client.post(ENGINES, json=_THIRD_PERSON))
+        await runner.run_pending()
+        third = created["name"].partition("/reasoningEngines/")[2].partition("/")[0]
+        yield Bank(client, runner, {False: "1", True: third})
