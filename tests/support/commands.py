@@ -15,6 +15,11 @@ def command(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[st
     return _run(["-m", "app.process.cli", *arguments], settings)
 
 
+def module(name: str, *arguments: str, **settings: str) -> "subprocess.CompletedProcess[str]":
+    """Run a module with settings, as `command` does."""
+    return _run(["-m", name, *arguments], settings)
+
+
 def program(text: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     """Run a program in Python with settings, as `command` does."""
     return _run(["-c", text], settings)

@@ -1,0 +1,1 @@
+"""LongMemEval and LoCoMo from end to end, with whatever model is configured."""
