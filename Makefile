@@ -132,6 +132,10 @@ migration: setup ## Write a new migration from the changed tables: m="add x"
 schema: setup ## Rewrite migrations/schema.json, by which databases are checked, from the migrations
 	$(BIN)/python -m scripts.make_schema
 
+.PHONY: bench-answers
+bench-answers: setup ## LongMemEval or LoCoMo with your model: ARGS="locomo FILE --prompts FOLDER --out FOLDER"
+	$(BIN)/python -m benchmarks.answers $(ARGS)
+
 .PHONY: bench-api
 bench-api: setup ## Get, create, retrieve and search beside a bare and a trivial route
 	$(BIN)/python -m benchmarks.api $(ARGS)

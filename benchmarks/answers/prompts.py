@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol, Self
+from typing import ClassVar, Self
 
 from pydantic import ConfigDict
 from typing_extensions import override
@@ -74,40 +74,17 @@ Found = Mapping[str, Sequence[Memory]]
 """The memories for a question, best first, by person."""
 
 
-class Prompts(Protocol):
-    """The prompts of a benchmark."""
-
-    judgement: type[Reply] | type[Label]
-
-    @classmethod
-    def read(cls, checkout: Path) -> Self:
-        """Read the authors' files; raise `UnreadableError` if they are not there."""
-        ...
-
-    def asking(self, question: Question, found: Found) -> str:
-        """Return the text that asks for an answer."""
-        ...
-
-    def judging(self, question: Question, answer: str) -> str:
-        """Return the text that asks whether an answer is right."""
-        ...
-
-    def is_right(self, judgement: Reply | Label) -> bool:
-        """Return True if the judge takes the answer for right."""
-        ...
-
-
 @dataclass(frozen=True)
-class LongMemEval(Prompts):
+class LongMemEval:
     """Prompts by the type of the question; memories in the order of their times."""
 
     answering: str
     judges: Mapping[str, str]
-    judgement = Reply
+    judgement: ClassVar[type[TextReply]] = Reply
 
     @classmethod
-    @override
     def read(cls, checkout: Path) -> Self:
+        """Read the authors' files; raise `UnreadableError` if they are not there."""
         asking = _assigned(checkout / "src/generation/run_generation.py", "answer_prompt_template")
         answering = [text for words, text in asking if {"replace", "cot"} <= words]
         judging = _assigned(checkout / "src/evaluation/evaluate_qa.py", "template")
@@ -118,35 +95,35 @@ class LongMemEval(Prompts):
             raise UnreadableError(f"{checkout} has other files than LongMemEval's.")
         return cls(answering[0], judges)
 
-    @override
     def asking(self, question: Question, found: Found) -> str:
+        """Return the text that asks for an answer."""
         memories = [memory for several in found.values() for memory in several]
         memories.sort(key=lambda memory: memory.time or _UNKNOWN)
         history = "\n".join(memory.line for memory in memories)
         return self.answering.format(history, question.asked_on, question.text)
 
-    @override
     def judging(self, question: Question, answer: str) -> str:
+        """Return the text that asks whether an answer is right."""
         # The last category is the narrower one.
         judge = self.judges[question.categories[-1]]
         return judge.format(question.text, question.answer, answer)
 
-    @override
-    def is_right(self, judgement: Reply | Label) -> bool:
+    def is_right(self, judgement: TextReply) -> bool:
+        """Return True if the judge takes the answer for right."""
         return isinstance(judgement, Reply) and "yes" in judgement.answer.lower()
 
 
 @dataclass(frozen=True)
-class Locomo(Prompts):
+class Locomo:
     """mem0's prompts; memories of each of the two who talk."""
 
     answering: str
     judge: str
-    judgement = Label
+    judgement: ClassVar[type[TextReply]] = Label
 
     @classmethod
-    @override
     def read(cls, checkout: Path) -> Self:
+        """Read the authors' files; raise `UnreadableError` if they are not there."""
         files = (
             ("evaluation/prompts.py", "ANSWER_PROMPT"),
             ("evaluation/metrics/llm_judge.py", "ACCURACY_PROMPT"),
@@ -156,8 +133,8 @@ class Locomo(Prompts):
             raise UnreadableError(f"{checkout} has other files than mem0's.")
         return cls(*texts)
 
-    @override
     def asking(self, question: Question, found: Found) -> str:
+        """Return the text that asks for an answer."""
         values = {"question": question.text}
         for number, (person, memories) in enumerate(found.items(), 1):
             lines = [memory.line for memory in memories]
@@ -166,17 +143,20 @@ class Locomo(Prompts):
         # In one pass: a memory may have such a place in its text.
         return _PLACE.sub(lambda place: values.get(place[1], ""), self.answering)
 
-    @override
     def judging(self, question: Question, answer: str) -> str:
+        """Return the text that asks whether an answer is right."""
         return self.judge.format(
             question=question.text, gold_answer=question.answer, generated_answer=answer
         )
 
-    @override
-    def is_right(self, judgement: Reply | Label) -> bool:
+    def is_right(self, judgement: TextReply) -> bool:
+        """Return True if the judge takes the answer for right."""
         # A model that answers in prose ends with the label.
         words = judgement.label.split() if isinstance(judgement, Label) else []
         return bool(words) and words[-1].strip(".'\"*") == "CORRECT"
+
+
+Prompts = LongMemEval | Locomo
 
 
 def _assigned(file: Path, name: str) -> Iterator[tuple[frozenset[str], str]]:
