@@ -45,7 +45,8 @@ class Bank:
             raise IngestionError(operation["error"]["message"])
         metadata = operation["metadata"]
         names = ("modelCallCount", "inputTokenCount", "outputTokenCount")
-        return Usage(*(metadata.get(name, 0) for name in names), milliseconds=_since(began))
+        calls, read, written = (metadata.get(name, 0) for name in names)
+        return Usage(calls, read, written, _since(began))
 
     async def retrieve(
         self, conversation: Conversation, text: str

@@ -180,6 +180,8 @@ def _texts(
             case ast.If(test, body, orelse):
                 yield from _texts(body, name, words | frozenset(_words(test)))
                 yield from _texts(orelse, name, words)
+            case _:
+                pass
 
 
 def _words(test: ast.expr) -> Iterator[str]:

@@ -144,7 +144,9 @@ def test_costs_are_told_before_anything_is_asked(bench: Bench) -> None:
     assert not (bench.folder / "results.jsonl").exists()
 
 
-def test_a_run_that_was_stopped_continues(finished: tuple[Bench, Done], server: ModelServer) -> None:
+def test_a_run_that_was_stopped_continues(
+    finished: tuple[Bench, Done], server: ModelServer
+) -> None:
     bench, _ = finished
     file = bench.folder / "results.jsonl"
     *lines, last = file.read_text().splitlines(keepends=True)
