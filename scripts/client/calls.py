@@ -2,7 +2,7 @@
 
 import keyword
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +78,7 @@ class Operation:
     query: Schema
     body: Schema
     required: Sequence[str]
-    headers: Collection[str]
+    headers: frozenset[str]
     sends: Sequence[str]
     answer: Schema | None
 
@@ -91,6 +91,11 @@ class Operation:
     def options(self) -> str:
         """The name of the type of its arguments."""
         return self.id[0].upper() + self.id[1:]
+
+    @property
+    def takes_options(self) -> bool:
+        """Whether it has arguments beside the parts of its path."""
+        return bool(self.query or self.body or HEADERS.keys() & self.headers)
 
     @property
     def is_change(self) -> bool:
@@ -149,7 +154,7 @@ def snake(name: str) -> str:
 def _operation(path: str, method: str, operation: Schema, document: Schema) -> Operation:
     id_ = operation["operationId"]
     parameters = operation.get("parameters", [])
-    headers = {row["name"] for row in parameters if row["in"] == "header"}
+    headers = frozenset(row["name"] for row in parameters if row["in"] == "header")
     unknown = headers - HEADERS.keys() - _LEFT_OUT
     if unknown:
         raise ValueError(f"{id_} takes headers that the client does not know: {sorted(unknown)}.")
@@ -185,8 +190,7 @@ def _call(operation: Operation) -> list[str]:
     answer = "bytes" if operation.answer is None else annotation(operation.answer, "types.")
     constant = operation.constant
     lines = [f"{constant}: Call[{answer}] = Call({', '.join(values)})", "", ""]
-    rows = list(_rows(operation))
-    return lines + (_options(operation, rows) if rows else [])
+    return lines + (_options(operation) if operation.takes_options else [])
 
 
 def _by_argument(names: Iterable[str]) -> dict[str, str]:
@@ -245,10 +249,10 @@ def _argument(name: str, schema: Schema) -> str:
     return found
 
 
-def _options(operation: Operation, rows: list[tuple[str, str, str]]) -> list[str]:
+def _options(operation: Operation) -> list[str]:
     said = f'    """Arguments of `{operation.id}`."""'
     lines = [f"class {operation.options}(TypedDict, total=False):", said, ""]
-    for field, value, said in rows:
+    for field, value, said in _rows(operation):
         lines.append(f"    {field}: {value}")
         if said:
             lines.append(f"    {sentences(said, '    ')}")
