@@ -42,8 +42,8 @@ def types_file(document: Schema) -> str:
             rows = schema.get("properties", {})
             lines += interface(name, _fields(rows, schema.get("required", [])))
         else:
-            lines.append(f"export type {name} =")
-            lines += _wrapped(f"{annotation(schema, language=_TYPESCRIPT)};", "  ")
+            value = annotation(schema, language=_TYPESCRIPT)
+            lines += _wrapped(f"export type {name} = {value};", "", "  ")
         written.append("\n".join(lines) + "\n")
     return "\n".join(written)
 

@@ -26,6 +26,7 @@ export interface ClientOptions {
 
 /** A client of one engine of a service. Nothing is sent before a method is called. */
 export class Client extends Groups {
+  readonly #options: ClientOptions;
   readonly #transport: Transport;
 
   /** Throws a TypeError if the address, the key or the engine is wrong. */
@@ -37,7 +38,7 @@ export class Client extends Groups {
       throw new TypeError("key must be of printable ASCII characters, without spaces.");
     }
     if (key !== undefined && url.protocol === "http:" && !LOOPBACK.test(url.hostname)) {
-      console.warn(`The key travels unencrypted to ${url.hostname}; use https.`);
+      warn(url.hostname);
     }
     const transport = new Transport({
       url: url.href.replace(/\/+$/, ""),
@@ -48,6 +49,7 @@ export class Client extends Groups {
       fetch: options.fetch ?? ((...request) => fetch(...request)),
     });
     super(transport);
+    this.#options = options;
     this.#transport = transport;
   }
 
@@ -57,10 +59,17 @@ export class Client extends Groups {
     return decodeURIComponent(`${parent}/${id}`);
   }
 
-  /** Return the groups of methods for another engine, by its id or full name. */
-  at(engine: string): Groups {
-    return new Groups(this.#transport.at(engineOf(engine)));
+  /** Return a client of another engine, by its id or full name. */
+  at(engine: string): Client {
+    return new Client({ ...this.#options, engine });
   }
+}
+
+const warned = new Set<string>();
+
+function warn(host: string): void {
+  if (!warned.has(host)) console.warn(`The key travels unencrypted to ${host}; use https.`);
+  warned.add(host);
 }
 
 function addressOf(text: string): URL {

@@ -64,7 +64,9 @@ export class Group {
     return this.#transport.ask(call, ids, { ...options }, moreSeconds);
   }
 
-  protected async _start<R>(call: Call, ids: Ids, options: Sending & Telling): Promise<Operation<R>> {
+  protected async _start<R>(
+    call: Call, ids: Ids, options: Sending & Telling,
+  ): Promise<Operation<R>> {
     return new Operation(this.#transport, await this._ask(call, ids, toldIn(options)));
   }
 
@@ -82,7 +84,10 @@ export class Group {
   }
 
   protected _found<T>(
-    call: Call, ids: Ids, options: Finding & Partial<types.RetrieveMemoriesRequest>, field: string,
+    call: Call,
+    ids: Ids,
+    options: Finding & Partial<types.RetrieveMemoriesRequest>,
+    field: string,
   ): Items<T> {
     const { query, topK, maxDistance, pageSize = PAGE_ROWS, ...rest } = options;
     const own = rest.simpleRetrievalParams ?? {};
@@ -136,7 +141,8 @@ function toldIn({ texts, turns, facts, ...options }: Telling): object {
     throw new TypeError("Give one of texts, turns and facts.");
   }
   if (facts) {
-    return { ...options, directMemoriesSource: { directMemories: facts.map((fact) => ({ fact })) } };
+    const directMemories = facts.map((fact) => ({ fact }));
+    return { ...options, directMemoriesSource: { directMemories } };
   }
   const pairs = turns ?? texts?.map((text) => ["user", text] as const);
   const events = pairs?.map(([role, text]) => ({ content: { role, parts: [{ text }] } }));

@@ -45,8 +45,8 @@ const HEADERS: Ids = {
 };
 /** Options of the client itself. */
 const OWN = ["signal", "waitSeconds", "mediaType"];
-const NAME =
-  /^(?:projects\/([^/]+)\/locations\/([^/]+)\/)?reasoningEngines\/([^/]+)(?:\/(?:[^/]+\/)*([^/]+))?$/;
+const PLACE = "projects/([^/]+)/locations/([^/]+)/";
+const NAME = new RegExp(`^(?:${PLACE})?reasoningEngines/([^/]+)(?:/(?:[^/]+/)*([^/]+))?$`);
 
 /** Return the engine of an id or a full name. */
 export function engineOf(name: string): Engine {

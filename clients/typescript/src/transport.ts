@@ -30,10 +30,6 @@ export class Transport {
     return this.#settings.engine;
   }
 
-  at(engine: Engine): Transport {
-    return new Transport({ ...this.#settings, engine });
-  }
-
   /** Send a request and return the object that is answered. */
   async ask<T>(call: Call, ids: Ids, options: Options, moreSeconds = 0): Promise<T> {
     const request = requestOf(call, this.engine, ids, options);
@@ -98,8 +94,8 @@ export class Transport {
       } catch (failure) {
         signal?.throwIfAborted();
         const error = failure instanceof MemoryBankError ? failure : unreachable(request, failure);
-        const seconds = attempt < this.#settings.retries ? wait(error, request, attempt) : undefined;
-        if (seconds === undefined) throw error;
+        const seconds = wait(error, request, attempt);
+        if (seconds === undefined || attempt >= this.#settings.retries) throw error;
         await pause(seconds, signal);
       }
     }

@@ -3,8 +3,7 @@
 // Shapes of requests and answers.
 
 /** Method of counting costs. */
-export type Accounting =
-  "per_prompt" | "published_tables";
+export type Accounting = "per_prompt" | "published_tables";
 
 /** Handling of the outputs of one activity; its tool gives the fields that it omits. */
 export interface ActivityPolicy {
@@ -297,8 +296,7 @@ export interface ArtifactReference {
 }
 
 /** Stage of an artifact. */
-export type ArtifactState =
-  "uploading" | "indexing" | "ready";
+export type ArtifactState = "uploading" | "indexing" | "ready";
 
 /** An audited action: caller, method, resource, time, address and result, without content. */
 export interface AuditEvent {
@@ -542,8 +540,7 @@ export interface CarriedSession {
 }
 
 /** The content of a user's former sessions that stands first in a context. */
-export type CarryOver =
-  "LAST" | "ALL" | "ABSTRACTION";
+export type CarryOver = "LAST" | "ALL" | "ABSTRACTION";
 
 /**
  * A passage as evidence of an answer. `start` and `end` count characters (code points, not bytes or
@@ -622,8 +619,7 @@ export interface ComposeContextRequest {
 }
 
 /** Handling of summaries that are due. */
-export type Consistency =
-  "latest" | "wait";
+export type Consistency = "latest" | "wait";
 
 /** Consolidation of candidates with the memories that exist. */
 export interface ConsolidationConfig {
@@ -1010,8 +1006,7 @@ export interface DirectMemory {
 }
 
 /** Outcome of the handling of an output. */
-export type Disposition =
-  "inline" | "stored" | "passthrough" | "empty";
+export type Disposition = "inline" | "stored" | "passthrough" | "empty";
 
 /** A fact that would become no memory. */
 export interface DroppedFact {
@@ -1529,12 +1524,10 @@ export interface FlushStreamRequest {
 }
 
 /** Output format of a context. */
-export type Format =
-  "messages" | "openai" | "gemini" | "text";
+export type Format = "messages" | "openai" | "gemini" | "text";
 
 /** The values of `ltsRole`. */
-export type FormerSummaryRole =
-  "assistant" | "system";
+export type FormerSummaryRole = "assistant" | "system";
 
 /** A resource or a scope that the text names. */
 export interface Found {
@@ -1552,8 +1545,8 @@ export interface Found {
 }
 
 /** The kinds of resources that can be found, and scopes. */
-export type FoundKind =
-  "MEMORY" | "REVISION" | "OPERATION" | "SESSION" | "KEY" | "ENGINE" | "SCOPE";
+export type FoundKind = "MEMORY" | "REVISION" | "OPERATION" | "SESSION" | "KEY" | "ENGINE" |
+  "SCOPE";
 
 /** An example of an extraction; an example may also have no memories. */
 export interface GenerateMemoriesExample {
@@ -1799,12 +1792,10 @@ export interface IngestEventsResponse {
 }
 
 /** JsonValue. */
-export type JsonValue =
-  unknown;
+export type JsonValue = unknown;
 
 /** Kind of a tool's output; only text, JSON and blobs can be stored. */
-export type Kind =
-  "text" | "json" | "blob" | "list" | "info" | "error";
+export type Kind = "text" | "json" | "blob" | "list" | "info" | "error";
 
 /** A memory as an operation left it; without its content if that is no longer known. */
 export interface KnownMemory {
@@ -1861,10 +1852,9 @@ export interface KnownMemory {
 }
 
 /** A language that Postgres can stem, by its ISO 639-1 code. */
-export type Language =
-  "simple" | "ar" | "ca" | "da" | "de" | "el" | "en" | "es" | "et" | "eu" | "fi" | "fr" | "ga" |
-  "hi" | "hu" | "hy" | "id" | "it" | "lt" | "ne" | "nl" | "no" | "pt" | "ro" | "ru" | "sr" | "sv" |
-  "ta" | "tr" | "yi";
+export type Language = "simple" | "ar" | "ca" | "da" | "de" | "el" | "en" | "es" | "et" | "eu" |
+  "fi" | "fr" | "ga" | "hi" | "hu" | "hy" | "id" | "it" | "lt" | "ne" | "nl" | "no" | "pt" | "ro" |
+  "ru" | "sr" | "sv" | "ta" | "tr" | "yi";
 
 /** The error of a line. */
 export interface LineError {
@@ -2068,9 +2058,8 @@ export interface ManagedMemoryTopic {
 }
 
 /** The topics that the API defines. */
-export type ManagedTopic =
-  "MANAGED_TOPIC_ENUM_UNSPECIFIED" | "USER_PERSONAL_INFO" | "USER_PREFERENCES" |
-  "KEY_CONVERSATION_DETAILS" | "EXPLICIT_INSTRUCTIONS";
+export type ManagedTopic = "MANAGED_TOPIC_ENUM_UNSPECIFIED" | "USER_PERSONAL_INFO" |
+  "USER_PREFERENCES" | "KEY_CONVERSATION_DETAILS" | "EXPLICIT_INSTRUCTIONS";
 
 /** A memory. */
 export interface Memory {
@@ -2371,8 +2360,8 @@ export interface MemoryTopicId {
 }
 
 /** The form of a memory. */
-export type MemoryType =
-  "MEMORY_TYPE_UNSPECIFIED" | "NATURAL_LANGUAGE_COLLECTION" | "STRUCTURED_PROFILE";
+export type MemoryType = "MEMORY_TYPE_UNSPECIFIED" | "NATURAL_LANGUAGE_COLLECTION" |
+  "STRUCTURED_PROFILE";
 
 /** A message in two halves. */
 export interface MessageTokens {
@@ -2395,12 +2384,11 @@ export interface MetadataCondition {
 }
 
 /** The treatment of a memory's metadata when generation updates it. */
-export type MetadataMergeStrategy =
-  "METADATA_MERGE_STRATEGY_UNSPECIFIED" | "OVERWRITE" | "MERGE" | "REQUIRE_EXACT_MATCH";
+export type MetadataMergeStrategy = "METADATA_MERGE_STRATEGY_UNSPECIFIED" | "OVERWRITE" | "MERGE" |
+  "REQUIRE_EXACT_MATCH";
 
 /** The comparison of a filter's value with the stored one. */
-export type MetadataOperator =
-  "OPERATOR_UNSPECIFIED" | "EQUAL" | "GREATER_THAN" | "LESS_THAN";
+export type MetadataOperator = "OPERATOR_UNSPECIFIED" | "EQUAL" | "GREATER_THAN" | "LESS_THAN";
 
 /** Prices of a thousand tokens of one model. */
 export interface ModelPrices {
@@ -2518,8 +2506,7 @@ export interface NewMemory {
 }
 
 /** Rule for keeping an output off the prompt; each is stricter than the one before. */
-export type OffPrompt =
-  "false" | "auto" | "true";
+export type OffPrompt = "false" | "auto" | "true";
 
 /** A long-running operation. When done, it has either `response` or `error`. */
 export interface Operation {
@@ -2680,8 +2667,7 @@ export interface Output {
 }
 
 /** The behaviour if all events are requested and do not fit. */
-export type Overflow =
-  "error" | "omit";
+export type Overflow = "error" | "omit";
 
 /** One part. Unknown kinds of part are kept, since models gain new ones. */
 export interface Part {
@@ -2712,20 +2698,18 @@ export interface Passed {
 }
 
 /** An action that a caller may be allowed to perform. Names are stable. */
-export type Permission =
-  "engines.get" | "engines.list" | "memories.get" | "memories.list" | "memories.retrieve" |
-  "revisions.get" | "revisions.list" | "sessions.get" | "sessions.list" | "events.list" |
-  "operations.get" | "operations.list" | "usage.get" | "memories.create" | "memories.generate" |
-  "memories.ingest" | "sessions.create" | "sessions.update" | "sessions.delete" | "events.append" |
-  "operations.cancel" | "memories.update" | "memories.delete" | "memories.rollback" |
-  "operations.undo" | "operations.delete" | "engines.create" | "engines.update" | "engines.delete" |
-  "engines.export" | "engines.restore" | "memories.purge" | "memories.import" | "keys.manage" |
-  "audit.list" | "audit.listAll" | "metrics.get" | "server.get" | "artifacts.write" |
-  "artifacts.reference" | "artifacts.derive" | "artifacts.content";
+export type Permission = "engines.get" | "engines.list" | "memories.get" | "memories.list" |
+  "memories.retrieve" | "revisions.get" | "revisions.list" | "sessions.get" | "sessions.list" |
+  "events.list" | "operations.get" | "operations.list" | "usage.get" | "memories.create" |
+  "memories.generate" | "memories.ingest" | "sessions.create" | "sessions.update" |
+  "sessions.delete" | "events.append" | "operations.cancel" | "memories.update" | "memories.delete"
+  | "memories.rollback" | "operations.undo" | "operations.delete" | "engines.create" |
+  "engines.update" | "engines.delete" | "engines.export" | "engines.restore" | "memories.purge" |
+  "memories.import" | "keys.manage" | "audit.list" | "audit.listAll" | "metrics.get" | "server.get"
+  | "artifacts.write" | "artifacts.reference" | "artifacts.derive" | "artifacts.content";
 
 /** The ways by which a text enters the service and is searched. */
-export type Place =
-  "GENERATION" | "DIRECT" | "SESSION_EVENTS" | "ARTIFACTS";
+export type Place = "GENERATION" | "DIRECT" | "SESSION_EVENTS" | "ARTIFACTS";
 
 /** Prices of a thousand tokens, the same for every model. */
 export interface PlainPrices {
@@ -2784,8 +2768,7 @@ export interface PlannedRollback {
 }
 
 /** The treatment of a sensitive value. */
-export type PrivacyAction =
-  "OFF" | "MASK" | "REJECT";
+export type PrivacyAction = "OFF" | "MASK" | "REJECT";
 
 /** Rules about sensitive values. A rule with `where` wins over one without. */
 export interface PrivacyConfig {
@@ -2968,12 +2951,10 @@ export interface QuotaUse {
 }
 
 /** The order of search results. */
-export type Ranking =
-  "hybrid" | "vector";
+export type Ranking = "hybrid" | "vector";
 
 /** Ways to use a namespace without its content reaching the prompt. */
-export type Reader =
-  "query" | "summarize" | "extract" | "export";
+export type Reader = "query" | "summarize" | "extract" | "export";
 
 /** Usage of the model calls. */
 export interface ReaderUsage {
@@ -3117,8 +3098,7 @@ export interface RecallMemoriesResponse {
 }
 
 /** Form of a recall's result. */
-export type RecallMode =
-  "extractive" | "summary";
+export type RecallMode = "extractive" | "summary";
 
 /** Parameters of a search in a session. */
 export interface RecallRequest {
@@ -3293,8 +3273,7 @@ export interface RecalledSpan {
 }
 
 /** The input of the next summary of `agent_summary`. */
-export type Recompute =
-  "full_until_overflow" | "recursive";
+export type Recompute = "full_until_overflow" | "recursive";
 
 /** The end of a re-embedding. */
 export interface ReembedReasoningEngineResponse {
@@ -3353,8 +3332,7 @@ export interface ReferredSource {
 }
 
 /** The effect of the next summary of `every_n` on the earlier ones. */
-export type Refresh =
-  "append" | "whole";
+export type Refresh = "append" | "whole";
 
 /** A decision of the model that would not be carried out. */
 export interface RefusedDecision {
@@ -3528,8 +3506,7 @@ export interface RevisionLabel {
 }
 
 /** A bundle of permissions; each role includes the permissions of the role before it. */
-export type Role =
-  "viewer" | "user" | "editor" | "admin";
+export type Role = "viewer" | "user" | "editor" | "admin";
 
 /** The revision to restore. */
 export interface RollbackMemoryRequest {
@@ -3565,8 +3542,7 @@ export interface RotateKeyRequest {
 }
 
 /** Form of extracted rows. */
-export type RowFormat =
-  "json" | "csv";
+export type RowFormat = "json" | "csv";
 
 /** Places of rows and values in JSON, CSV and HTML tables, for the built-in reader. */
 export interface RowSource {
@@ -3583,8 +3559,7 @@ export interface RowSource {
 }
 
 /** The treatment of the values that a scan finds. */
-export type ScanAction =
-  "REPORT" | "MASK";
+export type ScanAction = "REPORT" | "MASK";
 
 /** The values to search for, and the action on them. */
 export interface ScanPrivacyRequest {
@@ -4024,13 +3999,11 @@ export interface StoreArtifactsResponse {
 }
 
 /** Current state of a summary. */
-export type StoredSummaryState =
-  "active" | "superseded" | "stale" | "failed";
+export type StoredSummaryState = "active" | "superseded" | "stale" | "failed";
 
 /** A context strategy: how a prompt shows the older events of a session. */
-export type Strategy =
-  "none" | "inclusive" | "window" | "every_n" | "abstraction_inclusive" | "fully_abstracted" |
-  "agent_summary";
+export type Strategy = "none" | "inclusive" | "window" | "every_n" | "abstraction_inclusive" |
+  "fully_abstracted" | "agent_summary";
 
 /** A stream of ingestion: its waiting events, the time of their processing, and its errors. */
 export interface Stream {
@@ -4165,12 +4138,10 @@ export interface SummaryCounts {
 }
 
 /** The role of a summary in a prompt; it is marked as data in either case. */
-export type SummaryRole =
-  "user" | "system";
+export type SummaryRole = "user" | "system";
 
 /** State of the summaries that are due. */
-export type SummaryState =
-  "current" | "pending" | "failed";
+export type SummaryState = "current" | "pending" | "failed";
 
 /** A task memory; it exists as long as it is not empty. */
 export interface TaskMemory {
@@ -4209,8 +4180,7 @@ export interface TokenBudget {
 }
 
 /** Format of tool declarations, by the model API that takes it. */
-export type ToolFormat =
-  "openai" | "gemini" | "anthropic";
+export type ToolFormat = "openai" | "gemini" | "anthropic";
 
 /** Policy of a task memory for the outputs of a tool. */
 export interface ToolPolicy {
@@ -4483,8 +4453,7 @@ export interface UsageSums {
 }
 
 /** The origin of the vectors of a restored engine. */
-export type VectorsUse =
-  "USED" | "EMBEDDING";
+export type VectorsUse = "USED" | "EMBEDDING";
 
 /** A stored session, of this engine or of another one in its project and location. */
 export interface VertexSessionSource {
@@ -4497,5 +4466,4 @@ export interface VertexSessionSource {
 }
 
 /** Warning to an agent's developer about a stored output. */
-export type Warned =
-  "no_reader";
+export type Warned = "no_reader";
