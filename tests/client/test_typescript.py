@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from open_memory_bank import Client
+from open_memory_bank import Client, _requests, _store_values
 from tests.client.faulty import Fault, Proxy, proxy
 from tests.packaging.checkout import scratch_folder
 from tests.support.documents import DOCS, ROOT, samples
 from tests.support.live import KEY, LiveServer, live_server
 
 _PACKAGE = ROOT / "clients/typescript"
-_TSC = ROOT / "tests/clients/node_modules/.bin/tsc"
+_MODULES = ROOT / "tests/clients/node_modules"
+_TSC = _MODULES / ".bin/tsc"
 _OPTIONS = {"strict": True, "module": "nodenext", "target": "es2022", "types": []}
 
 pytestmark = [
@@ -49,6 +50,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     installed = folder / "node_modules/open-memory-bank-client"
     ignored = shutil.ignore_patterns("node_modules", "dist")
     shutil.copytree(_PACKAGE, installed, ignore=ignored)
+    for name in ("@ai-sdk", "@langchain", "ai"):
+        (folder / "node_modules" / name).symlink_to(_MODULES / name)
     _done(_TSC, "--project", installed)
     shutil.rmtree(installed / "src")
     (folder / "package.json").write_text('{"type": "module"}')
@@ -230,6 +233,148 @@ console.log(bank);
         'TypeError: engine must be an id or a full name; got "a/b".',
     ]
     assert KEY not in "\n".join(lines)
+
+
+_STORED = """\
+import { InMemoryStore } from "@langchain/langgraph-checkpoint";
+import { MemoryBankStore } from "open-memory-bank-client/langgraph";
+const ours = new MemoryBankStore(bank);
+const seat = { content: "I prefer window seats.", row: 12, window: true, deep: { a: ["ü", 1] } };
+"""
+
+
+def test_a_store_does_what_the_one_of_langgraph_does(run: _Run) -> None:
+    program = """\
+async function used(store) {
+  const seen = [];
+  const plain = (item) => item && [item.namespace, item.key, item.value];
+  const search = async (prefix, options) => {
+    const found = (await store.search(prefix, options)).map(plain);
+    seen.push(found.map((item) => JSON.stringify(item)).sort());
+  };
+  await store.put(["memories", "42"], "seat", seat);
+  await store.put(["memories", "42"], "drink", { text: "I like tea.", row: 3 });
+  await store.put(["memories", "7"], "drink", { text: "I like coffee." });
+  await store.put(["others"], "drink", { text: "Water" });
+  seen.push(plain(await store.get(["memories", "42"], "seat")));
+  seen.push(await store.get(["memories", "42"], "none"));
+  await search(["memories"]);
+  await search(["memories", "42"]);
+  await search([]);
+  await search(["mem"]);
+  for (const row of [12, { $gt: 3 }, { $gte: 3 }, { $lt: 12, $gt: 2 }, { $lte: 3 }, { $eq: 3 }]) {
+    await search(["memories", "42"], { filter: { row } });
+  }
+  await search(["memories", "42"], { filter: { row: { $ne: 12 }, text: "I like tea." } });
+  await search(["memories", "42"], { filter: { window: true } });
+  seen.push(await store.listNamespaces());
+  seen.push(await store.listNamespaces({ prefix: ["memories"], suffix: ["7"] }));
+  seen.push(await store.listNamespaces({ maxDepth: 1, limit: 1, offset: 1 }));
+  await store.put(["memories", "42"], "seat", { content: "I prefer aisle seats." });
+  await store.delete(["memories", "42"], "drink");
+  await store.delete(["memories", "42"], "drink");
+  await search(["memories", "42"]);
+  await store.put(["memories", "42"], "drink", { text: "I like tea again." });
+  const ops = [
+    { namespace: ["memories", "42"], key: "drink" },
+    { namespace: ["memories", "42"], key: "drink", value: { text: "one" } },
+    { namespace: ["memories", "42"], key: "drink", value: { text: "two" } },
+  ];
+  const [read] = await store.batch(ops);
+  seen.push(read.key, (await store.get(["memories", "42"], "drink")).value.text);
+  return seen.map((row) => JSON.stringify(row));
+}
+const [mine, theirs] = [await used(ours), await used(new InMemoryStore())];
+console.log(mine.length === theirs.length);
+mine.forEach((row, place) => row === theirs[place] || console.log(row, "is not", theirs[place]));
+"""
+    assert run(_MADE + _STORED + program) == ["true"]
+
+
+def test_a_store_searches_by_meaning_and_says_what_it_does_not_serve(run: _Run) -> None:
+    program = """\
+await ours.put(["memories", "42"], "seat", seat);
+await ours.put(["memories", "42"], "drink", { text: "I like tea." });
+await ours.put(["memories", "42"], "hidden", { text: "window seats" }, false);
+const found = await ours.search(["memories"], { query: "Which window seats?", limit: 5 });
+console.log(found.map(({ key }) => key).join(), found[0].score > found[1].score);
+const levels = new MemoryBankStore(bank, { levels: ["kind", "user_id"] });
+await levels.put(["facts", "42"], "a", { text: "I like tea." });
+console.log((await bank.memories.scopes().toArray()).map(({ scope }) => scope.kind).join("-"));
+console.log((await levels.search(["facts"])).map(({ namespace }) => namespace.join()).join());
+for (const wrong of [
+  () => levels.get(["facts"], "a"),
+  () => ours.search(["memories"], { query: "x", limit: 101 }),
+  () => ours.search(["memories"], { filter: { a: { $in: [1] } } }),
+  () => ours.search(["memories"], { filter: { a: { $gt: "x" } } }),
+  () => ours.put(["a"], "b", { text: "x".repeat(96001) }),
+  () => ours.put(["a"], "b", { text: "x" }, ["other"]),
+]) {
+  console.log(String(await failure(wrong())).split(":")[0]);
+}
+"""
+    assert run(_MADE + _STORED + program) == [
+        "seat,drink true",
+        "-facts",
+        "facts,42",
+        *["RangeError"] * 2,
+        *["TypeError"] * 2,
+        "RangeError",
+        "TypeError",
+    ]
+
+
+def test_both_stores_write_the_same_memories(run: _Run) -> None:
+    namespace, key = ("Zoë's \U0001f600", "a-b"), 'k"\n\x7f'
+    value = {"text": "\U0001f600" * 4001, "n": 1.5, "yes": True, "deep": {"a": [None, "ü"]}}
+    program = f"""\
+const namespace = {json.dumps(namespace)};
+await ours.put(namespace, {json.dumps(key)}, {json.dumps(value)});
+const [memory] = await bank.memories.list().toArray();
+console.log(JSON.stringify(memory));
+console.log((await ours.search(namespace)).length);
+"""
+    said, count = run(_MADE + _STORED + program)
+    memory, fields = json.loads(said), ("content", "text")
+    made = _store_values.content_of(key, value, fields, is_indexed=True)
+    assert memory["name"].endswith(f"/{_store_values.memory_id_of(namespace, key)}")
+    assert memory["scope"] == _store_values.scope_of(namespace, None)
+    assert memory["fact"] == made["fact"]
+    metadata = {name: _requests.metadata_value(kept) for name, kept in made["metadata"].items()}
+    assert memory["metadata"] == metadata
+    assert _store_values.key_and_value(memory["metadata"]) == (key, value)
+    assert count == "1"
+
+
+def test_tools_of_the_ai_sdk(run: _Run) -> None:
+    program = """\
+import { generateText, stepCountIs } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { memoryTools } from "open-memory-bank-client/ai";
+
+const tools = await memoryTools(bank, { scope, tools: ["remember", "search_memories"] });
+console.log(Object.keys(tools).sort().join());
+const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+function answer({ prompt }) {
+  const { role, content: [last] } = prompt.at(-1);
+  const answered = (content, unified) =>
+    ({ content: [content], finishReason: { unified }, usage, warnings: [] });
+  if (role === "tool") return answered({ type: "text", text: last.output.value }, "stop");
+  const [toolName, input] = last.text.endsWith("?")
+    ? ["search_memories", { query: last.text }]
+    : ["remember", { facts: [last.text] }];
+  const call = { type: "tool-call", toolCallId: "1", toolName, input: JSON.stringify(input) };
+  return answered(call, "tool-calls");
+}
+const model = new MockLanguageModelV4({ doGenerate: async (options) => answer(options) });
+for (const prompt of ["I prefer window seats.", "Where do I like to sit?"]) {
+  const { text } = await generateText({ model, tools, prompt, stopWhen: stepCountIs(2) });
+  console.log(text.split(" (id")[0]);
+}
+"""
+    names, *told = run(_MADE + program)
+    assert names == "remember,search_memories"
+    assert told[-1] == "1. I prefer window seats."
 
 
 def _done(*command: str | Path) -> str:

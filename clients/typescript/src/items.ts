@@ -32,9 +32,18 @@ export class Items<T> implements AsyncIterable<T> {
   }
 
   /** Return all items. */
-  async toArray(): Promise<T[]> {
+  toArray(): Promise<T[]> {
+    return this.first(Infinity);
+  }
+
+  /** Return up to so many items, without asking for pages beyond them. */
+  async first(most: number): Promise<T[]> {
     const found: T[] = [];
-    for await (const item of this) found.push(item);
+    if (most <= 0) return found;
+    for await (const item of this) {
+      found.push(item);
+      if (found.length >= most) break;
+    }
     return found;
   }
 }

@@ -120,7 +120,8 @@ function typed(metadata: object): Record<string, unknown> {
   return Object.fromEntries(rows.map(([name, value]) => [name, typedValue(value)]));
 }
 
-function typedValue(value: MetadataValue): MemoryMetadataValue {
+/** Return a value of metadata by its kind. */
+export function typedValue(value: MetadataValue): MemoryMetadataValue {
   if (typeof value === "string") return { stringValue: value };
   if (typeof value === "number") return { doubleValue: value };
   if (typeof value === "boolean") return { boolValue: value };
