@@ -108,6 +108,18 @@ def test_the_package_imports_httpx_alone() -> None:
     assert imported - sys.stdlib_module_names == _OTHERS_IMPORTED
 
 
+def test_the_typescript_package_imports_nothing() -> None:
+    """Its core, which runs in browsers; adapters import their frameworks."""
+    imported = {
+        name
+        for path in make_client.TYPESCRIPT.glob("*.ts")
+        if path.name not in {"ai.ts", "langgraph.ts"}
+        for name in re.findall(r'from "([^"]+)"', path.read_text())
+    }
+    assert imported
+    assert {name for name in imported if not name.startswith("./")} == set()
+
+
 def test_both_clients_have_the_same_methods() -> None:
     blocking, awaited = open_memory_bank.Client(), open_memory_bank.AsyncClient()
     assert _signatures(blocking) == _signatures(awaited)

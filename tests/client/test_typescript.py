@@ -18,7 +18,13 @@ from tests.support.live import KEY, LiveServer, live_server
 _PACKAGE = ROOT / "clients/typescript"
 _MODULES = ROOT / "tests/clients/node_modules"
 _TSC = _MODULES / ".bin/tsc"
-_OPTIONS = {"strict": True, "module": "nodenext", "target": "es2022", "types": [], "skipLibCheck": True}
+_OPTIONS = {
+    "strict": True,
+    "module": "nodenext",
+    "target": "es2022",
+    "types": [],
+    "skipLibCheck": True,
+}
 
 pytestmark = [
     pytest.mark.node,
@@ -187,6 +193,25 @@ console.log(away instanceof ApiError && [away.code, away.status].join());
 """
     assert run(_MADE + program) == ["429,UNKNOWN,61", "true", "502,UNKNOWN"]
     assert len(between.seen) == 3
+
+
+def test_an_answer_that_is_late_or_breaks_off(run: _Run, between: Proxy) -> None:
+    between.faults.append(Fault("answer", body=b'{"fact":"I like tea."}\n{"fact":'))
+    program = """\
+async function read(rows) {
+  for await (const { fact } of rows) console.log(fact);
+}
+console.log(String(await failure(read(bank.memories.revisions.export()))).split(": ").pop());
+const never = (url, { signal }) =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+const late = new Client({ fetch: never, timeout: 0.05, retries: 1 });
+console.log(String(await failure(late.service.health())));
+"""
+    assert run(_MADE + program) == [
+        "I like tea.",
+        "the answer broke off in a row",
+        "Unreachable: GET /healthz: no answer in time",
+    ]
 
 
 def test_waits_end_and_failures_are_told(run: _Run, between: Proxy) -> None:
