@@ -187,7 +187,7 @@ def _method(method: _Written, operation: Operation, lists: Mapping[str, str]) ->
         f"{{ {', '.join(ids)} }}" if ids else "{}",
         "options",
         *([json.dumps(lists[reference])] if method.helper in ("items", "found") else []),
-        *(["content", json.dumps(operation.sends[0])] if method.helper == "upload" else []),
+        *(["content", json.dumps(_media_type(operation))] if method.helper == "upload" else []),
         *([f"{method.seconds:g}"] if method.seconds else []),
     ]
     types = _TYPE.findall(method.answer)
@@ -201,6 +201,11 @@ def _method(method: _Written, operation: Operation, lists: Mapping[str, str]) ->
         *_signature(f"    return this._{method.helper}(", given, ");"),
         "  }",
     ]
+
+
+def _media_type(operation: Operation) -> str:
+    (media_type,) = operation.sends
+    return "application/octet-stream" if media_type == "*/*" else media_type
 
 
 def _signature(begin: str, parts: list[str], end: str) -> list[str]:

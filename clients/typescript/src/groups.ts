@@ -166,7 +166,7 @@ export class Memories extends Group {
     return this._done(calls.BATCH_CREATE_MEMORIES, {}, options);
   }
 
-  /** Create any number of memories as they are given, while they are read. */
+  /** Create any number of memories as they are given. */
   import(
     content: Content,
     options: calls.ImportMemories & Sent = {},
@@ -702,7 +702,7 @@ export class TaskMemory extends Group {
     return this._ask(calls.GET_ARTIFACT, { taskMemory, namespace, artifact }, options);
   }
 
-  /** Store a body; a file or an iterable is sent as it is read. */
+  /** Store a body. */
   upload(
     taskMemory: string,
     namespace: string,
@@ -715,7 +715,7 @@ export class TaskMemory extends Group {
       { taskMemory, namespace, artifact },
       options,
       content,
-      "*/*",
+      "application/octet-stream",
     );
   }
 
