@@ -182,7 +182,8 @@ console.log((await bank.memories.list().toArray()).length);
 
 
 def test_what_is_not_sent_again(run: _Run, between: Proxy) -> None:
-    too_late = Fault("answer", 429, headers={"Retry-After": "61"})
+    odd = b'{"error": {"details": [null, 1, {}]}}'
+    too_late = Fault("answer", 429, odd, {"Retry-After": "61"})
     between.faults.extend([too_late, Fault("after"), Fault("answer", 502, b"<html>")])
     program = """\
 const late = await failure(bank.memories.create({ fact: "I like tea.", scope }));

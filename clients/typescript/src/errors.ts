@@ -48,7 +48,7 @@ export class ApiError extends MemoryBankError {
     const error = errorIn(body);
     const said = error.message ?? `HTTP status ${answer.status}${answer.ok ? " without JSON" : ""}`;
     const status = error.status ?? "UNKNOWN";
-    const details = Array.isArray(error.details) ? (error.details as Detail[]) : [];
+    const details = detailsIn(error.details);
     const reason = reasonOf(details);
     super(`${path}: ${said} (${reason ? `${status}, ${reason}` : status})`);
     this.status = status;
@@ -75,7 +75,7 @@ export class OperationFailed extends MemoryBankError {
   constructor(operation: types.Operation, error: types.OperationError) {
     super(`${operation.name}: ${error.message}`);
     this.code = error.code;
-    this.reason = reasonOf((error.details ?? []) as Detail[]);
+    this.reason = reasonOf(detailsIn(error.details));
     this.operation = operation;
   }
 }
@@ -94,6 +94,12 @@ export class WaitTimeout extends MemoryBankError {
 function errorIn(body: unknown): { status?: string; message?: string; details?: unknown } {
   const error = (body as { error?: unknown } | null | undefined)?.error;
   return typeof error === "object" && error !== null ? error : {};
+}
+
+/** Return the entries that have a type, which those of a proxy may lack. */
+function detailsIn(given: unknown): Detail[] {
+  const found: unknown[] = Array.isArray(given) ? given : [];
+  return found.filter((one): one is Detail => typeof (one as Detail | null)?.["@type"] === "string");
 }
 
 function reasonOf(details: readonly Detail[]): string {
