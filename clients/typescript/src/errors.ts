@@ -99,7 +99,9 @@ function errorIn(body: unknown): { status?: string; message?: string; details?: 
 /** Return the entries that have a type, which those of a proxy may lack. */
 function detailsIn(given: unknown): Detail[] {
   const found: unknown[] = Array.isArray(given) ? given : [];
-  return found.filter((one): one is Detail => typeof (one as Detail | null)?.["@type"] === "string");
+  const isDetail = (one: unknown): one is Detail =>
+    typeof (one as Detail | null)?.["@type"] === "string";
+  return found.filter(isDetail);
 }
 
 function reasonOf(details: readonly Detail[]): string {
