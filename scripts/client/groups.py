@@ -112,9 +112,10 @@ def _lists(document: Schema) -> Mapping[str, str]:
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, float]]:
     for node in tree.body:
-        value = node.value if isinstance(node, ast.Assign) else None
-        if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
-            yield _name(node.targets[0]), value.value
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+            continue
+        if isinstance(node.value.value, int | float):
+            yield _name(node.targets[0]), node.value.value
 
 
 def _methods(node: ast.ClassDef, constants: Mapping[str, float]) -> list[_Written]:

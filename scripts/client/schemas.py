@@ -115,7 +115,7 @@ def _by_kind(schema: Schema, prefix: str, language: Language) -> str:
         is_typed = isinstance(values, Mapping) and not is_class(schema)
         inner = annotation(values, prefix, language) if is_typed else language.anything
         found = language.mapping.format(inner)
-    elif kind in language.plain:
+    elif isinstance(kind, str) and kind in language.plain:
         found = language.plain[kind]
     else:
         raise ValueError(f"No type for the schema {schema}.")
